@@ -1,6 +1,6 @@
 import { Pool, type PoolClient, type PoolConfig, types } from "pg";
 import { SDKError } from "../../../core/errors.ts";
-import { isAnswered, isRepeatable, storeFailure } from "./failures.ts";
+import { connectFailure, isAnswered, isRepeatable, storeFailure } from "./failures.ts";
 
 /** An SQL statement. `:schema` in its text stands for the name of the schema. */
 export interface Statement {
@@ -140,7 +140,7 @@ export class Database implements Queries {
     work: (client: PoolClient) => Promise<Result>,
     isUsable: (thrown: unknown) => boolean = isAnsweredOrOwn,
   ): Promise<Result> {
-    const client = await this.#pool.connect();
+    const client = await this.#connect();
     let broken = false;
     const noteBreak = () => {
       broken = true;
@@ -154,6 +154,14 @@ export class Database implements Queries {
     } finally {
       client.removeListener("error", noteBreak);
       client.release(broken);
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (thrown) {
+      throw connectFailure(thrown);
     }
   }
 

@@ -24,10 +24,11 @@ const SQLSTATES: ReadonlyMap<string, string> = new Map([
   ["57014", "the database of runs took too long"],
 ]);
 
-/**
- * The database cannot be reached, or was lost on the way: whether what was asked of it has happened is not known.
- */
+/** The database was lost on the way: whether what was asked of it has happened is not known. */
 export class DatabaseUnreachableError extends ServerError {}
+
+/** There is no connection to the database, so that nothing was asked of it. */
+export class NotConnectedError extends DatabaseUnreachableError {}
 
 /** SQLSTATEs and classes of them with which a server says that it goes, is not there yet, or takes nobody more. */
 const UNREACHABLE: ReadonlySet<string> = new Set(["08", "25006", "53300", "57P01", "57P02", "57P03"]);
@@ -52,6 +53,12 @@ export function storeFailure(thrown: unknown): SDKError {
     return isAway ? new DatabaseUnreachableError(message) : new ServerError(message);
   }
   return new InternalError(`the database of runs refused a statement (SQLSTATE ${code})`);
+}
+
+/** The failure to get a connection. */
+export function connectFailure(thrown: unknown): SDKError {
+  const failure = storeFailure(thrown);
+  return failure instanceof DatabaseUnreachableError ? new NotConnectedError(failure.message) : failure;
 }
 
 /** Whether the transaction can be repeated at once. */

@@ -10,7 +10,7 @@ import type { RunCreation, RunCreationResult, RunWrite } from "../../store.ts";
 import type { Bodies } from "./bodies.ts";
 import type { Queries, Statement } from "./database.ts";
 import { readEvents } from "./events.ts";
-import { DatabaseUnreachableError } from "./failures.ts";
+import { DatabaseUnreachableError, NotConnectedError } from "./failures.ts";
 import { RUN_COLUMNS, type RunRow, runOf } from "./run-rows.ts";
 
 /** How long to try, in milliseconds: less than a lease lasts, and than most callers wait. */
@@ -51,7 +51,7 @@ export async function createThroughOutage(
   try {
     return await work();
   } catch (thrown) {
-    if (!(thrown instanceof DatabaseUnreachableError)) throw thrown;
+    if (!isUncertain(thrown)) throw thrown;
     const [row] = await throughOutage(() => queries.query<RunRow>(FIND_RUN, [run.id]));
     if (row === undefined) throw thrown;
     // A fork is what gets the new thread although it continues a run.
@@ -97,7 +97,7 @@ export class UncertainWrites {
     try {
       return await attempt(rest);
     } catch (thrown) {
-      if (thrown instanceof DatabaseUnreachableError) this.#writes.set(write.runId, write);
+      if (isUncertain(thrown)) this.#writes.set(write.runId, write);
       throw thrown;
     }
   }
@@ -109,6 +109,11 @@ export class UncertainWrites {
     const [found] = await readEvents(this.#queries, runId, last.sequence - 1, 1, this.#bodies);
     return found !== undefined && equals(RunEventSchema, found, last);
   }
+}
+
+/** Whether what failed may have happened. */
+function isUncertain(thrown: unknown): boolean {
+  return thrown instanceof DatabaseUnreachableError && !(thrown instanceof NotConnectedError);
 }
 
 /** What of a write an earlier one, with which it begins, did not have. Undefined where that is nothing. */
