@@ -100,6 +100,25 @@ export function deletionTests(context: StoreContext): void {
     await expectNothingLeft(context);
   });
 
+  it("goes on with a conversation whose latest run was deleted, whatever was created since", async () => {
+    const { store } = context;
+    const conversation = thread();
+    await store.createThread("owner", conversation, []);
+    const first = await endedRun(
+      store,
+      { threadId: conversation.id, input: ["q"] },
+      RunStatus.COMPLETED,
+      "a",
+    );
+    const latest = await createdRun(store, { threadId: conversation.id, input: ["q2"] });
+    await store.deleteRun("owner", latest.id);
+    await createdRun(store);
+    const next = await createdResult(store, creation({ threadId: conversation.id, input: [] }));
+    expect(await historyOf(store, next.run.id)).toEqual(["q", "a", "q2"]);
+    expect(await store.createRun(creation({ threadId: conversation.id }))).toMatchObject({ case: "busy" });
+    expect(await historyOf(store, first.id)).toEqual([]);
+  });
+
   it("keeps the runs of a conversation that was deleted, and does not continue them", async () => {
     const { store } = context;
     const conversation = thread();

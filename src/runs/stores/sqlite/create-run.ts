@@ -48,7 +48,7 @@ const INSERT_RUN = `INSERT INTO runs
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const INSERT_REQUEST = "INSERT INTO requests (run, body) VALUES (?, ?)";
 const SET_END = "UPDATE runs SET end_position = ? WHERE number = ?";
-const USE_THREAD = "UPDATE threads SET used_ms = max(used_ms, ?) WHERE number = ?";
+const ADD_RUN = "UPDATE threads SET latest_run = ?, used_ms = max(used_ms, ?) WHERE number = ?";
 
 /** Creates a run, in a transaction. @param isHeld Whether a process holds a run. */
 export function createRun(
@@ -67,7 +67,7 @@ export function createRun(
   const number = insertRun(tables, creation, run, thread.nextPosition);
   const end = addMessages(tables, thread, input);
   tables.database.change(SET_END, end, number);
-  tables.database.change(USE_THREAD, createdTimeOf(run), thread.number);
+  tables.database.change(ADD_RUN, number, createdTimeOf(run), thread.number);
   return { case: "created", run, forked, number, concluded };
 }
 

@@ -17,8 +17,9 @@ const SELECT_LINK = `SELECT position FROM thread_messages
 const DELETE_LINK = `DELETE FROM thread_messages
   WHERE message = (SELECT number FROM messages WHERE id = ? AND owner = ?)
     AND thread = (SELECT number FROM threads WHERE id = ?)`;
-const SELECT_INPUT =
-  "SELECT number FROM messages WHERE id = ? AND owner = ? AND run_id = ? AND is_output = 0";
+const SELECT_INPUT = `SELECT position FROM thread_messages
+  WHERE message = (SELECT number FROM messages WHERE id = ?1 AND owner = ?2 AND run_id = ?3 AND is_output = 0)
+    AND thread = (SELECT number FROM threads WHERE id = (SELECT thread_id FROM runs WHERE id = ?3))`;
 const USE_THREAD = "UPDATE threads SET next_position = ?, used_ms = max(used_ms, ?) WHERE number = ?";
 const SELECT_HISTORY = `SELECT messages.id, messages.body FROM thread_messages
   JOIN messages ON messages.number = thread_messages.message
@@ -98,7 +99,7 @@ export function listMessages(tables: Tables, owner: string, query: MessageQuery)
   };
 }
 
-/** The position, or the number, of the last message of the page before. */
+/** The position of the last message of the page before. */
 function startOf({ database }: Tables, owner: string, query: MessageQuery): number {
   const { after, threadId, inputOfRunId = "", order } = query;
   if (after === "") return BEGINNING[order];
@@ -107,7 +108,7 @@ function startOf({ database }: Tables, owner: string, query: MessageQuery): numb
       ? database.first(SELECT_INPUT, after, owner, inputOfRunId)
       : database.first(SELECT_LINK, after, owner, threadId);
   if (row === undefined) throw invalidField("after", "expected the id of a message of the list");
-  return integer(row.position ?? row.number);
+  return integer(row.position);
 }
 
 function pageOfThread(comparison: string, direction: string): string {
@@ -117,9 +118,15 @@ function pageOfThread(comparison: string, direction: string): string {
       AND thread_messages.position ${comparison} ? ORDER BY thread_messages.position ${direction} LIMIT ?`;
 }
 
+/** The input is among the messages that were added to the thread while the run was the latest. */
 function pageOfInput(comparison: string, direction: string): string {
-  return `SELECT id, body FROM messages WHERE run_id = ? AND is_output = 0 AND owner = ?
-    AND number ${comparison} ? ORDER BY number ${direction} LIMIT ?`;
+  return `SELECT messages.id, messages.body FROM runs
+    JOIN threads ON threads.id = runs.thread_id
+    JOIN thread_messages ON thread_messages.thread = threads.number
+      AND thread_messages.position BETWEEN runs.start_position AND runs.end_position - 1
+    JOIN messages ON messages.number = thread_messages.message
+    WHERE runs.id = ? AND runs.owner = ? AND messages.run_id = runs.id AND messages.is_output = 0
+      AND thread_messages.position ${comparison} ? ORDER BY thread_messages.position ${direction} LIMIT ?`;
 }
 
 function messageOf(row: Row, codec: BodyCodec): ThreadMessage {

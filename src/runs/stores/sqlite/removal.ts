@@ -9,6 +9,9 @@ const DELETE_THREAD = "DELETE FROM threads WHERE number = ?";
 const DELETE_END = `DELETE FROM thread_messages WHERE thread = ? AND position >= ? AND EXISTS (
   SELECT 1 FROM messages WHERE number = thread_messages.message AND run_id <> ''
     AND NOT EXISTS (SELECT 1 FROM runs WHERE id = messages.run_id))`;
+/** Where it was the latest run of its thread. Numbers of removed runs are given again. */
+const REMOVE_LATEST = `UPDATE threads
+  SET latest_run = (SELECT max(number) FROM runs WHERE runs.thread_id = threads.id) WHERE id = ? AND latest_run = ?`;
 const SELECT_LAST_POSITION = `SELECT position FROM thread_messages WHERE thread = ?
   ORDER BY position DESC LIMIT 1`;
 const SET_NEXT_POSITION = "UPDATE threads SET next_position = ? WHERE number = ?";
@@ -23,6 +26,7 @@ export type RemovedRun = Pick<RunRow, "number" | "threadId">;
 /** Removes a run, in a transaction. */
 export function deleteRun(tables: Tables, { number, threadId }: RemovedRun): void {
   tables.database.change(DELETE_RUN, number);
+  tables.database.change(REMOVE_LATEST, threadId, number);
   const thread = findThread(tables, threadId);
   if (thread !== undefined && !thread.isConversation) trimThread(tables, thread, threadId);
 }

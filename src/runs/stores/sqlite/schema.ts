@@ -1,6 +1,7 @@
 /**
  * The schema, as migrations: each one is applied once, in order, and never changed after a release. What queries need
- * is in columns; everything else is in bodies. Times are milliseconds since 1970.
+ * is in columns; everything else is in bodies. Times are milliseconds since 1970. Indexes are few: each one that a
+ * change touches is a page that the log gets.
  */
 export const migrations: readonly string[] = [
   `
@@ -16,6 +17,8 @@ export const migrations: readonly string[] = [
     used_ms INTEGER NOT NULL,
     -- Position of the next message. Never below the end of a run, also where messages were deleted.
     next_position INTEGER NOT NULL,
+    -- Number of its latest run. Null where it has none.
+    latest_run INTEGER,
     body BLOB NOT NULL
   ) STRICT;
   CREATE INDEX conversations_by_use ON threads (used_ms) WHERE is_conversation = 1;
@@ -39,7 +42,6 @@ export const migrations: readonly string[] = [
   CREATE INDEX runs_of_owner ON runs (owner, created_ms, id);
   CREATE INDEX runs_of_owner_by_status ON runs (owner, status, created_ms, id);
   CREATE INDEX runs_of_thread ON runs (thread_id, created_ms, id);
-  CREATE INDEX runs_of_thread_by_number ON runs (thread_id, number);
   CREATE INDEX runs_over ON runs (over_ms) WHERE over_ms IS NOT NULL;
   CREATE INDEX runs_queued ON runs (number) WHERE status = 1;
   CREATE INDEX runs_in_progress ON runs (number) WHERE status = 2;
@@ -75,7 +77,6 @@ export const migrations: readonly string[] = [
     is_output INTEGER NOT NULL,
     body BLOB NOT NULL
   ) STRICT;
-  CREATE INDEX messages_of_run ON messages (run_id, is_output, number);
 
   -- The messages of threads. A fork has the same messages, not copies of them.
   CREATE TABLE thread_messages (

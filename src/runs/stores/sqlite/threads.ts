@@ -17,7 +17,8 @@ const SELECT_THREAD = "SELECT number, owner, is_conversation, next_position FROM
 const SELECT_BODY = "SELECT body FROM threads WHERE id = ? AND owner = ?";
 const UPDATE_BODY = "UPDATE threads SET body = ? WHERE id = ? AND owner = ?";
 const DELETE_THREAD = "DELETE FROM threads WHERE id = ? AND owner = ?";
-const SELECT_LATEST_RUN = `SELECT ${RUN_COLUMNS} FROM runs WHERE thread_id = ? ORDER BY number DESC LIMIT 1`;
+const SELECT_LATEST_RUN = `SELECT ${RUN_COLUMNS} FROM runs
+  WHERE number = (SELECT latest_run FROM threads WHERE threads.id = ?)`;
 const COPY_LINKS = `INSERT INTO thread_messages (thread, position, message)
   SELECT ?, position, message FROM thread_messages WHERE thread = ? AND position < ?`;
 const SET_NEXT_POSITION = "UPDATE threads SET next_position = ? WHERE number = ?";
