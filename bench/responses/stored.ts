@@ -23,6 +23,7 @@ const KINDS: Readonly<Record<string, (caller: ResponsesCaller, id: string) => Pr
   "GET …/{id}?stream=true": (caller, id) => caller.time(`/v1/responses/${id}?stream=true`),
   "RunService.ListRuns, 20 of them": (caller) =>
     caller.time("/outrigger.v1.RunService/ListRuns", { pageSize: 20 }),
+  "POST /v1/responses": (caller) => caller.time("/v1/responses", { model: "gpt-4.1-mini", input: "Begin." }),
   "POST /v1/responses with previous_response_id": (caller, id) =>
     caller.time("/v1/responses", { model: "gpt-4.1-mini", input: "Go on.", previous_response_id: id }),
 };
