@@ -10,8 +10,8 @@ import {
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { RunEngine, StartedRun } from "../../runs/engine.ts";
 import type { EndpointRequest } from "../endpoint.ts";
-import { responseIdOf } from "./ids.ts";
-import { previousNotFound } from "./not-found.ts";
+import { conversationIdOf, responseIdOf } from "./ids.ts";
+import { conversationNotFound, previousNotFound } from "./not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { type ReadRequest, readRequest } from "./read-request.ts";
 
@@ -41,7 +41,7 @@ export async function startRun(
   try {
     return { read, started: await engine.createRun(read.input, { owner, signal, client }) };
   } catch (thrown) {
-    throw withBodyPaths(toSdkError(thrown), read);
+    throw failureToStart(toSdkError(thrown), read);
   }
 }
 
@@ -54,7 +54,10 @@ export function failureOfRequest(failure: SDKError, read: ReadRequest): SDKError
 }
 
 /** The error with the fields of the body. Errors that name none keep their class. */
-function withBodyPaths(error: SDKError, read: ReadRequest): SDKError {
+function failureToStart(error: SDKError, read: ReadRequest): SDKError {
+  const { threadId } = read.input.request;
+  if (error instanceof NotFoundError && error.violations.some(({ field }) => field === "thread_id"))
+    return conversationNotFound(conversationIdOf(threadId));
   return withFieldPaths(error, (field) => read.bodyPathOf(field));
 }
 

@@ -101,6 +101,14 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
     );
   });
 
+  it("names a conversation that does not exist as its caller does", async () => {
+    const { openai } = await startApi(servers);
+    const conversation = `conv_${"0".repeat(32)}`;
+    const message = `404 Conversation with id '${conversation}' not found.`;
+    const request = { model: model("sim-text"), input: "Hello", conversation };
+    await expect(openai.responses.create(request)).rejects.toMatchObject({ message, param: "conversation" });
+  });
+
   it("gives the SDK's accumulator the final response", async () => {
     const { openai } = await startApi(servers);
     const types: ResponseStreamEvent["type"][] = [];
