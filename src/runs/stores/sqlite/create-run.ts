@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { type Run, type RunEvent, RunSchema, RunStatus } from "../../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../../gen/outrigger/v1/run_service_pb.ts";
 import { ThreadSchema } from "../../../gen/outrigger/v1/thread_pb.ts";
+import { isUnderWay } from "../../status.ts";
 import type { RunCreation, RunCreationResult } from "../../store.ts";
 import { addMessages, readHistory } from "./messages.ts";
 import {
@@ -166,9 +167,4 @@ function insertRun(tables: Tables, creation: RunCreation, run: Run, position: nu
 function withThread(event: RunEvent, threadId: string): RunEvent {
   if (event.event.case !== "run") return event;
   return { ...event, event: { case: "run", value: { ...event.event.value, threadId } } };
-}
-
-/** Whether a run waits for its turn or is being worked on. */
-export function isUnderWay(status: RunStatus): boolean {
-  return status === RunStatus.QUEUED || status === RunStatus.IN_PROGRESS;
 }

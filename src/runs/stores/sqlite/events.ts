@@ -1,5 +1,6 @@
 /** Events of runs, and what is known of runs by their state. */
 import { type Run, type RunEvent, RunStatus } from "../../../gen/outrigger/v1/run_pb.ts";
+import { isTerminal } from "../../status.ts";
 import { blob, integer, text } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { eventsPlace, findRun, findRunNumber, type RunRow, type Tables } from "./run-rows.ts";
@@ -40,10 +41,7 @@ export function readEvents(
 
 /** Notes that a run is to be cancelled, unless it is over. Returns the run as it is then. */
 export function noteCancel({ database }: Tables, { number, run }: RunRow): Run {
-  const { status } = run;
-  const isOver =
-    status !== RunStatus.QUEUED && status !== RunStatus.IN_PROGRESS && status !== RunStatus.REQUIRES_ACTION;
-  if (isOver) return run;
+  if (isTerminal(run.status)) return run;
   database.change(NOTE_CANCEL, number);
   return { ...run, cancelRequested: true };
 }

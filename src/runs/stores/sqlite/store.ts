@@ -2,6 +2,7 @@ import type { StepResult } from "../../../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../../../gen/outrigger/v1/message_pb.ts";
 import { type Run, type RunEvent, RunStatus } from "../../../gen/outrigger/v1/run_pb.ts";
 import type { Thread, ThreadMessage } from "../../../gen/outrigger/v1/thread_pb.ts";
+import { isUnderWay } from "../../status.ts";
 import type {
   Lease,
   MessageQuery,
@@ -15,7 +16,7 @@ import type {
   StoredRun,
 } from "../../store.ts";
 import { BodyCodec, type BodyCodecOptions } from "../body-codec.ts";
-import { createRun, isUnderWay } from "./create-run.ts";
+import { createRun } from "./create-run.ts";
 import { SqliteDatabase, type SqliteLocation } from "./database.ts";
 import { countQueued, findAbandoned, findQueued, isQueued, noteCancel, readEvents } from "./events.ts";
 import { isFullFailure } from "./failures.ts";

@@ -1,0 +1,58 @@
+import { create } from "@bufbuild/protobuf";
+import { Client } from "outrigger";
+import { describe, expect, it } from "vitest";
+import { ListRunsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
+import { createLazyRunEngine } from "../../src/runs/lazy-engine.ts";
+import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { MemoryStore } from "../../src/runs/stores/memory-store.ts";
+
+/** An engine that counts how often it is opened, and fails as often as asked before. */
+function countedEngine(failures = 0) {
+  const counts = { opened: 0 };
+  const engine = createLazyRunEngine(async () => {
+    counts.opened += 1;
+    if (counts.opened <= failures) throw new Error("a failure of the test");
+    return createRunEngine({ client: new Client({ providers: {} }), store: new MemoryStore() });
+  });
+  return { engine, counts };
+}
+
+const list = create(ListRunsRequestSchema);
+
+describe("createLazyRunEngine()", () => {
+  it("opens the engine at its first use, once for all uses", async () => {
+    const { engine, counts } = countedEngine();
+    expect(counts.opened).toBe(0);
+    const lists = await Promise.all([engine.listRuns("", list), engine.listRuns("", list)]);
+    expect(lists.map(({ runs }) => runs)).toEqual([[], []]);
+    await engine.open();
+    expect(counts.opened).toBe(1);
+    await engine.close();
+  });
+
+  it("opens it for a stream when the stream is read", async () => {
+    const { engine, counts } = countedEngine();
+    const events = engine.streamRun("", `run_${"0".repeat(32)}`, -1, new AbortController().signal);
+    expect(counts.opened).toBe(0);
+    await expect(events[Symbol.asyncIterator]().next()).rejects.toThrow("run_0000");
+    expect(counts.opened).toBe(1);
+    await engine.close();
+  });
+
+  it("tries again where it could not be opened", async () => {
+    const { engine, counts } = countedEngine(2);
+    await expect(engine.open()).rejects.toThrow("a failure of the test");
+    await expect(engine.listRuns("", list)).rejects.toThrow("a failure of the test");
+    expect((await engine.listRuns("", list)).runs).toEqual([]);
+    expect(counts.opened).toBe(3);
+    await engine.close();
+  });
+
+  it("is not opened by its end, nor after it", async () => {
+    const { engine, counts } = countedEngine();
+    await engine.drain();
+    await engine.close();
+    await expect(engine.listRuns("", list)).rejects.toThrow("the sidecar is shutting down");
+    expect(counts.opened).toBe(0);
+  });
+});
