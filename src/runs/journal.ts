@@ -23,6 +23,8 @@ export interface JournalTarget {
   readonly runId: string;
   readonly lease: Lease;
   readonly hub: EventHub;
+  /** Whether events are written as they come. Otherwise nothing is written before the end: nobody could read it. */
+  readonly isStored: boolean;
   /** The store failed, or the lease is lost. Called once. */
   readonly onFailure: (error: Error) => void;
 }
@@ -88,6 +90,7 @@ export class Journal {
   flush(): void {
     const isIdle = this.#writing === undefined && this.#failure === undefined && !this.#isStopped;
     if (!isIdle || this.#pending.length === 0) return;
+    if (!this.#target.isStored) return this.#publishPending();
     this.#writing = this.#writePending();
   }
 
@@ -104,6 +107,12 @@ export class Journal {
   async write(change: JournalChange): Promise<void> {
     if (this.#failure instanceof LeaseLostError) throw this.#failure;
     await this.#write(change);
+  }
+
+  #publishPending(): void {
+    const events = this.#pending;
+    this.#pending = [];
+    this.#target.hub.publish(events);
   }
 
   async #writePending(): Promise<void> {

@@ -37,6 +37,7 @@ export class LiveRun {
   readonly #execution: RunExecution;
   #run: Run;
   #isCancelRequested = false;
+  #isEnding = false;
 
   /** Begins at once. */
   constructor(options: LiveRunOptions) {
@@ -48,8 +49,8 @@ export class LiveRun {
     this.hub.publish(events);
     this.#scope = new LinkedSignal(signal);
     const onFailure = (error: Error) => this.#scope.abort(toSdkError(error));
-    const runId = plan.run.id;
-    this.#journal = new Journal({ store, runId, lease, hub: this.hub, onFailure }, next);
+    const { id: runId, stored: isStored } = plan.run;
+    this.#journal = new Journal({ store, runId, lease, hub: this.hub, isStored, onFailure }, next);
     this.#execution = new RunExecution(plan, this.#journal, this.hub);
     // A run that waits for its reader goes on, so that it sees that it has been ended.
     this.#scope.signal.addEventListener("abort", () => this.hub.setCaller(undefined), { once: true });
@@ -59,6 +60,11 @@ export class LiveRun {
   /** The run as it is now, without its steps. */
   get run(): Run {
     return this.#run;
+  }
+
+  /** Whether its end is being written: nothing changes it any more. */
+  get isEnding(): boolean {
+    return this.#isEnding;
   }
 
   /** Its steps so far. */
@@ -112,6 +118,7 @@ export class LiveRun {
   async #conclude(ended: Run): Promise<void> {
     // The last event must not be written without the change that it tells of.
     await this.#journal.stop();
+    this.#isEnding = true;
     const run = {
       ...ended,
       lastSequence: this.#journal.lastSequence + 1,

@@ -1,8 +1,9 @@
-import { clone, create } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { quote, Violations } from "../client/violations.ts";
 import { userMessage } from "../core/message.ts";
 import { GenerationOptionsSchema } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
+import { RequestSchema } from "../gen/outrigger/v1/request_pb.ts";
 import {
   type McpServer,
   McpServerSchema,
@@ -10,7 +11,7 @@ import {
   type ServerTool,
   type ToolApproval,
 } from "../gen/outrigger/v1/run_pb.ts";
-import { type CreateRunRequest, CreateRunRequestSchema } from "../gen/outrigger/v1/run_service_pb.ts";
+import type { CreateRunRequest } from "../gen/outrigger/v1/run_service_pb.ts";
 import { type Generation, readOptions } from "../generation/contract/options.ts";
 import { openCallIds } from "./conversation.ts";
 import type { NewMessage, RunInput } from "./engine.ts";
@@ -53,14 +54,14 @@ export async function readRunInput(
   checkRequest(request, input, previous?.run);
   const generation = await readGeneration(request, given, maxSteps);
   const { tools, servers, knownTools } = toolsOf(request, previous);
-  const options = clone(GenerationOptionsSchema, request.options ?? create(GenerationOptionsSchema));
-  if (options.request !== undefined) options.request = { ...options.request, messages: [], tools };
+  const { options = create(GenerationOptionsSchema) } = request;
+  const { request: modelRequest = create(RequestSchema) } = options;
   return {
-    request: create(CreateRunRequestSchema, {
+    request: {
       ...request,
-      options: { ...options, prompt: "" },
+      options: { ...options, prompt: "", request: { ...modelRequest, messages: [], tools } },
       mcpServers: servers.map(withoutSecrets),
-    }),
+    },
     generation: { ...generation, request: { ...generation.request, tools } },
     servers,
     knownTools,

@@ -151,12 +151,15 @@ class Engine extends ThreadMethods implements RunEngine {
 
   async cancelRun(owner: string, runId: string): Promise<Run> {
     const { store, live } = this.#parts;
-    const stored = await store.requestCancel(owner, runId);
-    if (stored === undefined) throw missing("run", runId);
-    if (!isTerminal(stored.run.status)) {
-      const own = live.get(runId);
-      if (own !== undefined) own.cancel();
-      else if (stored.run.status !== RunStatus.IN_PROGRESS) await this.#cancelIdle(runId);
+    if ((await store.getRun(owner, runId)) === undefined) throw missing("run", runId);
+    const own = live.get(runId);
+    // What its last event will say is settled already.
+    if (own?.isEnding === true) await own.ended;
+    else {
+      own?.cancel();
+      const stored = await store.requestCancel(owner, runId);
+      const isIdle = own === undefined && stored !== undefined && stored.run.status !== RunStatus.IN_PROGRESS;
+      if (isIdle && !isTerminal(stored.run.status)) await this.#cancelIdle(runId);
       await waitForRun(this.#parts, { owner, runId }, CANCEL_WAIT_MS);
     }
     return this.getRun(owner, runId);
@@ -279,19 +282,44 @@ class Engine extends ThreadMethods implements RunEngine {
 
   /** Executes a queued run that this process has taken. */
   async #runTaken(stored: StoredRun): Promise<void> {
+    const { run: queued } = stored;
+    let isCancelled = queued.cancelRequested;
+    // From its start on the run listens itself.
+    const unsubscribe = this.#parts.store.subscribe(queued.id, (notice) => {
+      isCancelled ||= notice === "cancel";
+    });
+    try {
+      const plan = await this.#beginTaken(stored, () => isCancelled);
+      if (plan === undefined) return;
+      const options = { store: this.#parts.store, plan, events: [statusEventOf(plan.run)] };
+      const live = this.#start(options, () => undefined);
+      if (isCancelled) live.cancel();
+      await live.ended;
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  /** Writes that a queued run is in progress. Undefined where it does not go on here. */
+  async #beginTaken(stored: StoredRun, isCancelled: () => boolean): Promise<RunPlan | undefined> {
     const { store, lease } = this.#parts;
     const { run: queued } = stored;
-    if (queued.status !== RunStatus.QUEUED || queued.cancelRequested) return this.#endTaken(queued);
     const plan = await this.#storedPlan(stored);
-    // Given back to the queue, for another process or the next start.
-    if (this.#isDraining) return void (await store.write({ runId: queued.id, lease, run: queued }));
+    if (isCancelled() && queued.status === RunStatus.QUEUED) {
+      await this.#endTaken(queued);
+      return undefined;
+    }
+    // A run that was delivered twice may require action by now. One that is queued goes back into the queue.
+    if (this.#isDraining || queued.status !== RunStatus.QUEUED) {
+      await store.write({ runId: queued.id, lease, run: queued });
+      return undefined;
+    }
     const run = withStatus(queued, RunStatus.IN_PROGRESS, {
       startedAt: timestampNow(),
       lastSequence: queued.lastSequence + 1,
     });
-    const events = [statusEventOf(run)];
-    if (!(await store.write({ runId: run.id, lease, run, events }))) return;
-    await this.#start({ store, plan: { ...plan, run }, events }, () => undefined).ended;
+    const isHeld = await store.write({ runId: run.id, lease, run, events: [statusEventOf(run)] });
+    return isHeld ? { ...plan, run } : undefined;
   }
 
   /** Calls the models for a run of an owner whose API does not do it. */

@@ -46,7 +46,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   #hasBegun = false;
   #isOver = false;
   /** The read that waits for the hub. */
-  #waiting: ((result: Promise<Result>) => void) | undefined;
+  #waiting: ((result: Result | Promise<Result>) => void) | undefined;
   #notices: Notices | undefined;
 
   /** @param cursor Sequence number of the last event that is not read. -1: all are read. */
@@ -91,7 +91,9 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   wake(): void {
     const resolve = this.#waiting;
     this.#waiting = undefined;
-    resolve?.(this.#read());
+    const events = this.#hub?.eventsAfter(this.#cursor) ?? [];
+    // The usual case takes no further promise.
+    resolve?.(events.length > 0 ? this.#take(events) : this.#read());
   }
 
   #begin(): void {
@@ -109,7 +111,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     signal?.removeEventListener("abort", this.#finish);
     this.#hub?.forget(this);
     this.#notices?.end();
-    this.#waiting?.(Promise.resolve(DONE));
+    this.#waiting?.(DONE);
     this.#waiting = undefined;
     if (this.#hasBegun) onEnd?.();
   };

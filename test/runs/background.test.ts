@@ -1,6 +1,6 @@
 /** Runs that nobody waits for: the queue, several processes on one store, their death, and the end of a sidecar. */
 import { inspect } from "node:util";
-import { textOf, userMessage } from "outrigger";
+import { functionTool, textOf, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Run, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import type { RunLimits } from "../../src/runs/limits.ts";
@@ -96,6 +96,27 @@ describe("queued runs", () => {
       "one",
       "and?",
     ]);
+  });
+
+  it("are left alone where they are delivered once more while they require action", async () => {
+    const memory = new MemoryStore();
+    const handlers: ((runId: string) => Promise<void>)[] = [];
+    const store = wrapStore(memory, {
+      deliverQueued: (handle, concurrency) => {
+        handlers.push(handle);
+        return memory.deliverQueued(handle, concurrency);
+      },
+    });
+    const { engine, model } = engineWith([[{ name: "own" }]], { store });
+    const options = {
+      request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "own" })] },
+    };
+    const waiting = await run(engine, runRequest("", { background: true, options }));
+    expect(waiting.status).toBe(RunStatus.REQUIRES_ACTION);
+    await handlers[0]?.(waiting.id);
+    expect(await engine.getRun("", waiting.id)).toEqual(waiting);
+    expect(model.requests).toHaveLength(1);
+    expect(await engine.cancelRun("", waiting.id)).toMatchObject({ status: RunStatus.CANCELLED });
   });
 
   it("are refused where too many wait, with an error that names the limit", async () => {

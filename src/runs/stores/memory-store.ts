@@ -22,7 +22,7 @@ import type {
 
 /** Options of a MemoryStore. */
 export interface MemoryStoreOptions {
-  /** Whether events can be read again. Default true. Without them a run takes less memory. */
+  /** Whether events can be read again. Default true. A run that is not stored needs none. */
   readonly keepsEvents?: boolean | undefined;
 }
 

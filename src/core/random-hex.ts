@@ -1,0 +1,15 @@
+import { randomFillSync } from "node:crypto";
+
+// Random bytes for many ids at once: asking for them costs more than the bytes themselves.
+const pool = Buffer.alloc(4096);
+let next = pool.byteLength;
+
+/** Random bytes in hexadecimal. @param bytes How many, at most 4096. */
+export function randomHex(bytes: number): string {
+  if (next + bytes > pool.byteLength) {
+    randomFillSync(pool);
+    next = 0;
+  }
+  next += bytes;
+  return pool.toString("hex", next - bytes, next);
+}
