@@ -32,6 +32,8 @@ export interface ReadInput {
   readonly paths: readonly MessagePaths[];
   /** Answers to calls that needed the caller's approval. */
   readonly approvals: readonly ToolApproval[];
+  /** The ids of the requests that were answered with yes, by the ids of their calls. */
+  readonly approved: Readonly<Record<string, string>>;
 }
 
 /** Reads `input`, or the items of a conversation. @param name Name of the field. */
@@ -41,7 +43,7 @@ export async function readInput(fields: Fields, name: string, context: ReadingCo
   const path = fields.at(name);
   const drafts = new MessageDrafts();
   drafts.add(Role.USER, [{ part: textPartOf(fields.requireString(name)), path }], path);
-  return { messages: drafts.messages, paths: drafts.paths, approvals: [] };
+  return { messages: drafts.messages, paths: drafts.paths, approvals: [], approved: {} };
 }
 
 /** Items of the model that only OpenAI's API knows. */
@@ -110,6 +112,7 @@ class InputReader {
   readonly #states = new StateAttacher();
   readonly #kept: KeptMessages;
   readonly #approvals: ToolApproval[] = [];
+  readonly #approved = new Map<string, string>();
   /** Ids of the requests for approval among the items. */
   readonly #requests = new Set<string>();
 
@@ -134,7 +137,7 @@ class InputReader {
     this.#addLoose(loose);
     if (this.#context.isStateful) await this.#kept.restoreStates(this.#drafts.identified);
     const { messages, paths } = this.#drafts;
-    return { messages, paths, approvals: this.#approvals };
+    return { messages, paths, approvals: this.#approvals, approved: Object.fromEntries(this.#approved) };
   }
 
   /** Parts that stand among the items are a message of the user. */
@@ -222,6 +225,7 @@ class InputReader {
     const reason = item.string("reason") ?? "";
     const toolCallId = this.#requests.has(id) ? id : await this.#callOf(id, item.at("approval_request_id"));
     this.#approvals.push(create(ToolApprovalSchema, { toolCallId, approve, reason }));
+    if (approve) this.#approved.set(toolCallId, id);
   }
 
   /** The call of a request for approval that an earlier response has. */

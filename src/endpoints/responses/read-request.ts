@@ -160,7 +160,7 @@ class RequestReader {
     const input = await this.#readInput();
     const request = this.#requestOf(use);
     const streamed = fields.object("stream_options")?.boolean("include_obfuscation");
-    const settings = this.#settings();
+    const settings = this.#settings(input);
     const paths = { messages: input.paths, tools: use.tools.toolPaths, servers: use.tools.serverPaths };
     return {
       input: {
@@ -240,9 +240,9 @@ class RequestReader {
     });
   }
 
-  #settings(): ResponseSettings {
+  #settings({ approved }: ReadInput): ResponseSettings {
     const include = this.#fields.strings("include") ?? [];
-    return { echoed: this.#echo(), include, warnings: this.#notes.warnings };
+    return { echoed: this.#echo(), include, warnings: this.#notes.warnings, approved };
   }
 
   #echo(): EchoedSettings {

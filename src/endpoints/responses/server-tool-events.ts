@@ -40,12 +40,19 @@ export class ServerToolEvents {
   /** Calls that the model has written and that have no item yet, by their ids. */
   readonly #open = new Map<string, ToolCall>();
   /** Ids of the requests for approval, by the ids of their calls. */
-  readonly #requests = new Map<string, string>();
+  readonly #requests: Map<string, string>;
   readonly #running = new Map<string, RunningCall>();
   /** Number of items that belong to no message. */
   #others = 0;
 
-  constructor(runId: string, output: EventOutput, list: OutputList) {
+  /** @param approved See ResponseSettings. */
+  constructor(
+    runId: string,
+    output: EventOutput,
+    list: OutputList,
+    approved: Readonly<Record<string, string>>,
+  ) {
+    this.#requests = new Map(Object.entries(approved));
     this.#runDigits = runId.slice(runId.indexOf("_") + 1);
     this.#output = output;
     this.#list = list;
@@ -83,7 +90,6 @@ export class ServerToolEvents {
   /** A call is being executed. */
   start({ call, serverLabel, toolName, approvalRequestId }: ServerToolStart): void {
     if (call === undefined) return;
-    // A request of an earlier response is known there.
     const approved = this.#requests.get(approvalRequestId) ?? null;
     const fields = this.#fieldsOf(call, { name: toolName, server_label: serverLabel }, approved);
     this.#running.set(call.id, { fields, place: this.#begin(fields) });

@@ -15,6 +15,8 @@ export interface ResponseSettings {
   readonly include: readonly string[];
   /** What of the request has no effect, found while it was read. Those of the model calls are in the run's steps. */
   readonly warnings: readonly RequestWarning[];
+  /** The ids of the approval requests that the input answers with yes, by the ids of their calls. */
+  readonly approved: Readonly<Record<string, string>>;
 }
 
 /** The fields of a response object that repeat its request. All of them are in every response, null where not set. */
@@ -89,6 +91,7 @@ export const defaultSettings: ResponseSettings = {
   },
   include: [],
   warnings: [],
+  approved: {},
 };
 
 /** Name of this API in the origin of a run. */

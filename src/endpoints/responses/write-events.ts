@@ -53,7 +53,7 @@ export class ResponseEvents {
     this.#response = new ResponseWriter(run, settings);
     this.#list = new OutputList(this.#output);
     const items = new ItemWriter(settings);
-    const tools = new ServerToolEvents(run.id, this.#output, this.#list);
+    const tools = new ServerToolEvents(run.id, this.#output, this.#list, settings.approved);
     this.#tools = tools;
     this.#context = { output: this.#output, list: this.#list, items, tools };
   }

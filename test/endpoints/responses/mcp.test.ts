@@ -80,7 +80,7 @@ describe("an MCP server", () => {
         : await create({ input: [asked, ...first.output, approval], tools: [tool], store });
       expect(second.output).toMatchObject([
         { type: "mcp_list_tools" },
-        { type: "mcp_call", name: "sell", output: "sold" },
+        { type: "mcp_call", name: "sell", output: "sold", approval_request_id: request?.id },
         { type: "message", content: [{ text: "Sold." }] },
       ]);
     },
