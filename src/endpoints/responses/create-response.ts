@@ -43,6 +43,8 @@ async function streamOf(
     include: [],
     keepAliveMs,
     signal: request.signal,
+    startedRun: true,
+    onFailure: request.noteFailure,
     startingAfter: -1,
     pads: read.streamOptions.includeObfuscation === true,
   };

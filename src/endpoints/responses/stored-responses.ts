@@ -39,6 +39,8 @@ export async function getResponse(
     include,
     keepAliveMs,
     signal,
+    startedRun: false,
+    onFailure: request.noteFailure,
     pads,
     startingAfter: startingAfter ?? -1,
   });

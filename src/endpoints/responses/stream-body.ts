@@ -1,5 +1,5 @@
 /** The body of a streamed response: the events of a run as they come, with comments where nothing comes for long. */
-import { toSdkError } from "../../core/errors.ts";
+import { type SDKError, toSdkError } from "../../core/errors.ts";
 import type { RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { SseSink } from "./event-output.ts";
 import type { ResponseEvents } from "./write-events.ts";
@@ -22,6 +22,10 @@ export interface StreamBodyOptions {
   readonly keepAliveMs: number;
   /** Aborted when the caller is gone. */
   readonly signal: AbortSignal;
+  /** Whether the request started the run, so that a failure of the run is one of the request. */
+  readonly startedRun: boolean;
+  /** Takes why the request failed. */
+  readonly onFailure: (error: SDKError) => void;
 }
 
 type Result = IteratorResult<Uint8Array>;
@@ -100,14 +104,22 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
       if (signal.aborted) throw thrown;
       this.#isOver = true;
       // A run that failed has said so in its last event.
-      if (writer.last === undefined) writer.fail(toSdkError(thrown));
+      if (writer.last === undefined) this.#fail(toSdkError(thrown));
     }
     return { done: false, value: this.#isOver ? this.#last(bytes) : bytes };
   }
 
+  #fail(error: SDKError): void {
+    const { writer, onFailure } = this.#options;
+    writer.fail(error);
+    onFailure(error);
+  }
+
   #last(bytes: Buffer): Buffer {
+    const { writer, onFailure, startedRun } = this.#options;
     this.#hasEnded = true;
     clearInterval(this.#timer);
+    if (startedRun && writer.failure !== undefined) onFailure(writer.failure);
     return Buffer.concat([bytes, this.#options.sink.take(), Buffer.from(DONE_LINE)]);
   }
 }

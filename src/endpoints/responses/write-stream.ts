@@ -19,6 +19,10 @@ export interface StreamSource extends EventOptions {
   readonly keepAliveMs: number;
   /** Aborted when the caller is gone. */
   readonly signal: AbortSignal;
+  /** Whether the request started the run, so that a failure of the run is one of the request. */
+  readonly startedRun: boolean;
+  /** Takes why the request failed. */
+  readonly onFailure: (error: SDKError) => void;
 }
 
 const HEADERS = {
@@ -82,9 +86,9 @@ class OpenStream {
   }
 
   response(): EndpointResponse {
-    const { keepAliveMs, signal } = this.#source;
+    const { keepAliveMs, signal, startedRun, onFailure } = this.#source;
     const [events, writer, sink, isOver] = [this.#events, this.#writer, this.#sink, this.#isOver];
-    const body = new StreamBody({ events, writer, sink, isOver, keepAliveMs, signal });
+    const body = new StreamBody({ events, writer, sink, isOver, keepAliveMs, signal, startedRun, onFailure });
     return { status: 200, headers: HEADERS, body };
   }
 }

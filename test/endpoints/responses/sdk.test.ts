@@ -219,6 +219,8 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
     expect(events.slice(-2).map(({ type }) => type)).toEqual(["error", "response.failed"]);
     const { response } = events.at(-1) as unknown as { response: { id: string; status: string } };
     expect(response.status).toBe("failed");
+    const logged = expect.objectContaining({ rpc: "POST /v1/responses", code: "UNAVAILABLE" });
+    await expect.poll(() => api.server.log).toContainEqual(logged);
     expect(await (await api.fetch(`/v1/responses/${response.id}`)).json()).toEqual(response);
   });
 
