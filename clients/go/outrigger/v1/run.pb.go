@@ -35,9 +35,9 @@ type RunStatus int32
 const (
 	// Not set.
 	RunStatus_RUN_STATUS_UNSPECIFIED RunStatus = 0
-	// Waits for its turn.
+	// Waiting to be executed.
 	RunStatus_RUN_STATUS_QUEUED RunStatus = 1
-	// A model call or a tool is under way.
+	// A model call or a tool execution is in progress.
 	RunStatus_RUN_STATUS_IN_PROGRESS RunStatus = 2
 	// The model called tools that the caller executes or must approve. SubmitToolResults continues the
 	// run. Over the HTTP API such a response is `completed`.
@@ -103,7 +103,7 @@ func (RunStatus) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{0}
 }
 
-// What makes a run incomplete. Values may be added.
+// Why a run is incomplete. Values may be added.
 type IncompleteReason int32
 
 const (
@@ -164,11 +164,11 @@ func (IncompleteReason) EnumDescriptor() ([]byte, []int) {
 type ApprovalPolicy int32
 
 const (
-	// Treated as ALWAYS.
+	// Not set: same as ALWAYS.
 	ApprovalPolicy_APPROVAL_POLICY_UNSPECIFIED ApprovalPolicy = 0
 	// Each call waits for the caller's approval.
 	ApprovalPolicy_APPROVAL_POLICY_ALWAYS ApprovalPolicy = 1
-	// No call does.
+	// No call needs approval.
 	ApprovalPolicy_APPROVAL_POLICY_NEVER ApprovalPolicy = 2
 )
 
@@ -213,9 +213,9 @@ func (ApprovalPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{2}
 }
 
-// A generation that is kept: its state, its steps and its events can be read while it runs and
-// afterwards. It belongs to a thread, whose messages it reads and to which it appends. Over the HTTP
-// API a run is a response: the run `run_X` is the response `resp_X`.
+// A generation with a state that is stored: its status, steps and events can be read while it runs
+// and afterwards. It belongs to a thread: it reads the thread's messages and appends to them. Over
+// the HTTP API a run is a response: the run `run_X` is the response `resp_X`.
 type Run struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the run: `run_` and 32 hexadecimal digits.
@@ -226,20 +226,21 @@ type Run struct {
 	ThreadId string `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	// The run whose conversation this one continues. Empty if there is none.
 	PreviousRunId string `protobuf:"bytes,4,opt,name=previous_run_id,json=previousRunId,proto3" json:"previous_run_id,omitempty"`
-	// Whether the run goes on when its caller disconnects.
+	// Whether the run continues when its caller disconnects.
 	Background bool `protobuf:"varint,5,opt,name=background,proto3" json:"background,omitempty"`
-	// Whether the run is kept in the store. A run that is not cannot be read after its stream.
+	// Whether the run is stored. A run that is not stored cannot be read after its stream has ended.
 	Stored bool `protobuf:"varint,6,opt,name=stored,proto3" json:"stored,omitempty"`
 	// When the run was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When the first model call began. Unset in QUEUED.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-	// run that another one continued was over. Unset while the run is under way.
+	// When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+	// run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+	// is in progress.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// Model that was asked for, as the request named it.
+	// Requested model, as the request named it.
 	Model string `protobuf:"bytes,10,opt,name=model,proto3" json:"model,omitempty"`
-	// Provider that was asked for. Empty: the default provider.
+	// Requested provider. Empty: the default provider.
 	Provider string `protobuf:"bytes,11,opt,name=provider,proto3" json:"provider,omitempty"`
 	// Labels of the caller: at most 16, with keys of at most 64 characters and values of at most 512.
 	Metadata map[string]string `protobuf:"bytes,12,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -249,25 +250,25 @@ type Run struct {
 	Attempts []*Attempt `protobuf:"bytes,14,rep,name=attempts,proto3" json:"attempts,omitempty"`
 	// Sum of the usage of all steps. Unset if no provider reported any.
 	Usage *Usage `protobuf:"bytes,15,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Why the generation ended. Unset before that, and where it failed.
+	// Why the generation ended. Unset until it ends, and if it failed.
 	StopReason GenerateResult_StopReason `protobuf:"varint,16,opt,name=stop_reason,json=stopReason,proto3,enum=outrigger.v1.GenerateResult_StopReason" json:"stop_reason,omitempty"`
-	// What makes the run incomplete. Set in INCOMPLETE.
+	// Why the run is incomplete. Set in INCOMPLETE.
 	IncompleteReason IncompleteReason `protobuf:"varint,17,opt,name=incomplete_reason,json=incompleteReason,proto3,enum=outrigger.v1.IncompleteReason" json:"incomplete_reason,omitempty"`
 	// Why the run failed. Set in FAILED.
 	Error *InferenceError `protobuf:"bytes,18,opt,name=error,proto3" json:"error,omitempty"`
-	// Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+	// Calls that wait for results from the caller. Set in REQUIRES_ACTION.
 	RequiredResults []*ToolCall `protobuf:"bytes,19,rep,name=required_results,json=requiredResults,proto3" json:"required_results,omitempty"`
 	// Calls that wait for the caller's approval. Set in REQUIRES_ACTION.
 	RequiredApprovals []*ToolCall `protobuf:"bytes,20,rep,name=required_approvals,json=requiredApprovals,proto3" json:"required_approvals,omitempty"`
-	// The tools of MCP servers that the model could call, by the names under which it saw them.
+	// The tools of MCP servers that were offered to the model, with the names that the model saw.
 	ServerTools []*ServerTool `protobuf:"bytes,21,rep,name=server_tools,json=serverTools,proto3" json:"server_tools,omitempty"`
 	// Whether CancelRun was called. The run may still be IN_PROGRESS for a moment.
 	CancelRequested bool `protobuf:"varint,22,opt,name=cancel_requested,json=cancelRequested,proto3" json:"cancel_requested,omitempty"`
 	// Sequence number of the latest event.
 	LastSequence int32 `protobuf:"varint,23,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
-	// How the run was created if an HTTP API did it.
+	// How the run was created, if an HTTP API created it.
 	Origin *RunOrigin `protobuf:"bytes,24,opt,name=origin,proto3" json:"origin,omitempty"`
-	// What was changed in the conversation before it was sent. The warnings of a step are in its
+	// Changes made to the conversation before it was sent. The warnings of a step are in its
 	// response.
 	Warnings      []*Warning `protobuf:"bytes,25,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -484,7 +485,7 @@ type RunOrigin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the API, for instance `responses`.
 	Api string `protobuf:"bytes,1,opt,name=api,proto3" json:"api,omitempty"`
-	// Settings of the request that the API repeats in its answers, as JSON text.
+	// Settings of the request that the API echoes in its responses, as JSON text.
 	SettingsJson  string `protobuf:"bytes,2,opt,name=settings_json,json=settingsJson,proto3" json:"settings_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -534,11 +535,11 @@ func (x *RunOrigin) GetSettingsJson() string {
 	return ""
 }
 
-// Changes to a run, in order. The first event and the last one of a stream have a `run`: it begins
-// with the run as it was created, and ends with a terminal status or REQUIRES_ACTION.
+// A change of a run. The first and the last event of a stream have a `run`: the first one is the
+// run as it was created, the last one has a terminal status or REQUIRES_ACTION.
 type RunEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Position in the run: 0, 1, 2, ... without gaps. It goes on when a run is continued.
+	// Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults.
 	Sequence int32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Number of the step, from 1. 0 outside of a step.
 	Step int32 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`
@@ -667,18 +668,19 @@ type isRunEvent_Event interface {
 }
 
 type RunEvent_Run struct {
-	// The status changed. The run as it is now, without its steps.
+	// The status changed. Contains the run as it is now, without its steps.
 	Run *Run `protobuf:"bytes,10,opt,name=run,proto3,oneof"`
 }
 
 type RunEvent_ModelEvent struct {
-	// An event of the model. The events of one step obey the laws of a stream, as those of a request
-	// with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+	// An event of the model. The events of one step form a stream as with
+	// FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
 	ModelEvent *StreamEvent `protobuf:"bytes,11,opt,name=model_event,json=modelEvent,proto3,oneof"`
 }
 
 type RunEvent_StepFinish struct {
-	// A step is complete. The message of its response has no content: the model's events had it.
+	// A step is complete. The message of its response has no content, which `model_event` has
+	// delivered.
 	StepFinish *StepFinish `protobuf:"bytes,12,opt,name=step_finish,json=stepFinish,proto3,oneof"`
 }
 
@@ -688,13 +690,13 @@ type RunEvent_ServerToolList struct {
 }
 
 type RunEvent_ServerToolStart struct {
-	// A tool that the sidecar executes was called. The tools of a step run at the same time; their
-	// events come one tool after the other, in the order of the calls.
+	// The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+	// sent one tool after the other, in the order of the calls.
 	ServerToolStart *ServerToolStart `protobuf:"bytes,14,opt,name=server_tool_start,json=serverToolStart,proto3,oneof"`
 }
 
 type RunEvent_ServerToolFinish struct {
-	// That tool has ended.
+	// The execution of that tool has ended.
 	ServerToolFinish *ServerToolFinish `protobuf:"bytes,15,opt,name=server_tool_finish,json=serverToolFinish,proto3,oneof"`
 }
 
@@ -713,11 +715,11 @@ func (*RunEvent_ServerToolFinish) isRunEvent_Event() {}
 // A tool of an MCP server, which the sidecar executes.
 type ServerTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name under which the model sees it. Unique in the run.
+	// Name that the model sees. Unique in the run.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Label of the server.
 	ServerLabel string `protobuf:"bytes,2,opt,name=server_label,json=serverLabel,proto3" json:"server_label,omitempty"`
-	// Name of the tool at its server.
+	// Name of the tool on its server.
 	ToolName string `protobuf:"bytes,3,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
 	// Description of the tool, as its server gives it.
 	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
@@ -806,7 +808,7 @@ type ServerToolList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Label of the server.
 	ServerLabel string `protobuf:"bytes,1,opt,name=server_label,json=serverLabel,proto3" json:"server_label,omitempty"`
-	// Its tools, without those that the request does not allow.
+	// Its tools, limited to those that the request allows.
 	Tools []*ServerTool `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
 	// Why the tools could not be listed. Unset if they were.
 	Error         *InferenceError `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
@@ -872,9 +874,9 @@ type ServerToolStart struct {
 	Call *ToolCall `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	// Label of the server.
 	ServerLabel string `protobuf:"bytes,2,opt,name=server_label,json=serverLabel,proto3" json:"server_label,omitempty"`
-	// Name of the tool at its server.
+	// Name of the tool on its server.
 	ToolName string `protobuf:"bytes,3,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
-	// The approval request that the caller answered with yes. Empty if none was needed.
+	// The approval request that the caller approved. Empty if no approval was needed.
 	ApprovalRequestId string `protobuf:"bytes,4,opt,name=approval_request_id,json=approvalRequestId,proto3" json:"approval_request_id,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -941,11 +943,11 @@ func (x *ServerToolStart) GetApprovalRequestId() string {
 // The sidecar has executed a tool.
 type ServerToolFinish struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the model gets.
+	// The result that is sent to the model.
 	Result *ToolResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	// Label of the server.
 	ServerLabel string `protobuf:"bytes,2,opt,name=server_label,json=serverLabel,proto3" json:"server_label,omitempty"`
-	// Name of the tool at its server.
+	// Name of the tool on its server.
 	ToolName      string `protobuf:"bytes,3,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1010,7 +1012,7 @@ type McpServer struct {
 	ServerLabel string `protobuf:"bytes,1,opt,name=server_label,json=serverLabel,proto3" json:"server_label,omitempty"`
 	// URL of the server. Empty for a server that the configuration names by this label.
 	ServerUrl string `protobuf:"bytes,2,opt,name=server_url,json=serverUrl,proto3" json:"server_url,omitempty"`
-	// Text about the server for the model.
+	// Description of the server for the model.
 	ServerDescription string `protobuf:"bytes,3,opt,name=server_description,json=serverDescription,proto3" json:"server_description,omitempty"`
 	// Access token, sent as `authorization: Bearer`. Never stored, logged or returned.
 	Authorization string `protobuf:"bytes,4,opt,name=authorization,proto3" json:"authorization,omitempty"`
@@ -1126,7 +1128,7 @@ type McpToolFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names of the tools. Empty: any.
 	ToolNames []string `protobuf:"bytes,1,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
-	// Whether the server says of the tool that it changes nothing (`readOnlyHint`). Unset: any.
+	// Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
 	ReadOnly      *bool `protobuf:"varint,2,opt,name=read_only,json=readOnly,proto3,oneof" json:"read_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1183,7 +1185,7 @@ type ToolApproval struct {
 	ToolCallId string `protobuf:"bytes,1,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
 	// Whether the tool is executed.
 	Approve bool `protobuf:"varint,2,opt,name=approve,proto3" json:"approve,omitempty"`
-	// Text for the model about a refusal.
+	// Reason for a refusal, sent to the model.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -24,28 +24,29 @@ const (
 // The request of CreateRun and CreateRunStream.
 type CreateRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-	// by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-	// of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+	// What to generate. The messages are appended to the thread; `system` is not, and is not
+	// inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+	// applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+	// steps apply.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
-	// The run to continue. If it was continued before, its thread is forked after it: the runs that
-	// continue the same run never see each other's messages. It must be over, or require action; its
-	// tool calls get their results from `options.request.messages` and `approvals`.
+	// The run to continue. If another run already continued it, its thread is forked after it: runs
+	// that continue the same run never see each other's messages. It must have ended or require
+	// action; `options.request.messages` and `approvals` have the results of its tool calls.
 	PreviousRunId string `protobuf:"bytes,2,opt,name=previous_run_id,json=previousRunId,proto3" json:"previous_run_id,omitempty"`
-	// The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-	// thread, or that of the previous run.
+	// The thread to continue. Its runs are executed one at a time. Must not be set together with
+	// `previous_run_id`. Empty: a new thread, or that of the previous run.
 	ThreadId string `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
-	// Whether the run goes on when the caller disconnects. Requires `store`. Default false.
+	// Whether the run continues when the caller disconnects. Requires `store`. Default false.
 	Background bool `protobuf:"varint,4,opt,name=background,proto3" json:"background,omitempty"`
-	// Whether the run is stored. Default true. With false nothing is written, and `previous_run_id`,
-	// `thread_id` and `background` are an INVALID_REQUEST.
+	// Whether the run is stored. Default true. With false nothing is stored, and a request with
+	// `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
 	Store *bool `protobuf:"varint,5,opt,name=store,proto3,oneof" json:"store,omitempty"`
 	// Labels: at most 16, with keys of at most 64 characters and values of at most 512.
 	Metadata map[string]string `protobuf:"bytes,6,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// MCP servers whose tools the model may call, at most 16.
 	McpServers []*McpServer `protobuf:"bytes,7,rep,name=mcp_servers,json=mcpServers,proto3" json:"mcp_servers,omitempty"`
-	// Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-	// they have no result.
+	// Decisions on calls that need approval: calls of the previous run, or calls in
+	// `options.request.messages` that have no result.
 	Approvals []*ToolApproval `protobuf:"bytes,8,rep,name=approvals,proto3" json:"approvals,omitempty"`
 	// Whether the tools and MCP servers of the previous run are used if this request has none. Tokens
 	// and headers of MCP servers are not inherited.
@@ -255,7 +256,7 @@ type SubmitToolResultsRequest struct {
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// Results of the calls in `Run.required_results`: one for each.
 	Results []*ToolResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
-	// Answers for the calls in `Run.required_approvals`: one for each.
+	// Decisions on the calls in `Run.required_approvals`: one for each.
 	Approvals     []*ToolApproval `protobuf:"bytes,3,rep,name=approvals,proto3" json:"approvals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -363,11 +364,11 @@ type ListRunsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Maximum number of runs, up to 100. Default 20.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the page before. Empty: the first page.
+	// `next_page_token` of the previous page. Empty: the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only the runs of this thread. Empty: all.
+	// Returns only runs of this thread. Empty: all.
 	ThreadId string `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
-	// Only runs with one of these statuses. Empty: all.
+	// Returns only runs with one of these statuses. Empty: all.
 	Statuses      []RunStatus `protobuf:"varint,4,rep,packed,name=statuses,proto3,enum=outrigger.v1.RunStatus" json:"statuses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -431,10 +432,10 @@ func (x *ListRunsRequest) GetStatuses() []RunStatus {
 	return nil
 }
 
-// The answer of ListRuns.
+// The response of ListRuns.
 type ListRunsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The runs, the latest first, without their steps.
+	// The runs, newest first, without their steps.
 	Runs []*Run `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
 	// Token of the next page. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -493,7 +494,7 @@ type ListMessagesRequest struct {
 	ThreadId string `protobuf:"bytes,1,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	// Maximum number of messages, up to 100. Default 20.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the page before. Empty: the first page.
+	// `next_page_token` of the previous page. Empty: the first page.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -550,10 +551,10 @@ func (x *ListMessagesRequest) GetPageToken() string {
 	return ""
 }
 
-// The answer of ListMessages.
+// The response of ListMessages.
 type ListMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The messages, the oldest first.
+	// The messages, oldest first.
 	Messages []*ThreadMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Token of the next page. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -651,7 +652,7 @@ func (x *DeleteRunRequest) GetRunId() string {
 	return ""
 }
 
-// The answer of DeleteRun.
+// The response of DeleteRun.
 type DeleteRunResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

@@ -34,15 +34,14 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Runs that are kept: they can be started in the background, read, followed from any event on,
-// continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-// them.
+// Stored runs: they can be started in the background, read, streamed from any event on, continued
+// and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
 //
-// A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-// History is complete when a terminal event is sent: GetRun then returns what the event says.
+// A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+// event is sent, everything has been stored: GetRun then returns the same state.
 type RunServiceClient interface {
-	// Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-	// over or requires action, and a caller that disconnects cancels the run.
+	// Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+	// or requires action, and a caller that disconnects cancels the run.
 	CreateRun(ctx context.Context, in *CreateRunRequest, opts ...grpc.CallOption) (*Run, error)
 	// Creates a run and sends its events. A caller that disconnects cancels the run, unless
 	// `background` is set. A run that fails ends the stream with its `run` event and then with the
@@ -50,21 +49,21 @@ type RunServiceClient interface {
 	CreateRunStream(ctx context.Context, in *CreateRunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunEvent], error)
 	// Returns a run with its steps. NOT_FOUND if there is none, or if it was deleted.
 	GetRun(ctx context.Context, in *GetRunRequest, opts ...grpc.CallOption) (*Run, error)
-	// Sends the events of a stored run, the past ones first, until the run is over or requires action.
-	// May be called at any time and any number of times. Leaving the stream does not change the run.
+	// Sends the events of a stored run, past ones first, until the run has ended or requires action.
+	// May be called at any time and any number of times. Disconnecting does not affect the run.
 	StreamRun(ctx context.Context, in *StreamRunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunEvent], error)
-	// Continues a run that requires action. It answers as CreateRun does: at once for a background
-	// run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-	// not require action.
+	// Continues a run that requires action. Returns as CreateRun does: immediately for a background
+	// run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+	// does not require action.
 	SubmitToolResults(ctx context.Context, in *SubmitToolResultsRequest, opts ...grpc.CallOption) (*Run, error)
-	// Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing.
+	// Cancels a run. The provider call is aborted. Has no effect on a run that has ended.
 	CancelRun(ctx context.Context, in *CancelRunRequest, opts ...grpc.CallOption) (*Run, error)
-	// Returns the runs of the caller, the latest first, without their steps.
+	// Returns the runs of the caller, newest first, without their steps.
 	ListRuns(ctx context.Context, in *ListRunsRequest, opts ...grpc.CallOption) (*ListRunsResponse, error)
-	// Returns the messages of a thread, the oldest first.
+	// Returns the messages of a thread, oldest first.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
-	// Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-	// the runs that continued it; they are deleted with the last of them.
+	// Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+	// its thread remain as long as a run that continued it exists.
 	DeleteRun(ctx context.Context, in *DeleteRunRequest, opts ...grpc.CallOption) (*DeleteRunResponse, error)
 }
 
@@ -188,15 +187,14 @@ func (c *runServiceClient) DeleteRun(ctx context.Context, in *DeleteRunRequest, 
 // All implementations must embed UnimplementedRunServiceServer
 // for forward compatibility.
 //
-// Runs that are kept: they can be started in the background, read, followed from any event on,
-// continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-// them.
+// Stored runs: they can be started in the background, read, streamed from any event on, continued
+// and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
 //
-// A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-// History is complete when a terminal event is sent: GetRun then returns what the event says.
+// A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+// event is sent, everything has been stored: GetRun then returns the same state.
 type RunServiceServer interface {
-	// Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-	// over or requires action, and a caller that disconnects cancels the run.
+	// Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+	// or requires action, and a caller that disconnects cancels the run.
 	CreateRun(context.Context, *CreateRunRequest) (*Run, error)
 	// Creates a run and sends its events. A caller that disconnects cancels the run, unless
 	// `background` is set. A run that fails ends the stream with its `run` event and then with the
@@ -204,21 +202,21 @@ type RunServiceServer interface {
 	CreateRunStream(*CreateRunRequest, grpc.ServerStreamingServer[RunEvent]) error
 	// Returns a run with its steps. NOT_FOUND if there is none, or if it was deleted.
 	GetRun(context.Context, *GetRunRequest) (*Run, error)
-	// Sends the events of a stored run, the past ones first, until the run is over or requires action.
-	// May be called at any time and any number of times. Leaving the stream does not change the run.
+	// Sends the events of a stored run, past ones first, until the run has ended or requires action.
+	// May be called at any time and any number of times. Disconnecting does not affect the run.
 	StreamRun(*StreamRunRequest, grpc.ServerStreamingServer[RunEvent]) error
-	// Continues a run that requires action. It answers as CreateRun does: at once for a background
-	// run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-	// not require action.
+	// Continues a run that requires action. Returns as CreateRun does: immediately for a background
+	// run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+	// does not require action.
 	SubmitToolResults(context.Context, *SubmitToolResultsRequest) (*Run, error)
-	// Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing.
+	// Cancels a run. The provider call is aborted. Has no effect on a run that has ended.
 	CancelRun(context.Context, *CancelRunRequest) (*Run, error)
-	// Returns the runs of the caller, the latest first, without their steps.
+	// Returns the runs of the caller, newest first, without their steps.
 	ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error)
-	// Returns the messages of a thread, the oldest first.
+	// Returns the messages of a thread, oldest first.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
-	// Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-	// the runs that continued it; they are deleted with the last of them.
+	// Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+	// its thread remain as long as a run that continued it exists.
 	DeleteRun(context.Context, *DeleteRunRequest) (*DeleteRunResponse, error)
 	mustEmbedUnimplementedRunServiceServer()
 }

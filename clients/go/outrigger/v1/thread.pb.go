@@ -31,8 +31,8 @@ type Thread struct {
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Labels of the caller: at most 16, with keys of at most 64 characters and values of at most 512.
 	Metadata map[string]string `protobuf:"bytes,3,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Whether the caller created the thread. Otherwise a run did, and continuing an earlier run of it
-	// forks the thread.
+	// Whether the caller created the thread as a conversation. Otherwise a run created it, and
+	// continuing an earlier run of it forks the thread.
 	IsConversation bool `protobuf:"varint,4,opt,name=is_conversation,json=isConversation,proto3" json:"is_conversation,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

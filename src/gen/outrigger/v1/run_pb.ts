@@ -29,9 +29,9 @@ export const file_outrigger_v1_run: GenFile = /*@__PURE__*/
   fileDesc("ChZvdXRyaWdnZXIvdjEvcnVuLnByb3RvEgxvdXRyaWdnZXIudjEi0gcKA1J1bhIKCgJpZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5vdXRyaWdnZXIudjEuUnVuU3RhdHVzEhEKCXRocmVhZF9pZBgDIAEoCRIXCg9wcmV2aW91c19ydW5faWQYBCABKAkSEgoKYmFja2dyb3VuZBgFIAEoCBIOCgZzdG9yZWQYBiABKAgSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBW1vZGVsGAogASgJEhAKCHByb3ZpZGVyGAsgASgJEjEKCG1ldGFkYXRhGAwgAygLMh8ub3V0cmlnZ2VyLnYxLlJ1bi5NZXRhZGF0YUVudHJ5EicKBXN0ZXBzGA0gAygLMhgub3V0cmlnZ2VyLnYxLlN0ZXBSZXN1bHQSJwoIYXR0ZW1wdHMYDiADKAsyFS5vdXRyaWdnZXIudjEuQXR0ZW1wdBIiCgV1c2FnZRgPIAEoCzITLm91dHJpZ2dlci52MS5Vc2FnZRI8CgtzdG9wX3JlYXNvbhgQIAEoDjInLm91dHJpZ2dlci52MS5HZW5lcmF0ZVJlc3VsdC5TdG9wUmVhc29uEjkKEWluY29tcGxldGVfcmVhc29uGBEgASgOMh4ub3V0cmlnZ2VyLnYxLkluY29tcGxldGVSZWFzb24SKwoFZXJyb3IYEiABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3ISMAoQcmVxdWlyZWRfcmVzdWx0cxgTIAMoCzIWLm91dHJpZ2dlci52MS5Ub29sQ2FsbBIyChJyZXF1aXJlZF9hcHByb3ZhbHMYFCADKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGwSLgoMc2VydmVyX3Rvb2xzGBUgAygLMhgub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2wSGAoQY2FuY2VsX3JlcXVlc3RlZBgWIAEoCBIVCg1sYXN0X3NlcXVlbmNlGBcgASgFEicKBm9yaWdpbhgYIAEoCzIXLm91dHJpZ2dlci52MS5SdW5PcmlnaW4SJwoId2FybmluZ3MYGSADKAsyFS5vdXRyaWdnZXIudjEuV2FybmluZxovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLwoJUnVuT3JpZ2luEgsKA2FwaRgBIAEoCRIVCg1zZXR0aW5nc19qc29uGAIgASgJIuwCCghSdW5FdmVudBIQCghzZXF1ZW5jZRgBIAEoBRIMCgRzdGVwGAIgASgFEiAKA3J1bhgKIAEoCzIRLm91dHJpZ2dlci52MS5SdW5IABIwCgttb2RlbF9ldmVudBgLIAEoCzIZLm91dHJpZ2dlci52MS5TdHJlYW1FdmVudEgAEi8KC3N0ZXBfZmluaXNoGAwgASgLMhgub3V0cmlnZ2VyLnYxLlN0ZXBGaW5pc2hIABI4ChBzZXJ2ZXJfdG9vbF9saXN0GA0gASgLMhwub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2xMaXN0SAASOgoRc2VydmVyX3Rvb2xfc3RhcnQYDiABKAsyHS5vdXRyaWdnZXIudjEuU2VydmVyVG9vbFN0YXJ0SAASPAoSc2VydmVyX3Rvb2xfZmluaXNoGA8gASgLMh4ub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2xGaW5pc2hIAEIHCgVldmVudCKNAQoKU2VydmVyVG9vbBIMCgRuYW1lGAEgASgJEhQKDHNlcnZlcl9sYWJlbBgCIAEoCRIRCgl0b29sX25hbWUYAyABKAkSEwoLZGVzY3JpcHRpb24YBCABKAkSGQoRaW5wdXRfc2NoZW1hX2pzb24YBSABKAkSGAoQYW5ub3RhdGlvbnNfanNvbhgGIAEoCSJ8Cg5TZXJ2ZXJUb29sTGlzdBIUCgxzZXJ2ZXJfbGFiZWwYASABKAkSJwoFdG9vbHMYAiADKAsyGC5vdXRyaWdnZXIudjEuU2VydmVyVG9vbBIrCgVlcnJvchgDIAEoCzIcLm91dHJpZ2dlci52MS5JbmZlcmVuY2VFcnJvciJ9Cg9TZXJ2ZXJUb29sU3RhcnQSJAoEY2FsbBgBIAEoCzIWLm91dHJpZ2dlci52MS5Ub29sQ2FsbBIUCgxzZXJ2ZXJfbGFiZWwYAiABKAkSEQoJdG9vbF9uYW1lGAMgASgJEhsKE2FwcHJvdmFsX3JlcXVlc3RfaWQYBCABKAkiZQoQU2VydmVyVG9vbEZpbmlzaBIoCgZyZXN1bHQYASABKAsyGC5vdXRyaWdnZXIudjEuVG9vbFJlc3VsdBIUCgxzZXJ2ZXJfbGFiZWwYAiABKAkSEQoJdG9vbF9uYW1lGAMgASgJIpwDCglNY3BTZXJ2ZXISFAoMc2VydmVyX2xhYmVsGAEgASgJEhIKCnNlcnZlcl91cmwYAiABKAkSGgoSc2VydmVyX2Rlc2NyaXB0aW9uGAMgASgJEhUKDWF1dGhvcml6YXRpb24YBCABKAkSNQoHaGVhZGVycxgFIAMoCzIkLm91dHJpZ2dlci52MS5NY3BTZXJ2ZXIuSGVhZGVyc0VudHJ5EjIKDWFsbG93ZWRfdG9vbHMYBiABKAsyGy5vdXRyaWdnZXIudjEuTWNwVG9vbEZpbHRlchIuCghhcHByb3ZhbBgHIAEoDjIcLm91dHJpZ2dlci52MS5BcHByb3ZhbFBvbGljeRIzCg5hbHdheXNfYXBwcm92ZRgIIAEoCzIbLm91dHJpZ2dlci52MS5NY3BUb29sRmlsdGVyEjIKDW5ldmVyX2FwcHJvdmUYCSABKAsyGy5vdXRyaWdnZXIudjEuTWNwVG9vbEZpbHRlchouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJJCg1NY3BUb29sRmlsdGVyEhIKCnRvb2xfbmFtZXMYASADKAkSFgoJcmVhZF9vbmx5GAIgASgISACIAQFCDAoKX3JlYWRfb25seSJFCgxUb29sQXBwcm92YWwSFAoMdG9vbF9jYWxsX2lkGAEgASgJEg8KB2FwcHJvdmUYAiABKAgSDgoGcmVhc29uGAMgASgJKuABCglSdW5TdGF0dXMSGgoWUlVOX1NUQVRVU19VTlNQRUNJRklFRBAAEhUKEVJVTl9TVEFUVVNfUVVFVUVEEAESGgoWUlVOX1NUQVRVU19JTl9QUk9HUkVTUxACEh4KGlJVTl9TVEFUVVNfUkVRVUlSRVNfQUNUSU9OEAMSGAoUUlVOX1NUQVRVU19DT01QTEVURUQQBBIZChVSVU5fU1RBVFVTX0lOQ09NUExFVEUQBRIVChFSVU5fU1RBVFVTX0ZBSUxFRBAGEhgKFFJVTl9TVEFUVVNfQ0FOQ0VMTEVEEAcqmgEKEEluY29tcGxldGVSZWFzb24SIQodSU5DT01QTEVURV9SRUFTT05fVU5TUEVDSUZJRUQQABIgChxJTkNPTVBMRVRFX1JFQVNPTl9NQVhfVE9LRU5TEAESJAogSU5DT01QTEVURV9SRUFTT05fQ09OVEVOVF9GSUxURVIQAhIbChdJTkNPTVBMRVRFX1JFQVNPTl9MSU1JVBADKmgKDkFwcHJvdmFsUG9saWN5Eh8KG0FQUFJPVkFMX1BPTElDWV9VTlNQRUNJRklFRBAAEhoKFkFQUFJPVkFMX1BPTElDWV9BTFdBWVMQARIZChVBUFBST1ZBTF9QT0xJQ1lfTkVWRVIQAkKfAQofaW8uZ2l0aHViLm91dHJpZ2dlcmluZmVyZW5jZS52MVABWkxnaXRodWIuY29tL291dHJpZ2dlci1pbmZlcmVuY2Uvb3V0cmlnZ2VyL2NsaWVudHMvZ28vb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxqgIMT3V0cmlnZ2VyLlYxygIMT3V0cmlnZ2VyXFYx6gINT3V0cmlnZ2VyOjpWMWIGcHJvdG8z", [file_google_protobuf_timestamp, file_outrigger_v1_attempt, file_outrigger_v1_error, file_outrigger_v1_generation, file_outrigger_v1_message, file_outrigger_v1_response, file_outrigger_v1_stream_event, file_outrigger_v1_usage]);
 
 /**
- * A generation that is kept: its state, its steps and its events can be read while it runs and
- * afterwards. It belongs to a thread, whose messages it reads and to which it appends. Over the HTTP
- * API a run is a response: the run `run_X` is the response `resp_X`.
+ * A generation with a state that is stored: its status, steps and events can be read while it runs
+ * and afterwards. It belongs to a thread: it reads the thread's messages and appends to them. Over
+ * the HTTP API a run is a response: the run `run_X` is the response `resp_X`.
  *
  * @generated from message outrigger.v1.Run
  */
@@ -65,14 +65,14 @@ export type Run = Message<"outrigger.v1.Run"> & {
   previousRunId: string;
 
   /**
-   * Whether the run goes on when its caller disconnects.
+   * Whether the run continues when its caller disconnects.
    *
    * @generated from field: bool background = 5;
    */
   background: boolean;
 
   /**
-   * Whether the run is kept in the store. A run that is not cannot be read after its stream.
+   * Whether the run is stored. A run that is not stored cannot be read after its stream has ended.
    *
    * @generated from field: bool stored = 6;
    */
@@ -93,22 +93,23 @@ export type Run = Message<"outrigger.v1.Run"> & {
   startedAt?: Timestamp | undefined;
 
   /**
-   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-   * run that another one continued was over. Unset while the run is under way.
+   * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+   * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+   * is in progress.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 9;
    */
   endedAt?: Timestamp | undefined;
 
   /**
-   * Model that was asked for, as the request named it.
+   * Requested model, as the request named it.
    *
    * @generated from field: string model = 10;
    */
   model: string;
 
   /**
-   * Provider that was asked for. Empty: the default provider.
+   * Requested provider. Empty: the default provider.
    *
    * @generated from field: string provider = 11;
    */
@@ -143,14 +144,14 @@ export type Run = Message<"outrigger.v1.Run"> & {
   usage?: Usage | undefined;
 
   /**
-   * Why the generation ended. Unset before that, and where it failed.
+   * Why the generation ended. Unset until it ends, and if it failed.
    *
    * @generated from field: outrigger.v1.GenerateResult.StopReason stop_reason = 16;
    */
   stopReason: GenerateResult_StopReason;
 
   /**
-   * What makes the run incomplete. Set in INCOMPLETE.
+   * Why the run is incomplete. Set in INCOMPLETE.
    *
    * @generated from field: outrigger.v1.IncompleteReason incomplete_reason = 17;
    */
@@ -164,7 +165,7 @@ export type Run = Message<"outrigger.v1.Run"> & {
   error?: InferenceError | undefined;
 
   /**
-   * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+   * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
    *
    * @generated from field: repeated outrigger.v1.ToolCall required_results = 19;
    */
@@ -178,7 +179,7 @@ export type Run = Message<"outrigger.v1.Run"> & {
   requiredApprovals: ToolCall[];
 
   /**
-   * The tools of MCP servers that the model could call, by the names under which it saw them.
+   * The tools of MCP servers that were offered to the model, with the names that the model saw.
    *
    * @generated from field: repeated outrigger.v1.ServerTool server_tools = 21;
    */
@@ -199,14 +200,14 @@ export type Run = Message<"outrigger.v1.Run"> & {
   lastSequence: number;
 
   /**
-   * How the run was created if an HTTP API did it.
+   * How the run was created, if an HTTP API created it.
    *
    * @generated from field: outrigger.v1.RunOrigin origin = 24;
    */
   origin?: RunOrigin | undefined;
 
   /**
-   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    *
    * @generated from field: repeated outrigger.v1.Warning warnings = 25;
@@ -235,7 +236,7 @@ export type RunOrigin = Message<"outrigger.v1.RunOrigin"> & {
   api: string;
 
   /**
-   * Settings of the request that the API repeats in its answers, as JSON text.
+   * Settings of the request that the API echoes in its responses, as JSON text.
    *
    * @generated from field: string settings_json = 2;
    */
@@ -250,14 +251,14 @@ export const RunOriginSchema: GenMessage<RunOrigin> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_run, 1);
 
 /**
- * Changes to a run, in order. The first event and the last one of a stream have a `run`: it begins
- * with the run as it was created, and ends with a terminal status or REQUIRES_ACTION.
+ * A change of a run. The first and the last event of a stream have a `run`: the first one is the
+ * run as it was created, the last one has a terminal status or REQUIRES_ACTION.
  *
  * @generated from message outrigger.v1.RunEvent
  */
 export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
   /**
-   * Position in the run: 0, 1, 2, ... without gaps. It goes on when a run is continued.
+   * Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults.
    *
    * @generated from field: int32 sequence = 1;
    */
@@ -277,7 +278,7 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
    */
   event: {
     /**
-     * The status changed. The run as it is now, without its steps.
+     * The status changed. Contains the run as it is now, without its steps.
      *
      * @generated from field: outrigger.v1.Run run = 10;
      */
@@ -285,8 +286,8 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
     case: "run";
   } | {
     /**
-     * An event of the model. The events of one step obey the laws of a stream, as those of a request
-     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+     * An event of the model. The events of one step form a stream as with
+     * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
      *
      * @generated from field: outrigger.v1.StreamEvent model_event = 11;
      */
@@ -294,7 +295,8 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
     case: "modelEvent";
   } | {
     /**
-     * A step is complete. The message of its response has no content: the model's events had it.
+     * A step is complete. The message of its response has no content, which `model_event` has
+     * delivered.
      *
      * @generated from field: outrigger.v1.StepFinish step_finish = 12;
      */
@@ -310,8 +312,8 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
     case: "serverToolList";
   } | {
     /**
-     * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-     * events come one tool after the other, in the order of the calls.
+     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+     * sent one tool after the other, in the order of the calls.
      *
      * @generated from field: outrigger.v1.ServerToolStart server_tool_start = 14;
      */
@@ -319,7 +321,7 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
     case: "serverToolStart";
   } | {
     /**
-     * That tool has ended.
+     * The execution of that tool has ended.
      *
      * @generated from field: outrigger.v1.ServerToolFinish server_tool_finish = 15;
      */
@@ -342,7 +344,7 @@ export const RunEventSchema: GenMessage<RunEvent> = /*@__PURE__*/
  */
 export type ServerTool = Message<"outrigger.v1.ServerTool"> & {
   /**
-   * Name under which the model sees it. Unique in the run.
+   * Name that the model sees. Unique in the run.
    *
    * @generated from field: string name = 1;
    */
@@ -356,7 +358,7 @@ export type ServerTool = Message<"outrigger.v1.ServerTool"> & {
   serverLabel: string;
 
   /**
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    *
    * @generated from field: string tool_name = 3;
    */
@@ -405,7 +407,7 @@ export type ServerToolList = Message<"outrigger.v1.ServerToolList"> & {
   serverLabel: string;
 
   /**
-   * Its tools, without those that the request does not allow.
+   * Its tools, limited to those that the request allows.
    *
    * @generated from field: repeated outrigger.v1.ServerTool tools = 2;
    */
@@ -447,14 +449,14 @@ export type ServerToolStart = Message<"outrigger.v1.ServerToolStart"> & {
   serverLabel: string;
 
   /**
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    *
    * @generated from field: string tool_name = 3;
    */
   toolName: string;
 
   /**
-   * The approval request that the caller answered with yes. Empty if none was needed.
+   * The approval request that the caller approved. Empty if no approval was needed.
    *
    * @generated from field: string approval_request_id = 4;
    */
@@ -475,7 +477,7 @@ export const ServerToolStartSchema: GenMessage<ServerToolStart> = /*@__PURE__*/
  */
 export type ServerToolFinish = Message<"outrigger.v1.ServerToolFinish"> & {
   /**
-   * What the model gets.
+   * The result that is sent to the model.
    *
    * @generated from field: outrigger.v1.ToolResult result = 1;
    */
@@ -489,7 +491,7 @@ export type ServerToolFinish = Message<"outrigger.v1.ServerToolFinish"> & {
   serverLabel: string;
 
   /**
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    *
    * @generated from field: string tool_name = 3;
    */
@@ -525,7 +527,7 @@ export type McpServer = Message<"outrigger.v1.McpServer"> & {
   serverUrl: string;
 
   /**
-   * Text about the server for the model.
+   * Description of the server for the model.
    *
    * @generated from field: string server_description = 3;
    */
@@ -595,7 +597,7 @@ export type McpToolFilter = Message<"outrigger.v1.McpToolFilter"> & {
   toolNames: string[];
 
   /**
-   * Whether the server says of the tool that it changes nothing (`readOnlyHint`). Unset: any.
+   * Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
    *
    * @generated from field: optional bool read_only = 2;
    */
@@ -630,7 +632,7 @@ export type ToolApproval = Message<"outrigger.v1.ToolApproval"> & {
   approve: boolean;
 
   /**
-   * Text for the model about a refusal.
+   * Reason for a refusal, sent to the model.
    *
    * @generated from field: string reason = 3;
    */
@@ -665,14 +667,14 @@ export const RunStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * Waits for its turn.
+   * Waiting to be executed.
    *
    * @generated from enum value: RUN_STATUS_QUEUED = 1;
    */
   QUEUED: 1,
 
   /**
-   * A model call or a tool is under way.
+   * A model call or a tool execution is in progress.
    *
    * @generated from enum value: RUN_STATUS_IN_PROGRESS = 2;
    */
@@ -736,7 +738,7 @@ export const RunStatusSchema: GenEnum<RunStatus> = /*@__PURE__*/
   enumDesc(file_outrigger_v1_run, 0);
 
 /**
- * What makes a run incomplete. Values may be added.
+ * Why a run is incomplete. Values may be added.
  *
  * @generated from enum outrigger.v1.IncompleteReason
  */
@@ -771,7 +773,7 @@ export const IncompleteReason = {
 } as const;
 
 /**
- * What makes a run incomplete. Values may be added.
+ * Why a run is incomplete. Values may be added.
  *
  * @generated from enum outrigger.v1.IncompleteReason
  */
@@ -790,7 +792,7 @@ export const IncompleteReasonSchema: GenEnum<IncompleteReason> = /*@__PURE__*/
  */
 export const ApprovalPolicy = {
   /**
-   * Treated as ALWAYS.
+   * Not set: same as ALWAYS.
    *
    * @generated from enum value: APPROVAL_POLICY_UNSPECIFIED = 0;
    */
@@ -804,7 +806,7 @@ export const ApprovalPolicy = {
   ALWAYS: 1,
 
   /**
-   * No call does.
+   * No call needs approval.
    *
    * @generated from enum value: APPROVAL_POLICY_NEVER = 2;
    */

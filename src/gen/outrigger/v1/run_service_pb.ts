@@ -27,41 +27,42 @@ export const file_outrigger_v1_run_service: GenFile = /*@__PURE__*/
  */
 export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
   /**
-   * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+   * What to generate. The messages are appended to the thread; `system` is not, and is not
+   * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+   * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+   * steps apply.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
   options?: GenerationOptions | undefined;
 
   /**
-   * The run to continue. If it was continued before, its thread is forked after it: the runs that
-   * continue the same run never see each other's messages. It must be over, or require action; its
-   * tool calls get their results from `options.request.messages` and `approvals`.
+   * The run to continue. If another run already continued it, its thread is forked after it: runs
+   * that continue the same run never see each other's messages. It must have ended or require
+   * action; `options.request.messages` and `approvals` have the results of its tool calls.
    *
    * @generated from field: string previous_run_id = 2;
    */
   previousRunId: string;
 
   /**
-   * The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-   * thread, or that of the previous run.
+   * The thread to continue. Its runs are executed one at a time. Must not be set together with
+   * `previous_run_id`. Empty: a new thread, or that of the previous run.
    *
    * @generated from field: string thread_id = 3;
    */
   threadId: string;
 
   /**
-   * Whether the run goes on when the caller disconnects. Requires `store`. Default false.
+   * Whether the run continues when the caller disconnects. Requires `store`. Default false.
    *
    * @generated from field: bool background = 4;
    */
   background: boolean;
 
   /**
-   * Whether the run is stored. Default true. With false nothing is written, and `previous_run_id`,
-   * `thread_id` and `background` are an INVALID_REQUEST.
+   * Whether the run is stored. Default true. With false nothing is stored, and a request with
+   * `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
    *
    * @generated from field: optional bool store = 5;
    */
@@ -82,8 +83,8 @@ export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
   mcpServers: McpServer[];
 
   /**
-   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-   * they have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls in
+   * `options.request.messages` that have no result.
    *
    * @generated from field: repeated outrigger.v1.ToolApproval approvals = 8;
    */
@@ -175,7 +176,7 @@ export type SubmitToolResultsRequest = Message<"outrigger.v1.SubmitToolResultsRe
   results: ToolResult[];
 
   /**
-   * Answers for the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`: one for each.
    *
    * @generated from field: repeated outrigger.v1.ToolApproval approvals = 3;
    */
@@ -224,21 +225,21 @@ export type ListRunsRequest = Message<"outrigger.v1.ListRunsRequest"> & {
   pageSize: number;
 
   /**
-   * `next_page_token` of the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * Only the runs of this thread. Empty: all.
+   * Returns only runs of this thread. Empty: all.
    *
    * @generated from field: string thread_id = 3;
    */
   threadId: string;
 
   /**
-   * Only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty: all.
    *
    * @generated from field: repeated outrigger.v1.RunStatus statuses = 4;
    */
@@ -253,13 +254,13 @@ export const ListRunsRequestSchema: GenMessage<ListRunsRequest> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_run_service, 5);
 
 /**
- * The answer of ListRuns.
+ * The response of ListRuns.
  *
  * @generated from message outrigger.v1.ListRunsResponse
  */
 export type ListRunsResponse = Message<"outrigger.v1.ListRunsResponse"> & {
   /**
-   * The runs, the latest first, without their steps.
+   * The runs, newest first, without their steps.
    *
    * @generated from field: repeated outrigger.v1.Run runs = 1;
    */
@@ -301,7 +302,7 @@ export type ListMessagesRequest = Message<"outrigger.v1.ListMessagesRequest"> & 
   pageSize: number;
 
   /**
-   * `next_page_token` of the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -316,13 +317,13 @@ export const ListMessagesRequestSchema: GenMessage<ListMessagesRequest> = /*@__P
   messageDesc(file_outrigger_v1_run_service, 7);
 
 /**
- * The answer of ListMessages.
+ * The response of ListMessages.
  *
  * @generated from message outrigger.v1.ListMessagesResponse
  */
 export type ListMessagesResponse = Message<"outrigger.v1.ListMessagesResponse"> & {
   /**
-   * The messages, the oldest first.
+   * The messages, oldest first.
    *
    * @generated from field: repeated outrigger.v1.ThreadMessage messages = 1;
    */
@@ -365,7 +366,7 @@ export const DeleteRunRequestSchema: GenMessage<DeleteRunRequest> = /*@__PURE__*
   messageDesc(file_outrigger_v1_run_service, 9);
 
 /**
- * The answer of DeleteRun.
+ * The response of DeleteRun.
  *
  * @generated from message outrigger.v1.DeleteRunResponse
  */
@@ -380,19 +381,18 @@ export const DeleteRunResponseSchema: GenMessage<DeleteRunResponse> = /*@__PURE_
   messageDesc(file_outrigger_v1_run_service, 10);
 
 /**
- * Runs that are kept: they can be started in the background, read, followed from any event on,
- * continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
- * them.
+ * Stored runs: they can be started in the background, read, streamed from any event on, continued
+ * and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
  *
- * A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
- * History is complete when a terminal event is sent: GetRun then returns what the event says.
+ * A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+ * event is sent, everything has been stored: GetRun then returns the same state.
  *
  * @generated from service outrigger.v1.RunService
  */
 export const RunService: GenService<{
   /**
-   * Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-   * over or requires action, and a caller that disconnects cancels the run.
+   * Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+   * or requires action, and a caller that disconnects cancels the run.
    *
    * @generated from rpc outrigger.v1.RunService.CreateRun
    */
@@ -424,8 +424,8 @@ export const RunService: GenService<{
     output: typeof RunSchema;
   },
   /**
-   * Sends the events of a stored run, the past ones first, until the run is over or requires action.
-   * May be called at any time and any number of times. Leaving the stream does not change the run.
+   * Sends the events of a stored run, past ones first, until the run has ended or requires action.
+   * May be called at any time and any number of times. Disconnecting does not affect the run.
    *
    * @generated from rpc outrigger.v1.RunService.StreamRun
    */
@@ -435,9 +435,9 @@ export const RunService: GenService<{
     output: typeof RunEventSchema;
   },
   /**
-   * Continues a run that requires action. It answers as CreateRun does: at once for a background
-   * run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-   * not require action.
+   * Continues a run that requires action. Returns as CreateRun does: immediately for a background
+   * run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+   * does not require action.
    *
    * @generated from rpc outrigger.v1.RunService.SubmitToolResults
    */
@@ -447,7 +447,7 @@ export const RunService: GenService<{
     output: typeof RunSchema;
   },
   /**
-   * Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing.
+   * Cancels a run. The provider call is aborted. Has no effect on a run that has ended.
    *
    * @generated from rpc outrigger.v1.RunService.CancelRun
    */
@@ -457,7 +457,7 @@ export const RunService: GenService<{
     output: typeof RunSchema;
   },
   /**
-   * Returns the runs of the caller, the latest first, without their steps.
+   * Returns the runs of the caller, newest first, without their steps.
    *
    * @generated from rpc outrigger.v1.RunService.ListRuns
    */
@@ -467,7 +467,7 @@ export const RunService: GenService<{
     output: typeof ListRunsResponseSchema;
   },
   /**
-   * Returns the messages of a thread, the oldest first.
+   * Returns the messages of a thread, oldest first.
    *
    * @generated from rpc outrigger.v1.RunService.ListMessages
    */
@@ -477,8 +477,8 @@ export const RunService: GenService<{
     output: typeof ListMessagesResponseSchema;
   },
   /**
-   * Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-   * the runs that continued it; they are deleted with the last of them.
+   * Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+   * its thread remain as long as a run that continued it exists.
    *
    * @generated from rpc outrigger.v1.RunService.DeleteRun
    */

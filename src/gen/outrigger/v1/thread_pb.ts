@@ -44,8 +44,8 @@ export type Thread = Message<"outrigger.v1.Thread"> & {
   metadata: { [key: string]: string };
 
   /**
-   * Whether the caller created the thread. Otherwise a run did, and continuing an earlier run of it
-   * forks the thread.
+   * Whether the caller created the thread as a conversation. Otherwise a run created it, and
+   * continuing an earlier run of it forks the thread.
    *
    * @generated from field: bool is_conversation = 4;
    */

@@ -36,9 +36,9 @@ class _RunStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RunStatus.V
     RUN_STATUS_UNSPECIFIED: _RunStatus.ValueType  # 0
     """Not set."""
     RUN_STATUS_QUEUED: _RunStatus.ValueType  # 1
-    """Waits for its turn."""
+    """Waiting to be executed."""
     RUN_STATUS_IN_PROGRESS: _RunStatus.ValueType  # 2
-    """A model call or a tool is under way."""
+    """A model call or a tool execution is in progress."""
     RUN_STATUS_REQUIRES_ACTION: _RunStatus.ValueType  # 3
     """The model called tools that the caller executes or must approve. SubmitToolResults continues the
     run. Over the HTTP API such a response is `completed`.
@@ -66,9 +66,9 @@ class RunStatus(_RunStatus, metaclass=_RunStatusEnumTypeWrapper):
 RUN_STATUS_UNSPECIFIED: RunStatus.ValueType  # 0
 """Not set."""
 RUN_STATUS_QUEUED: RunStatus.ValueType  # 1
-"""Waits for its turn."""
+"""Waiting to be executed."""
 RUN_STATUS_IN_PROGRESS: RunStatus.ValueType  # 2
-"""A model call or a tool is under way."""
+"""A model call or a tool execution is in progress."""
 RUN_STATUS_REQUIRES_ACTION: RunStatus.ValueType  # 3
 """The model called tools that the caller executes or must approve. SubmitToolResults continues the
 run. Over the HTTP API such a response is `completed`.
@@ -99,7 +99,7 @@ class _IncompleteReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Inco
     """A limit on steps, tool calls, tokens or cost was reached while the model still called tools."""
 
 class IncompleteReason(_IncompleteReason, metaclass=_IncompleteReasonEnumTypeWrapper):
-    """What makes a run incomplete. Values may be added."""
+    """Why a run is incomplete. Values may be added."""
 
 INCOMPLETE_REASON_UNSPECIFIED: IncompleteReason.ValueType  # 0
 """Not set."""
@@ -118,28 +118,28 @@ class _ApprovalPolicy:
 class _ApprovalPolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ApprovalPolicy.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     APPROVAL_POLICY_UNSPECIFIED: _ApprovalPolicy.ValueType  # 0
-    """Treated as ALWAYS."""
+    """Not set: same as ALWAYS."""
     APPROVAL_POLICY_ALWAYS: _ApprovalPolicy.ValueType  # 1
     """Each call waits for the caller's approval."""
     APPROVAL_POLICY_NEVER: _ApprovalPolicy.ValueType  # 2
-    """No call does."""
+    """No call needs approval."""
 
 class ApprovalPolicy(_ApprovalPolicy, metaclass=_ApprovalPolicyEnumTypeWrapper):
     """Whether calls of a server's tools need the caller's approval. Values may be added."""
 
 APPROVAL_POLICY_UNSPECIFIED: ApprovalPolicy.ValueType  # 0
-"""Treated as ALWAYS."""
+"""Not set: same as ALWAYS."""
 APPROVAL_POLICY_ALWAYS: ApprovalPolicy.ValueType  # 1
 """Each call waits for the caller's approval."""
 APPROVAL_POLICY_NEVER: ApprovalPolicy.ValueType  # 2
-"""No call does."""
+"""No call needs approval."""
 Global___ApprovalPolicy: _TypeAlias = ApprovalPolicy  # noqa: Y015
 
 @_typing.final
 class Run(_message.Message):
-    """A generation that is kept: its state, its steps and its events can be read while it runs and
-    afterwards. It belongs to a thread, whose messages it reads and to which it appends. Over the HTTP
-    API a run is a response: the run `run_X` is the response `resp_X`.
+    """A generation with a state that is stored: its status, steps and events can be read while it runs
+    and afterwards. It belongs to a thread: it reads the thread's messages and appends to them. Over
+    the HTTP API a run is a response: the run `run_X` is the response `resp_X`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -198,17 +198,17 @@ class Run(_message.Message):
     previous_run_id: _builtins.str
     """The run whose conversation this one continues. Empty if there is none."""
     background: _builtins.bool
-    """Whether the run goes on when its caller disconnects."""
+    """Whether the run continues when its caller disconnects."""
     stored: _builtins.bool
-    """Whether the run is kept in the store. A run that is not cannot be read after its stream."""
+    """Whether the run is stored. A run that is not stored cannot be read after its stream has ended."""
     model: _builtins.str
-    """Model that was asked for, as the request named it."""
+    """Requested model, as the request named it."""
     provider: _builtins.str
-    """Provider that was asked for. Empty: the default provider."""
+    """Requested provider. Empty: the default provider."""
     stop_reason: _generation_pb2.GenerateResult.StopReason.ValueType
-    """Why the generation ended. Unset before that, and where it failed."""
+    """Why the generation ended. Unset until it ends, and if it failed."""
     incomplete_reason: Global___IncompleteReason.ValueType
-    """What makes the run incomplete. Set in INCOMPLETE."""
+    """Why the run is incomplete. Set in INCOMPLETE."""
     cancel_requested: _builtins.bool
     """Whether CancelRun was called. The run may still be IN_PROGRESS for a moment."""
     last_sequence: _builtins.int
@@ -223,8 +223,9 @@ class Run(_message.Message):
 
     @_builtins.property
     def ended_at(self) -> _timestamp_pb2.Timestamp:
-        """When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-        run that another one continued was over. Unset while the run is under way.
+        """When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+        run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+        is in progress.
         """
 
     @_builtins.property
@@ -249,7 +250,7 @@ class Run(_message.Message):
 
     @_builtins.property
     def required_results(self) -> _containers.RepeatedCompositeFieldContainer[_message_pb2.ToolCall]:
-        """Calls that wait for results of the caller. Set in REQUIRES_ACTION."""
+        """Calls that wait for results from the caller. Set in REQUIRES_ACTION."""
 
     @_builtins.property
     def required_approvals(self) -> _containers.RepeatedCompositeFieldContainer[_message_pb2.ToolCall]:
@@ -257,15 +258,15 @@ class Run(_message.Message):
 
     @_builtins.property
     def server_tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___ServerTool]:
-        """The tools of MCP servers that the model could call, by the names under which it saw them."""
+        """The tools of MCP servers that were offered to the model, with the names that the model saw."""
 
     @_builtins.property
     def origin(self) -> Global___RunOrigin:
-        """How the run was created if an HTTP API did it."""
+        """How the run was created, if an HTTP API created it."""
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_response_pb2.Warning]:
-        """What was changed in the conversation before it was sent. The warnings of a step are in its
+        """Changes made to the conversation before it was sent. The warnings of a step are in its
         response.
         """
 
@@ -317,7 +318,7 @@ class RunOrigin(_message.Message):
     api: _builtins.str
     """Name of the API, for instance `responses`."""
     settings_json: _builtins.str
-    """Settings of the request that the API repeats in its answers, as JSON text."""
+    """Settings of the request that the API echoes in its responses, as JSON text."""
     def __init__(
         self,
         *,
@@ -334,8 +335,8 @@ Global___RunOrigin: _TypeAlias = RunOrigin  # noqa: Y015
 
 @_typing.final
 class RunEvent(_message.Message):
-    """Changes to a run, in order. The first event and the last one of a stream have a `run`: it begins
-    with the run as it was created, and ends with a terminal status or REQUIRES_ACTION.
+    """A change of a run. The first and the last event of a stream have a `run`: the first one is the
+    run as it was created, the last one has a terminal status or REQUIRES_ACTION.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -349,22 +350,24 @@ class RunEvent(_message.Message):
     SERVER_TOOL_START_FIELD_NUMBER: _builtins.int
     SERVER_TOOL_FINISH_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
-    """Position in the run: 0, 1, 2, ... without gaps. It goes on when a run is continued."""
+    """Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults."""
     step: _builtins.int
     """Number of the step, from 1. 0 outside of a step."""
     @_builtins.property
     def run(self) -> Global___Run:
-        """The status changed. The run as it is now, without its steps."""
+        """The status changed. Contains the run as it is now, without its steps."""
 
     @_builtins.property
     def model_event(self) -> _stream_event_pb2.StreamEvent:
-        """An event of the model. The events of one step obey the laws of a stream, as those of a request
-        with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+        """An event of the model. The events of one step form a stream as with
+        FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
         """
 
     @_builtins.property
     def step_finish(self) -> _generation_pb2.StepFinish:
-        """A step is complete. The message of its response has no content: the model's events had it."""
+        """A step is complete. The message of its response has no content, which `model_event` has
+        delivered.
+        """
 
     @_builtins.property
     def server_tool_list(self) -> Global___ServerToolList:
@@ -372,13 +375,13 @@ class RunEvent(_message.Message):
 
     @_builtins.property
     def server_tool_start(self) -> Global___ServerToolStart:
-        """A tool that the sidecar executes was called. The tools of a step run at the same time; their
-        events come one tool after the other, in the order of the calls.
+        """The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+        sent one tool after the other, in the order of the calls.
         """
 
     @_builtins.property
     def server_tool_finish(self) -> Global___ServerToolFinish:
-        """That tool has ended."""
+        """The execution of that tool has ended."""
 
     def __init__(
         self,
@@ -415,11 +418,11 @@ class ServerTool(_message.Message):
     INPUT_SCHEMA_JSON_FIELD_NUMBER: _builtins.int
     ANNOTATIONS_JSON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """Name under which the model sees it. Unique in the run."""
+    """Name that the model sees. Unique in the run."""
     server_label: _builtins.str
     """Label of the server."""
     tool_name: _builtins.str
-    """Name of the tool at its server."""
+    """Name of the tool on its server."""
     description: _builtins.str
     """Description of the tool, as its server gives it."""
     input_schema_json: _builtins.str
@@ -457,7 +460,7 @@ class ServerToolList(_message.Message):
     """Label of the server."""
     @_builtins.property
     def tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___ServerTool]:
-        """Its tools, without those that the request does not allow."""
+        """Its tools, limited to those that the request allows."""
 
     @_builtins.property
     def error(self) -> _error_pb2.InferenceError:
@@ -491,9 +494,9 @@ class ServerToolStart(_message.Message):
     server_label: _builtins.str
     """Label of the server."""
     tool_name: _builtins.str
-    """Name of the tool at its server."""
+    """Name of the tool on its server."""
     approval_request_id: _builtins.str
-    """The approval request that the caller answered with yes. Empty if none was needed."""
+    """The approval request that the caller approved. Empty if no approval was needed."""
     @_builtins.property
     def call(self) -> _message_pb2.ToolCall:
         """The call, as the model wrote it."""
@@ -526,10 +529,10 @@ class ServerToolFinish(_message.Message):
     server_label: _builtins.str
     """Label of the server."""
     tool_name: _builtins.str
-    """Name of the tool at its server."""
+    """Name of the tool on its server."""
     @_builtins.property
     def result(self) -> _message_pb2.ToolResult:
-        """What the model gets."""
+        """The result that is sent to the model."""
 
     def __init__(
         self,
@@ -588,7 +591,7 @@ class McpServer(_message.Message):
     server_url: _builtins.str
     """URL of the server. Empty for a server that the configuration names by this label."""
     server_description: _builtins.str
-    """Text about the server for the model."""
+    """Description of the server for the model."""
     authorization: _builtins.str
     """Access token, sent as `authorization: Bearer`. Never stored, logged or returned."""
     approval: Global___ApprovalPolicy.ValueType
@@ -639,7 +642,7 @@ class McpToolFilter(_message.Message):
     TOOL_NAMES_FIELD_NUMBER: _builtins.int
     READ_ONLY_FIELD_NUMBER: _builtins.int
     read_only: _builtins.bool
-    """Whether the server says of the tool that it changes nothing (`readOnlyHint`). Unset: any."""
+    """Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any."""
     @_builtins.property
     def tool_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Names of the tools. Empty: any."""
@@ -674,7 +677,7 @@ class ToolApproval(_message.Message):
     approve: _builtins.bool
     """Whether the tool is executed."""
     reason: _builtins.str
-    """Text for the model about a refusal."""
+    """Reason for a refusal, sent to the model."""
     def __init__(
         self,
         *,

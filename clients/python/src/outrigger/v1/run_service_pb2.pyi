@@ -58,19 +58,19 @@ class CreateRunRequest(_message.Message):
     APPROVALS_FIELD_NUMBER: _builtins.int
     INHERIT_TOOLS_FIELD_NUMBER: _builtins.int
     previous_run_id: _builtins.str
-    """The run to continue. If it was continued before, its thread is forked after it: the runs that
-    continue the same run never see each other's messages. It must be over, or require action; its
-    tool calls get their results from `options.request.messages` and `approvals`.
+    """The run to continue. If another run already continued it, its thread is forked after it: runs
+    that continue the same run never see each other's messages. It must have ended or require
+    action; `options.request.messages` and `approvals` have the results of its tool calls.
     """
     thread_id: _builtins.str
-    """The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-    thread, or that of the previous run.
+    """The thread to continue. Its runs are executed one at a time. Must not be set together with
+    `previous_run_id`. Empty: a new thread, or that of the previous run.
     """
     background: _builtins.bool
-    """Whether the run goes on when the caller disconnects. Requires `store`. Default false."""
+    """Whether the run continues when the caller disconnects. Requires `store`. Default false."""
     store: _builtins.bool
-    """Whether the run is stored. Default true. With false nothing is written, and `previous_run_id`,
-    `thread_id` and `background` are an INVALID_REQUEST.
+    """Whether the run is stored. Default true. With false nothing is stored, and a request with
+    `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
     """
     inherit_tools: _builtins.bool
     """Whether the tools and MCP servers of the previous run are used if this request has none. Tokens
@@ -78,9 +78,10 @@ class CreateRunRequest(_message.Message):
     """
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-        by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-        of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+        """What to generate. The messages are appended to the thread; `system` is not, and is not
+        inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+        applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+        steps apply.
         """
 
     @_builtins.property
@@ -93,8 +94,8 @@ class CreateRunRequest(_message.Message):
 
     @_builtins.property
     def approvals(self) -> _containers.RepeatedCompositeFieldContainer[_run_pb2.ToolApproval]:
-        """Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-        they have no result.
+        """Decisions on calls that need approval: calls of the previous run, or calls in
+        `options.request.messages` that have no result.
         """
 
     def __init__(
@@ -187,7 +188,7 @@ class SubmitToolResultsRequest(_message.Message):
 
     @_builtins.property
     def approvals(self) -> _containers.RepeatedCompositeFieldContainer[_run_pb2.ToolApproval]:
-        """Answers for the calls in `Run.required_approvals`: one for each."""
+        """Decisions on the calls in `Run.required_approvals`: one for each."""
 
     def __init__(
         self,
@@ -239,12 +240,12 @@ class ListRunsRequest(_message.Message):
     page_size: _builtins.int
     """Maximum number of runs, up to 100. Default 20."""
     page_token: _builtins.str
-    """`next_page_token` of the page before. Empty: the first page."""
+    """`next_page_token` of the previous page. Empty: the first page."""
     thread_id: _builtins.str
-    """Only the runs of this thread. Empty: all."""
+    """Returns only runs of this thread. Empty: all."""
     @_builtins.property
     def statuses(self) -> _containers.RepeatedScalarFieldContainer[_run_pb2.RunStatus.ValueType]:
-        """Only runs with one of these statuses. Empty: all."""
+        """Returns only runs with one of these statuses. Empty: all."""
 
     def __init__(
         self,
@@ -264,7 +265,7 @@ Global___ListRunsRequest: _TypeAlias = ListRunsRequest  # noqa: Y015
 
 @_typing.final
 class ListRunsResponse(_message.Message):
-    """The answer of ListRuns."""
+    """The response of ListRuns."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -274,7 +275,7 @@ class ListRunsResponse(_message.Message):
     """Token of the next page. Empty on the last page."""
     @_builtins.property
     def runs(self) -> _containers.RepeatedCompositeFieldContainer[_run_pb2.Run]:
-        """The runs, the latest first, without their steps."""
+        """The runs, newest first, without their steps."""
 
     def __init__(
         self,
@@ -304,7 +305,7 @@ class ListMessagesRequest(_message.Message):
     page_size: _builtins.int
     """Maximum number of messages, up to 100. Default 20."""
     page_token: _builtins.str
-    """`next_page_token` of the page before. Empty: the first page."""
+    """`next_page_token` of the previous page. Empty: the first page."""
     def __init__(
         self,
         *,
@@ -322,7 +323,7 @@ Global___ListMessagesRequest: _TypeAlias = ListMessagesRequest  # noqa: Y015
 
 @_typing.final
 class ListMessagesResponse(_message.Message):
-    """The answer of ListMessages."""
+    """The response of ListMessages."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -332,7 +333,7 @@ class ListMessagesResponse(_message.Message):
     """Token of the next page. Empty on the last page."""
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[_thread_pb2.ThreadMessage]:
-        """The messages, the oldest first."""
+        """The messages, oldest first."""
 
     def __init__(
         self,
@@ -372,7 +373,7 @@ Global___DeleteRunRequest: _TypeAlias = DeleteRunRequest  # noqa: Y015
 
 @_typing.final
 class DeleteRunResponse(_message.Message):
-    """The answer of DeleteRun."""
+    """The response of DeleteRun."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -27,12 +27,11 @@ if _version_not_supported:
 
 
 class RunServiceStub(object):
-    """Runs that are kept: they can be started in the background, read, followed from any event on,
-    continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-    them.
+    """Stored runs: they can be started in the background, read, streamed from any event on, continued
+    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
 
-    A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-    History is complete when a terminal event is sent: GetRun then returns what the event says.
+    A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+    event is sent, everything has been stored: GetRun then returns the same state.
     """
 
     def __init__(self, channel):
@@ -89,17 +88,16 @@ class RunServiceStub(object):
 
 
 class RunServiceServicer(object):
-    """Runs that are kept: they can be started in the background, read, followed from any event on,
-    continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-    them.
+    """Stored runs: they can be started in the background, read, streamed from any event on, continued
+    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
 
-    A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-    History is complete when a terminal event is sent: GetRun then returns what the event says.
+    A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+    event is sent, everything has been stored: GetRun then returns the same state.
     """
 
     def CreateRun(self, request, context):
-        """Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-        over or requires action, and a caller that disconnects cancels the run.
+        """Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+        or requires action, and a caller that disconnects cancels the run.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -122,46 +120,46 @@ class RunServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def StreamRun(self, request, context):
-        """Sends the events of a stored run, the past ones first, until the run is over or requires action.
-        May be called at any time and any number of times. Leaving the stream does not change the run.
+        """Sends the events of a stored run, past ones first, until the run has ended or requires action.
+        May be called at any time and any number of times. Disconnecting does not affect the run.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SubmitToolResults(self, request, context):
-        """Continues a run that requires action. It answers as CreateRun does: at once for a background
-        run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-        not require action.
+        """Continues a run that requires action. Returns as CreateRun does: immediately for a background
+        run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+        does not require action.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelRun(self, request, context):
-        """Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing.
+        """Cancels a run. The provider call is aborted. Has no effect on a run that has ended.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListRuns(self, request, context):
-        """Returns the runs of the caller, the latest first, without their steps.
+        """Returns the runs of the caller, newest first, without their steps.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMessages(self, request, context):
-        """Returns the messages of a thread, the oldest first.
+        """Returns the messages of a thread, oldest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteRun(self, request, context):
-        """Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-        the runs that continued it; they are deleted with the last of them.
+        """Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+        its thread remain as long as a run that continued it exists.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -224,12 +222,11 @@ def add_RunServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RunService(object):
-    """Runs that are kept: they can be started in the background, read, followed from any event on,
-    continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-    them.
+    """Stored runs: they can be started in the background, read, streamed from any event on, continued
+    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
 
-    A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-    History is complete when a terminal event is sent: GetRun then returns what the event says.
+    A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+    event is sent, everything has been stored: GetRun then returns the same state.
     """
 
     @staticmethod

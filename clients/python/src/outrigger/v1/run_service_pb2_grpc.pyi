@@ -28,12 +28,11 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class RunServiceStub:
-    """Runs that are kept: they can be started in the background, read, followed from any event on,
-    continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-    them.
+    """Stored runs: they can be started in the background, read, streamed from any event on, continued
+    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
 
-    A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-    History is complete when a terminal event is sent: GetRun then returns what the event says.
+    A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+    event is sent, everything has been stored: GetRun then returns the same state.
     """
 
     @_typing.overload
@@ -41,8 +40,8 @@ class RunServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> RunServiceAsyncStub: ...
     CreateRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.CreateRunRequest, _run_pb2.Run]
-    """Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-    over or requires action, and a caller that disconnects cancels the run.
+    """Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+    or requires action, and a caller that disconnects cancels the run.
     """
     CreateRunStream: _grpc.UnaryStreamMultiCallable[_run_service_pb2.CreateRunRequest, _run_pb2.RunEvent]
     """Creates a run and sends its events. A caller that disconnects cancels the run, unless
@@ -52,39 +51,38 @@ class RunServiceStub:
     GetRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.GetRunRequest, _run_pb2.Run]
     """Returns a run with its steps. NOT_FOUND if there is none, or if it was deleted."""
     StreamRun: _grpc.UnaryStreamMultiCallable[_run_service_pb2.StreamRunRequest, _run_pb2.RunEvent]
-    """Sends the events of a stored run, the past ones first, until the run is over or requires action.
-    May be called at any time and any number of times. Leaving the stream does not change the run.
+    """Sends the events of a stored run, past ones first, until the run has ended or requires action.
+    May be called at any time and any number of times. Disconnecting does not affect the run.
     """
     SubmitToolResults: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.SubmitToolResultsRequest, _run_pb2.Run]
-    """Continues a run that requires action. It answers as CreateRun does: at once for a background
-    run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-    not require action.
+    """Continues a run that requires action. Returns as CreateRun does: immediately for a background
+    run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+    does not require action.
     """
     CancelRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.CancelRunRequest, _run_pb2.Run]
-    """Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing."""
+    """Cancels a run. The provider call is aborted. Has no effect on a run that has ended."""
     ListRuns: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.ListRunsRequest, _run_service_pb2.ListRunsResponse]
-    """Returns the runs of the caller, the latest first, without their steps."""
+    """Returns the runs of the caller, newest first, without their steps."""
     ListMessages: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.ListMessagesRequest, _run_service_pb2.ListMessagesResponse]
-    """Returns the messages of a thread, the oldest first."""
+    """Returns the messages of a thread, oldest first."""
     DeleteRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.DeleteRunRequest, _run_service_pb2.DeleteRunResponse]
-    """Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-    the runs that continued it; they are deleted with the last of them.
+    """Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+    its thread remain as long as a run that continued it exists.
     """
 
 @_typing.type_check_only
 class RunServiceAsyncStub(RunServiceStub):
-    """Runs that are kept: they can be started in the background, read, followed from any event on,
-    continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-    them.
+    """Stored runs: they can be started in the background, read, streamed from any event on, continued
+    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
 
-    A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-    History is complete when a terminal event is sent: GetRun then returns what the event says.
+    A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+    event is sent, everything has been stored: GetRun then returns the same state.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.CreateRunRequest, _run_pb2.Run]  # type: ignore[assignment]
-    """Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-    over or requires action, and a caller that disconnects cancels the run.
+    """Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+    or requires action, and a caller that disconnects cancels the run.
     """
     CreateRunStream: _aio.UnaryStreamMultiCallable[_run_service_pb2.CreateRunRequest, _run_pb2.RunEvent]  # type: ignore[assignment]
     """Creates a run and sends its events. A caller that disconnects cancels the run, unless
@@ -94,32 +92,31 @@ class RunServiceAsyncStub(RunServiceStub):
     GetRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.GetRunRequest, _run_pb2.Run]  # type: ignore[assignment]
     """Returns a run with its steps. NOT_FOUND if there is none, or if it was deleted."""
     StreamRun: _aio.UnaryStreamMultiCallable[_run_service_pb2.StreamRunRequest, _run_pb2.RunEvent]  # type: ignore[assignment]
-    """Sends the events of a stored run, the past ones first, until the run is over or requires action.
-    May be called at any time and any number of times. Leaving the stream does not change the run.
+    """Sends the events of a stored run, past ones first, until the run has ended or requires action.
+    May be called at any time and any number of times. Disconnecting does not affect the run.
     """
     SubmitToolResults: _aio.UnaryUnaryMultiCallable[_run_service_pb2.SubmitToolResultsRequest, _run_pb2.Run]  # type: ignore[assignment]
-    """Continues a run that requires action. It answers as CreateRun does: at once for a background
-    run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-    not require action.
+    """Continues a run that requires action. Returns as CreateRun does: immediately for a background
+    run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+    does not require action.
     """
     CancelRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.CancelRunRequest, _run_pb2.Run]  # type: ignore[assignment]
-    """Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing."""
+    """Cancels a run. The provider call is aborted. Has no effect on a run that has ended."""
     ListRuns: _aio.UnaryUnaryMultiCallable[_run_service_pb2.ListRunsRequest, _run_service_pb2.ListRunsResponse]  # type: ignore[assignment]
-    """Returns the runs of the caller, the latest first, without their steps."""
+    """Returns the runs of the caller, newest first, without their steps."""
     ListMessages: _aio.UnaryUnaryMultiCallable[_run_service_pb2.ListMessagesRequest, _run_service_pb2.ListMessagesResponse]  # type: ignore[assignment]
-    """Returns the messages of a thread, the oldest first."""
+    """Returns the messages of a thread, oldest first."""
     DeleteRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.DeleteRunRequest, _run_service_pb2.DeleteRunResponse]  # type: ignore[assignment]
-    """Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-    the runs that continued it; they are deleted with the last of them.
+    """Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+    its thread remain as long as a run that continued it exists.
     """
 
 class RunServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Runs that are kept: they can be started in the background, read, followed from any event on,
-    continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-    them.
+    """Stored runs: they can be started in the background, read, streamed from any event on, continued
+    and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
 
-    A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-    History is complete when a terminal event is sent: GetRun then returns what the event says.
+    A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+    event is sent, everything has been stored: GetRun then returns the same state.
     """
 
     @_abc_1.abstractmethod
@@ -128,8 +125,8 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.CreateRunRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_run_pb2.Run, _abc.Awaitable[_run_pb2.Run]]:
-        """Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-        over or requires action, and a caller that disconnects cancels the run.
+        """Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+        or requires action, and a caller that disconnects cancels the run.
         """
 
     @_abc_1.abstractmethod
@@ -157,8 +154,8 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.StreamRunRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_run_pb2.RunEvent], _abc.AsyncIterator[_run_pb2.RunEvent]]:
-        """Sends the events of a stored run, the past ones first, until the run is over or requires action.
-        May be called at any time and any number of times. Leaving the stream does not change the run.
+        """Sends the events of a stored run, past ones first, until the run has ended or requires action.
+        May be called at any time and any number of times. Disconnecting does not affect the run.
         """
 
     @_abc_1.abstractmethod
@@ -167,9 +164,9 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.SubmitToolResultsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_run_pb2.Run, _abc.Awaitable[_run_pb2.Run]]:
-        """Continues a run that requires action. It answers as CreateRun does: at once for a background
-        run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-        not require action.
+        """Continues a run that requires action. Returns as CreateRun does: immediately for a background
+        run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+        does not require action.
         """
 
     @_abc_1.abstractmethod
@@ -178,7 +175,7 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.CancelRunRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_run_pb2.Run, _abc.Awaitable[_run_pb2.Run]]:
-        """Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing."""
+        """Cancels a run. The provider call is aborted. Has no effect on a run that has ended."""
 
     @_abc_1.abstractmethod
     def ListRuns(
@@ -186,7 +183,7 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.ListRunsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_run_service_pb2.ListRunsResponse, _abc.Awaitable[_run_service_pb2.ListRunsResponse]]:
-        """Returns the runs of the caller, the latest first, without their steps."""
+        """Returns the runs of the caller, newest first, without their steps."""
 
     @_abc_1.abstractmethod
     def ListMessages(
@@ -194,7 +191,7 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.ListMessagesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_run_service_pb2.ListMessagesResponse, _abc.Awaitable[_run_service_pb2.ListMessagesResponse]]:
-        """Returns the messages of a thread, the oldest first."""
+        """Returns the messages of a thread, oldest first."""
 
     @_abc_1.abstractmethod
     def DeleteRun(
@@ -202,8 +199,8 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.DeleteRunRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_run_service_pb2.DeleteRunResponse, _abc.Awaitable[_run_service_pb2.DeleteRunResponse]]:
-        """Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-        the runs that continued it; they are deleted with the last of them.
+        """Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+        its thread remain as long as a run that continued it exists.
         """
 
 def add_RunServiceServicer_to_server(servicer: RunServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

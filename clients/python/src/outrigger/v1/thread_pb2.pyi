@@ -53,8 +53,8 @@ class Thread(_message.Message):
     id: _builtins.str
     """Id of the thread: `thread_` and 32 hexadecimal digits."""
     is_conversation: _builtins.bool
-    """Whether the caller created the thread. Otherwise a run did, and continuing an earlier run of it
-    forks the thread.
+    """Whether the caller created the thread as a conversation. Otherwise a run created it, and
+    continuing an earlier run of it forks the thread.
     """
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:

@@ -17,7 +17,7 @@ public enum ApprovalPolicy
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Treated as ALWAYS.
+   * Not set: same as ALWAYS.
    * </pre>
    *
    * <code>APPROVAL_POLICY_UNSPECIFIED = 0;</code>
@@ -33,7 +33,7 @@ public enum ApprovalPolicy
   APPROVAL_POLICY_ALWAYS(1),
   /**
    * <pre>
-   * No call does.
+   * No call needs approval.
    * </pre>
    *
    * <code>APPROVAL_POLICY_NEVER = 2;</code>
@@ -53,7 +53,7 @@ public enum ApprovalPolicy
   }
   /**
    * <pre>
-   * Treated as ALWAYS.
+   * Not set: same as ALWAYS.
    * </pre>
    *
    * <code>APPROVAL_POLICY_UNSPECIFIED = 0;</code>
@@ -69,7 +69,7 @@ public enum ApprovalPolicy
   public static final int APPROVAL_POLICY_ALWAYS_VALUE = 1;
   /**
    * <pre>
-   * No call does.
+   * No call needs approval.
    * </pre>
    *
    * <code>APPROVAL_POLICY_NEVER = 2;</code>

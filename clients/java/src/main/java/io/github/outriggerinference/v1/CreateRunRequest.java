@@ -73,9 +73,10 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.GenerationOptions options_;
   /**
    * <pre>
-   * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+   * What to generate. The messages are appended to the thread; `system` is not, and is not
+   * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+   * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+   * steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -87,9 +88,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+   * What to generate. The messages are appended to the thread; `system` is not, and is not
+   * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+   * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+   * steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -101,9 +103,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+   * What to generate. The messages are appended to the thread; `system` is not, and is not
+   * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+   * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+   * steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -118,9 +121,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object previousRunId_ = "";
   /**
    * <pre>
-   * The run to continue. If it was continued before, its thread is forked after it: the runs that
-   * continue the same run never see each other's messages. It must be over, or require action; its
-   * tool calls get their results from `options.request.messages` and `approvals`.
+   * The run to continue. If another run already continued it, its thread is forked after it: runs
+   * that continue the same run never see each other's messages. It must have ended or require
+   * action; `options.request.messages` and `approvals` have the results of its tool calls.
    * </pre>
    *
    * <code>string previous_run_id = 2 [json_name = "previousRunId"];</code>
@@ -141,9 +144,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The run to continue. If it was continued before, its thread is forked after it: the runs that
-   * continue the same run never see each other's messages. It must be over, or require action; its
-   * tool calls get their results from `options.request.messages` and `approvals`.
+   * The run to continue. If another run already continued it, its thread is forked after it: runs
+   * that continue the same run never see each other's messages. It must have ended or require
+   * action; `options.request.messages` and `approvals` have the results of its tool calls.
    * </pre>
    *
    * <code>string previous_run_id = 2 [json_name = "previousRunId"];</code>
@@ -169,8 +172,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object threadId_ = "";
   /**
    * <pre>
-   * The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-   * thread, or that of the previous run.
+   * The thread to continue. Its runs are executed one at a time. Must not be set together with
+   * `previous_run_id`. Empty: a new thread, or that of the previous run.
    * </pre>
    *
    * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -191,8 +194,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-   * thread, or that of the previous run.
+   * The thread to continue. Its runs are executed one at a time. Must not be set together with
+   * `previous_run_id`. Empty: a new thread, or that of the previous run.
    * </pre>
    *
    * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -217,7 +220,7 @@ private static final long serialVersionUID = 0L;
   private boolean background_ = false;
   /**
    * <pre>
-   * Whether the run goes on when the caller disconnects. Requires `store`. Default false.
+   * Whether the run continues when the caller disconnects. Requires `store`. Default false.
    * </pre>
    *
    * <code>bool background = 4 [json_name = "background"];</code>
@@ -232,8 +235,8 @@ private static final long serialVersionUID = 0L;
   private boolean store_ = false;
   /**
    * <pre>
-   * Whether the run is stored. Default true. With false nothing is written, and `previous_run_id`,
-   * `thread_id` and `background` are an INVALID_REQUEST.
+   * Whether the run is stored. Default true. With false nothing is stored, and a request with
+   * `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
    * </pre>
    *
    * <code>optional bool store = 5 [json_name = "store"];</code>
@@ -245,8 +248,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether the run is stored. Default true. With false nothing is written, and `previous_run_id`,
-   * `thread_id` and `background` are an INVALID_REQUEST.
+   * Whether the run is stored. Default true. With false nothing is stored, and a request with
+   * `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
    * </pre>
    *
    * <code>optional bool store = 5 [json_name = "store"];</code>
@@ -418,8 +421,8 @@ java.lang.String defaultValue) {
   private java.util.List<io.github.outriggerinference.v1.ToolApproval> approvals_;
   /**
    * <pre>
-   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-   * they have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls in
+   * `options.request.messages` that have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -430,8 +433,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-   * they have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls in
+   * `options.request.messages` that have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -443,8 +446,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-   * they have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls in
+   * `options.request.messages` that have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -455,8 +458,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-   * they have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls in
+   * `options.request.messages` that have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -467,8 +470,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-   * they have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls in
+   * `options.request.messages` that have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -1160,9 +1163,10 @@ java.lang.String defaultValue) {
         io.github.outriggerinference.v1.GenerationOptions, io.github.outriggerinference.v1.GenerationOptions.Builder, io.github.outriggerinference.v1.GenerationOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+     * What to generate. The messages are appended to the thread; `system` is not, and is not
+     * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+     * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+     * steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1173,9 +1177,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+     * What to generate. The messages are appended to the thread; `system` is not, and is not
+     * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+     * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+     * steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1190,9 +1195,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+     * What to generate. The messages are appended to the thread; `system` is not, and is not
+     * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+     * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+     * steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1210,9 +1216,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+     * What to generate. The messages are appended to the thread; `system` is not, and is not
+     * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+     * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+     * steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1230,9 +1237,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+     * What to generate. The messages are appended to the thread; `system` is not, and is not
+     * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+     * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+     * steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1257,9 +1265,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+     * What to generate. The messages are appended to the thread; `system` is not, and is not
+     * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+     * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+     * steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1276,9 +1285,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+     * What to generate. The messages are appended to the thread; `system` is not, and is not
+     * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+     * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+     * steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1290,9 +1300,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+     * What to generate. The messages are appended to the thread; `system` is not, and is not
+     * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+     * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+     * steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1307,9 +1318,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+     * What to generate. The messages are appended to the thread; `system` is not, and is not
+     * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+     * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+     * steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1331,9 +1343,9 @@ java.lang.String defaultValue) {
     private java.lang.Object previousRunId_ = "";
     /**
      * <pre>
-     * The run to continue. If it was continued before, its thread is forked after it: the runs that
-     * continue the same run never see each other's messages. It must be over, or require action; its
-     * tool calls get their results from `options.request.messages` and `approvals`.
+     * The run to continue. If another run already continued it, its thread is forked after it: runs
+     * that continue the same run never see each other's messages. It must have ended or require
+     * action; `options.request.messages` and `approvals` have the results of its tool calls.
      * </pre>
      *
      * <code>string previous_run_id = 2 [json_name = "previousRunId"];</code>
@@ -1353,9 +1365,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The run to continue. If it was continued before, its thread is forked after it: the runs that
-     * continue the same run never see each other's messages. It must be over, or require action; its
-     * tool calls get their results from `options.request.messages` and `approvals`.
+     * The run to continue. If another run already continued it, its thread is forked after it: runs
+     * that continue the same run never see each other's messages. It must have ended or require
+     * action; `options.request.messages` and `approvals` have the results of its tool calls.
      * </pre>
      *
      * <code>string previous_run_id = 2 [json_name = "previousRunId"];</code>
@@ -1376,9 +1388,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The run to continue. If it was continued before, its thread is forked after it: the runs that
-     * continue the same run never see each other's messages. It must be over, or require action; its
-     * tool calls get their results from `options.request.messages` and `approvals`.
+     * The run to continue. If another run already continued it, its thread is forked after it: runs
+     * that continue the same run never see each other's messages. It must have ended or require
+     * action; `options.request.messages` and `approvals` have the results of its tool calls.
      * </pre>
      *
      * <code>string previous_run_id = 2 [json_name = "previousRunId"];</code>
@@ -1395,9 +1407,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The run to continue. If it was continued before, its thread is forked after it: the runs that
-     * continue the same run never see each other's messages. It must be over, or require action; its
-     * tool calls get their results from `options.request.messages` and `approvals`.
+     * The run to continue. If another run already continued it, its thread is forked after it: runs
+     * that continue the same run never see each other's messages. It must have ended or require
+     * action; `options.request.messages` and `approvals` have the results of its tool calls.
      * </pre>
      *
      * <code>string previous_run_id = 2 [json_name = "previousRunId"];</code>
@@ -1411,9 +1423,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The run to continue. If it was continued before, its thread is forked after it: the runs that
-     * continue the same run never see each other's messages. It must be over, or require action; its
-     * tool calls get their results from `options.request.messages` and `approvals`.
+     * The run to continue. If another run already continued it, its thread is forked after it: runs
+     * that continue the same run never see each other's messages. It must have ended or require
+     * action; `options.request.messages` and `approvals` have the results of its tool calls.
      * </pre>
      *
      * <code>string previous_run_id = 2 [json_name = "previousRunId"];</code>
@@ -1433,8 +1445,8 @@ java.lang.String defaultValue) {
     private java.lang.Object threadId_ = "";
     /**
      * <pre>
-     * The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-     * thread, or that of the previous run.
+     * The thread to continue. Its runs are executed one at a time. Must not be set together with
+     * `previous_run_id`. Empty: a new thread, or that of the previous run.
      * </pre>
      *
      * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -1454,8 +1466,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-     * thread, or that of the previous run.
+     * The thread to continue. Its runs are executed one at a time. Must not be set together with
+     * `previous_run_id`. Empty: a new thread, or that of the previous run.
      * </pre>
      *
      * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -1476,8 +1488,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-     * thread, or that of the previous run.
+     * The thread to continue. Its runs are executed one at a time. Must not be set together with
+     * `previous_run_id`. Empty: a new thread, or that of the previous run.
      * </pre>
      *
      * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -1494,8 +1506,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-     * thread, or that of the previous run.
+     * The thread to continue. Its runs are executed one at a time. Must not be set together with
+     * `previous_run_id`. Empty: a new thread, or that of the previous run.
      * </pre>
      *
      * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -1509,8 +1521,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-     * thread, or that of the previous run.
+     * The thread to continue. Its runs are executed one at a time. Must not be set together with
+     * `previous_run_id`. Empty: a new thread, or that of the previous run.
      * </pre>
      *
      * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -1530,7 +1542,7 @@ java.lang.String defaultValue) {
     private boolean background_ ;
     /**
      * <pre>
-     * Whether the run goes on when the caller disconnects. Requires `store`. Default false.
+     * Whether the run continues when the caller disconnects. Requires `store`. Default false.
      * </pre>
      *
      * <code>bool background = 4 [json_name = "background"];</code>
@@ -1542,7 +1554,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the run goes on when the caller disconnects. Requires `store`. Default false.
+     * Whether the run continues when the caller disconnects. Requires `store`. Default false.
      * </pre>
      *
      * <code>bool background = 4 [json_name = "background"];</code>
@@ -1558,7 +1570,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the run goes on when the caller disconnects. Requires `store`. Default false.
+     * Whether the run continues when the caller disconnects. Requires `store`. Default false.
      * </pre>
      *
      * <code>bool background = 4 [json_name = "background"];</code>
@@ -1574,8 +1586,8 @@ java.lang.String defaultValue) {
     private boolean store_ ;
     /**
      * <pre>
-     * Whether the run is stored. Default true. With false nothing is written, and `previous_run_id`,
-     * `thread_id` and `background` are an INVALID_REQUEST.
+     * Whether the run is stored. Default true. With false nothing is stored, and a request with
+     * `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
      * </pre>
      *
      * <code>optional bool store = 5 [json_name = "store"];</code>
@@ -1587,8 +1599,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the run is stored. Default true. With false nothing is written, and `previous_run_id`,
-     * `thread_id` and `background` are an INVALID_REQUEST.
+     * Whether the run is stored. Default true. With false nothing is stored, and a request with
+     * `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
      * </pre>
      *
      * <code>optional bool store = 5 [json_name = "store"];</code>
@@ -1600,8 +1612,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the run is stored. Default true. With false nothing is written, and `previous_run_id`,
-     * `thread_id` and `background` are an INVALID_REQUEST.
+     * Whether the run is stored. Default true. With false nothing is stored, and a request with
+     * `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
      * </pre>
      *
      * <code>optional bool store = 5 [json_name = "store"];</code>
@@ -1617,8 +1629,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the run is stored. Default true. With false nothing is written, and `previous_run_id`,
-     * `thread_id` and `background` are an INVALID_REQUEST.
+     * Whether the run is stored. Default true. With false nothing is stored, and a request with
+     * `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
      * </pre>
      *
      * <code>optional bool store = 5 [json_name = "store"];</code>
@@ -2106,8 +2118,8 @@ java.lang.String defaultValue) {
 
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2121,8 +2133,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2136,8 +2148,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2151,8 +2163,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2171,8 +2183,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2190,8 +2202,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2209,8 +2221,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2229,8 +2241,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2248,8 +2260,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2267,8 +2279,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2287,8 +2299,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2305,8 +2317,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2323,8 +2335,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2335,8 +2347,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2350,8 +2362,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2366,8 +2378,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2378,8 +2390,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2391,8 +2403,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-     * they have no result.
+     * Decisions on calls that need approval: calls of the previous run, or calls in
+     * `options.request.messages` that have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>

@@ -12,9 +12,10 @@ public interface CreateRunRequestOrBuilder extends
 
   /**
    * <pre>
-   * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+   * What to generate. The messages are appended to the thread; `system` is not, and is not
+   * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+   * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+   * steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -23,9 +24,10 @@ public interface CreateRunRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+   * What to generate. The messages are appended to the thread; `system` is not, and is not
+   * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+   * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+   * steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -34,9 +36,10 @@ public interface CreateRunRequestOrBuilder extends
   io.github.outriggerinference.v1.GenerationOptions getOptions();
   /**
    * <pre>
-   * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
-   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
+   * What to generate. The messages are appended to the thread; `system` is not, and is not
+   * inherited by the runs that follow. Function tools are executed by the caller. `max_tool_rounds`
+   * applies to the tools of MCP servers; if unset, only `limits` and the sidecar's own limit on
+   * steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -45,9 +48,9 @@ public interface CreateRunRequestOrBuilder extends
 
   /**
    * <pre>
-   * The run to continue. If it was continued before, its thread is forked after it: the runs that
-   * continue the same run never see each other's messages. It must be over, or require action; its
-   * tool calls get their results from `options.request.messages` and `approvals`.
+   * The run to continue. If another run already continued it, its thread is forked after it: runs
+   * that continue the same run never see each other's messages. It must have ended or require
+   * action; `options.request.messages` and `approvals` have the results of its tool calls.
    * </pre>
    *
    * <code>string previous_run_id = 2 [json_name = "previousRunId"];</code>
@@ -56,9 +59,9 @@ public interface CreateRunRequestOrBuilder extends
   java.lang.String getPreviousRunId();
   /**
    * <pre>
-   * The run to continue. If it was continued before, its thread is forked after it: the runs that
-   * continue the same run never see each other's messages. It must be over, or require action; its
-   * tool calls get their results from `options.request.messages` and `approvals`.
+   * The run to continue. If another run already continued it, its thread is forked after it: runs
+   * that continue the same run never see each other's messages. It must have ended or require
+   * action; `options.request.messages` and `approvals` have the results of its tool calls.
    * </pre>
    *
    * <code>string previous_run_id = 2 [json_name = "previousRunId"];</code>
@@ -69,8 +72,8 @@ public interface CreateRunRequestOrBuilder extends
 
   /**
    * <pre>
-   * The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-   * thread, or that of the previous run.
+   * The thread to continue. Its runs are executed one at a time. Must not be set together with
+   * `previous_run_id`. Empty: a new thread, or that of the previous run.
    * </pre>
    *
    * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -79,8 +82,8 @@ public interface CreateRunRequestOrBuilder extends
   java.lang.String getThreadId();
   /**
    * <pre>
-   * The thread to continue. Its runs wait for each other. Excludes `previous_run_id`. Empty: a new
-   * thread, or that of the previous run.
+   * The thread to continue. Its runs are executed one at a time. Must not be set together with
+   * `previous_run_id`. Empty: a new thread, or that of the previous run.
    * </pre>
    *
    * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -91,7 +94,7 @@ public interface CreateRunRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether the run goes on when the caller disconnects. Requires `store`. Default false.
+   * Whether the run continues when the caller disconnects. Requires `store`. Default false.
    * </pre>
    *
    * <code>bool background = 4 [json_name = "background"];</code>
@@ -101,8 +104,8 @@ public interface CreateRunRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether the run is stored. Default true. With false nothing is written, and `previous_run_id`,
-   * `thread_id` and `background` are an INVALID_REQUEST.
+   * Whether the run is stored. Default true. With false nothing is stored, and a request with
+   * `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
    * </pre>
    *
    * <code>optional bool store = 5 [json_name = "store"];</code>
@@ -111,8 +114,8 @@ public interface CreateRunRequestOrBuilder extends
   boolean hasStore();
   /**
    * <pre>
-   * Whether the run is stored. Default true. With false nothing is written, and `previous_run_id`,
-   * `thread_id` and `background` are an INVALID_REQUEST.
+   * Whether the run is stored. Default true. With false nothing is stored, and a request with
+   * `previous_run_id`, `thread_id` or `background` is an INVALID_REQUEST.
    * </pre>
    *
    * <code>optional bool store = 5 [json_name = "store"];</code>
@@ -220,8 +223,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-   * they have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls in
+   * `options.request.messages` that have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -230,8 +233,8 @@ java.lang.String defaultValue);
       getApprovalsList();
   /**
    * <pre>
-   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-   * they have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls in
+   * `options.request.messages` that have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -239,8 +242,8 @@ java.lang.String defaultValue);
   io.github.outriggerinference.v1.ToolApproval getApprovals(int index);
   /**
    * <pre>
-   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-   * they have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls in
+   * `options.request.messages` that have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -248,8 +251,8 @@ java.lang.String defaultValue);
   int getApprovalsCount();
   /**
    * <pre>
-   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-   * they have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls in
+   * `options.request.messages` that have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -258,8 +261,8 @@ java.lang.String defaultValue);
       getApprovalsOrBuilderList();
   /**
    * <pre>
-   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
-   * they have no result.
+   * Decisions on calls that need approval: calls of the previous run, or calls in
+   * `options.request.messages` that have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>

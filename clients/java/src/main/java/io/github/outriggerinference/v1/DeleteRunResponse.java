@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * The answer of DeleteRun.
+ * The response of DeleteRun.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.DeleteRunResponse}
@@ -199,7 +199,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The answer of DeleteRun.
+   * The response of DeleteRun.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.DeleteRunResponse}

@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * What makes a run incomplete. Values may be added.
+ * Why a run is incomplete. Values may be added.
  * </pre>
  *
  * Protobuf enum {@code outrigger.v1.IncompleteReason}

@@ -42,7 +42,7 @@ public interface ListMessagesRequestOrBuilder extends
 
   /**
    * <pre>
-   * `next_page_token` of the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -51,7 +51,7 @@ public interface ListMessagesRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * `next_page_token` of the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>

@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * The answer of ListMessages.
+ * The response of ListMessages.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.ListMessagesResponse}
@@ -59,7 +59,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.outriggerinference.v1.ThreadMessage> messages_;
   /**
    * <pre>
-   * The messages, the oldest first.
+   * The messages, oldest first.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -70,7 +70,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The messages, the oldest first.
+   * The messages, oldest first.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -82,7 +82,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The messages, the oldest first.
+   * The messages, oldest first.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -93,7 +93,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The messages, the oldest first.
+   * The messages, oldest first.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -104,7 +104,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The messages, the oldest first.
+   * The messages, oldest first.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -342,7 +342,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The answer of ListMessages.
+   * The response of ListMessages.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.ListMessagesResponse}
@@ -553,7 +553,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -567,7 +567,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -581,7 +581,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -595,7 +595,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -614,7 +614,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -632,7 +632,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -650,7 +650,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -669,7 +669,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -687,7 +687,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -724,7 +724,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -741,7 +741,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -758,7 +758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -769,7 +769,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -783,7 +783,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -798,7 +798,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -809,7 +809,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -821,7 +821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The messages, the oldest first.
+     * The messages, oldest first.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>

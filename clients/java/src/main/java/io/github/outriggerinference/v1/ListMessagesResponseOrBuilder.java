@@ -12,7 +12,7 @@ public interface ListMessagesResponseOrBuilder extends
 
   /**
    * <pre>
-   * The messages, the oldest first.
+   * The messages, oldest first.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -21,7 +21,7 @@ public interface ListMessagesResponseOrBuilder extends
       getMessagesList();
   /**
    * <pre>
-   * The messages, the oldest first.
+   * The messages, oldest first.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -29,7 +29,7 @@ public interface ListMessagesResponseOrBuilder extends
   io.github.outriggerinference.v1.ThreadMessage getMessages(int index);
   /**
    * <pre>
-   * The messages, the oldest first.
+   * The messages, oldest first.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -37,7 +37,7 @@ public interface ListMessagesResponseOrBuilder extends
   int getMessagesCount();
   /**
    * <pre>
-   * The messages, the oldest first.
+   * The messages, oldest first.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>
@@ -46,7 +46,7 @@ public interface ListMessagesResponseOrBuilder extends
       getMessagesOrBuilderList();
   /**
    * <pre>
-   * The messages, the oldest first.
+   * The messages, oldest first.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ThreadMessage messages = 1 [json_name = "messages"];</code>

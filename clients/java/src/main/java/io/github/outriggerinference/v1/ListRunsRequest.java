@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * `next_page_token` of the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * `next_page_token` of the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -122,7 +122,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object threadId_ = "";
   /**
    * <pre>
-   * Only the runs of this thread. Empty: all.
+   * Returns only runs of this thread. Empty: all.
    * </pre>
    *
    * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -143,7 +143,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only the runs of this thread. Empty: all.
+   * Returns only runs of this thread. Empty: all.
    * </pre>
    *
    * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -179,7 +179,7 @@ private static final long serialVersionUID = 0L;
           };
   /**
    * <pre>
-   * Only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty: all.
    * </pre>
    *
    * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -192,7 +192,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty: all.
    * </pre>
    *
    * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -204,7 +204,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty: all.
    * </pre>
    *
    * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -217,7 +217,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty: all.
    * </pre>
    *
    * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -230,7 +230,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty: all.
    * </pre>
    *
    * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -694,7 +694,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * `next_page_token` of the page before. Empty: the first page.
+     * `next_page_token` of the previous page. Empty: the first page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -714,7 +714,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * `next_page_token` of the page before. Empty: the first page.
+     * `next_page_token` of the previous page. Empty: the first page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * `next_page_token` of the page before. Empty: the first page.
+     * `next_page_token` of the previous page. Empty: the first page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -752,7 +752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * `next_page_token` of the page before. Empty: the first page.
+     * `next_page_token` of the previous page. Empty: the first page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -766,7 +766,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * `next_page_token` of the page before. Empty: the first page.
+     * `next_page_token` of the previous page. Empty: the first page.
      * </pre>
      *
      * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -786,7 +786,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object threadId_ = "";
     /**
      * <pre>
-     * Only the runs of this thread. Empty: all.
+     * Returns only runs of this thread. Empty: all.
      * </pre>
      *
      * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -806,7 +806,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only the runs of this thread. Empty: all.
+     * Returns only runs of this thread. Empty: all.
      * </pre>
      *
      * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -827,7 +827,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only the runs of this thread. Empty: all.
+     * Returns only runs of this thread. Empty: all.
      * </pre>
      *
      * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -844,7 +844,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only the runs of this thread. Empty: all.
+     * Returns only runs of this thread. Empty: all.
      * </pre>
      *
      * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -858,7 +858,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only the runs of this thread. Empty: all.
+     * Returns only runs of this thread. Empty: all.
      * </pre>
      *
      * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -884,7 +884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -896,7 +896,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -907,7 +907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -919,7 +919,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -938,7 +938,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -954,7 +954,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -973,7 +973,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -987,7 +987,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -1000,7 +1000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -1012,7 +1012,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -1029,7 +1029,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -1044,7 +1044,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only runs with one of these statuses. Empty: all.
+     * Returns only runs with one of these statuses. Empty: all.
      * </pre>
      *
      * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>

@@ -22,7 +22,7 @@ public interface ListRunsRequestOrBuilder extends
 
   /**
    * <pre>
-   * `next_page_token` of the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -31,7 +31,7 @@ public interface ListRunsRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * `next_page_token` of the page before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty: the first page.
    * </pre>
    *
    * <code>string page_token = 2 [json_name = "pageToken"];</code>
@@ -42,7 +42,7 @@ public interface ListRunsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only the runs of this thread. Empty: all.
+   * Returns only runs of this thread. Empty: all.
    * </pre>
    *
    * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -51,7 +51,7 @@ public interface ListRunsRequestOrBuilder extends
   java.lang.String getThreadId();
   /**
    * <pre>
-   * Only the runs of this thread. Empty: all.
+   * Returns only runs of this thread. Empty: all.
    * </pre>
    *
    * <code>string thread_id = 3 [json_name = "threadId"];</code>
@@ -62,7 +62,7 @@ public interface ListRunsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty: all.
    * </pre>
    *
    * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -71,7 +71,7 @@ public interface ListRunsRequestOrBuilder extends
   java.util.List<io.github.outriggerinference.v1.RunStatus> getStatusesList();
   /**
    * <pre>
-   * Only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty: all.
    * </pre>
    *
    * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -80,7 +80,7 @@ public interface ListRunsRequestOrBuilder extends
   int getStatusesCount();
   /**
    * <pre>
-   * Only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty: all.
    * </pre>
    *
    * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -90,7 +90,7 @@ public interface ListRunsRequestOrBuilder extends
   io.github.outriggerinference.v1.RunStatus getStatuses(int index);
   /**
    * <pre>
-   * Only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty: all.
    * </pre>
    *
    * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>
@@ -100,7 +100,7 @@ public interface ListRunsRequestOrBuilder extends
   getStatusesValueList();
   /**
    * <pre>
-   * Only runs with one of these statuses. Empty: all.
+   * Returns only runs with one of these statuses. Empty: all.
    * </pre>
    *
    * <code>repeated .outrigger.v1.RunStatus statuses = 4 [json_name = "statuses"];</code>

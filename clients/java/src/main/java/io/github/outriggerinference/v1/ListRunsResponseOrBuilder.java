@@ -12,7 +12,7 @@ public interface ListRunsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The runs, the latest first, without their steps.
+   * The runs, newest first, without their steps.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Run runs = 1 [json_name = "runs"];</code>
@@ -21,7 +21,7 @@ public interface ListRunsResponseOrBuilder extends
       getRunsList();
   /**
    * <pre>
-   * The runs, the latest first, without their steps.
+   * The runs, newest first, without their steps.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Run runs = 1 [json_name = "runs"];</code>
@@ -29,7 +29,7 @@ public interface ListRunsResponseOrBuilder extends
   io.github.outriggerinference.v1.Run getRuns(int index);
   /**
    * <pre>
-   * The runs, the latest first, without their steps.
+   * The runs, newest first, without their steps.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Run runs = 1 [json_name = "runs"];</code>
@@ -37,7 +37,7 @@ public interface ListRunsResponseOrBuilder extends
   int getRunsCount();
   /**
    * <pre>
-   * The runs, the latest first, without their steps.
+   * The runs, newest first, without their steps.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Run runs = 1 [json_name = "runs"];</code>
@@ -46,7 +46,7 @@ public interface ListRunsResponseOrBuilder extends
       getRunsOrBuilderList();
   /**
    * <pre>
-   * The runs, the latest first, without their steps.
+   * The runs, newest first, without their steps.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Run runs = 1 [json_name = "runs"];</code>

@@ -170,7 +170,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object serverDescription_ = "";
   /**
    * <pre>
-   * Text about the server for the model.
+   * Description of the server for the model.
    * </pre>
    *
    * <code>string server_description = 3 [json_name = "serverDescription"];</code>
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Text about the server for the model.
+   * Description of the server for the model.
    * </pre>
    *
    * <code>string server_description = 3 [json_name = "serverDescription"];</code>
@@ -1258,7 +1258,7 @@ java.lang.String defaultValue) {
     private java.lang.Object serverDescription_ = "";
     /**
      * <pre>
-     * Text about the server for the model.
+     * Description of the server for the model.
      * </pre>
      *
      * <code>string server_description = 3 [json_name = "serverDescription"];</code>
@@ -1278,7 +1278,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Text about the server for the model.
+     * Description of the server for the model.
      * </pre>
      *
      * <code>string server_description = 3 [json_name = "serverDescription"];</code>
@@ -1299,7 +1299,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Text about the server for the model.
+     * Description of the server for the model.
      * </pre>
      *
      * <code>string server_description = 3 [json_name = "serverDescription"];</code>
@@ -1316,7 +1316,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Text about the server for the model.
+     * Description of the server for the model.
      * </pre>
      *
      * <code>string server_description = 3 [json_name = "serverDescription"];</code>
@@ -1330,7 +1330,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Text about the server for the model.
+     * Description of the server for the model.
      * </pre>
      *
      * <code>string server_description = 3 [json_name = "serverDescription"];</code>

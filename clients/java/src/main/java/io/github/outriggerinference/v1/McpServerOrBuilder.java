@@ -52,7 +52,7 @@ public interface McpServerOrBuilder extends
 
   /**
    * <pre>
-   * Text about the server for the model.
+   * Description of the server for the model.
    * </pre>
    *
    * <code>string server_description = 3 [json_name = "serverDescription"];</code>
@@ -61,7 +61,7 @@ public interface McpServerOrBuilder extends
   java.lang.String getServerDescription();
   /**
    * <pre>
-   * Text about the server for the model.
+   * Description of the server for the model.
    * </pre>
    *
    * <code>string server_description = 3 [json_name = "serverDescription"];</code>

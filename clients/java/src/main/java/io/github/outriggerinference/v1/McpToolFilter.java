@@ -112,7 +112,7 @@ private static final long serialVersionUID = 0L;
   private boolean readOnly_ = false;
   /**
    * <pre>
-   * Whether the server says of the tool that it changes nothing (`readOnlyHint`). Unset: any.
+   * Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
    * </pre>
    *
    * <code>optional bool read_only = 2 [json_name = "readOnly"];</code>
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether the server says of the tool that it changes nothing (`readOnlyHint`). Unset: any.
+   * Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
    * </pre>
    *
    * <code>optional bool read_only = 2 [json_name = "readOnly"];</code>
@@ -631,7 +631,7 @@ private static final long serialVersionUID = 0L;
     private boolean readOnly_ ;
     /**
      * <pre>
-     * Whether the server says of the tool that it changes nothing (`readOnlyHint`). Unset: any.
+     * Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
      * </pre>
      *
      * <code>optional bool read_only = 2 [json_name = "readOnly"];</code>
@@ -643,7 +643,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the server says of the tool that it changes nothing (`readOnlyHint`). Unset: any.
+     * Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
      * </pre>
      *
      * <code>optional bool read_only = 2 [json_name = "readOnly"];</code>
@@ -655,7 +655,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the server says of the tool that it changes nothing (`readOnlyHint`). Unset: any.
+     * Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
      * </pre>
      *
      * <code>optional bool read_only = 2 [json_name = "readOnly"];</code>
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the server says of the tool that it changes nothing (`readOnlyHint`). Unset: any.
+     * Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
      * </pre>
      *
      * <code>optional bool read_only = 2 [json_name = "readOnly"];</code>

@@ -53,7 +53,7 @@ public interface McpToolFilterOrBuilder extends
 
   /**
    * <pre>
-   * Whether the server says of the tool that it changes nothing (`readOnlyHint`). Unset: any.
+   * Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
    * </pre>
    *
    * <code>optional bool read_only = 2 [json_name = "readOnly"];</code>
@@ -62,7 +62,7 @@ public interface McpToolFilterOrBuilder extends
   boolean hasReadOnly();
   /**
    * <pre>
-   * Whether the server says of the tool that it changes nothing (`readOnlyHint`). Unset: any.
+   * Value of the tool's annotation `readOnlyHint`: whether it only reads. Unset: any.
    * </pre>
    *
    * <code>optional bool read_only = 2 [json_name = "readOnly"];</code>

@@ -7,9 +7,9 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * A generation that is kept: its state, its steps and its events can be read while it runs and
- * afterwards. It belongs to a thread, whose messages it reads and to which it appends. Over the HTTP
- * API a run is a response: the run `run_X` is the response `resp_X`.
+ * A generation with a state that is stored: its status, steps and events can be read while it runs
+ * and afterwards. It belongs to a thread: it reads the thread's messages and appends to them. Over
+ * the HTTP API a run is a response: the run `run_X` is the response `resp_X`.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.Run}
@@ -252,7 +252,7 @@ private static final long serialVersionUID = 0L;
   private boolean background_ = false;
   /**
    * <pre>
-   * Whether the run goes on when its caller disconnects.
+   * Whether the run continues when its caller disconnects.
    * </pre>
    *
    * <code>bool background = 5 [json_name = "background"];</code>
@@ -267,7 +267,7 @@ private static final long serialVersionUID = 0L;
   private boolean stored_ = false;
   /**
    * <pre>
-   * Whether the run is kept in the store. A run that is not cannot be read after its stream.
+   * Whether the run is stored. A run that is not stored cannot be read after its stream has ended.
    * </pre>
    *
    * <code>bool stored = 6 [json_name = "stored"];</code>
@@ -358,8 +358,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp endedAt_;
   /**
    * <pre>
-   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-   * run that another one continued was over. Unset while the run is under way.
+   * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+   * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+   * is in progress.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -371,8 +372,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-   * run that another one continued was over. Unset while the run is under way.
+   * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+   * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+   * is in progress.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -384,8 +386,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-   * run that another one continued was over. Unset while the run is under way.
+   * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+   * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+   * is in progress.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -400,7 +403,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object model_ = "";
   /**
    * <pre>
-   * Model that was asked for, as the request named it.
+   * Requested model, as the request named it.
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -421,7 +424,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Model that was asked for, as the request named it.
+   * Requested model, as the request named it.
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -447,7 +450,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object provider_ = "";
   /**
    * <pre>
-   * Provider that was asked for. Empty: the default provider.
+   * Requested provider. Empty: the default provider.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
@@ -468,7 +471,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Provider that was asked for. Empty: the default provider.
+   * Requested provider. Empty: the default provider.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
@@ -748,7 +751,7 @@ java.lang.String defaultValue) {
   private int stopReason_ = 0;
   /**
    * <pre>
-   * Why the generation ended. Unset before that, and where it failed.
+   * Why the generation ended. Unset until it ends, and if it failed.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult.StopReason stop_reason = 16 [json_name = "stopReason"];</code>
@@ -759,7 +762,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Why the generation ended. Unset before that, and where it failed.
+   * Why the generation ended. Unset until it ends, and if it failed.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult.StopReason stop_reason = 16 [json_name = "stopReason"];</code>
@@ -774,7 +777,7 @@ java.lang.String defaultValue) {
   private int incompleteReason_ = 0;
   /**
    * <pre>
-   * What makes the run incomplete. Set in INCOMPLETE.
+   * Why the run is incomplete. Set in INCOMPLETE.
    * </pre>
    *
    * <code>.outrigger.v1.IncompleteReason incomplete_reason = 17 [json_name = "incompleteReason"];</code>
@@ -785,7 +788,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What makes the run incomplete. Set in INCOMPLETE.
+   * Why the run is incomplete. Set in INCOMPLETE.
    * </pre>
    *
    * <code>.outrigger.v1.IncompleteReason incomplete_reason = 17 [json_name = "incompleteReason"];</code>
@@ -839,7 +842,7 @@ java.lang.String defaultValue) {
   private java.util.List<io.github.outriggerinference.v1.ToolCall> requiredResults_;
   /**
    * <pre>
-   * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+   * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -850,7 +853,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+   * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -862,7 +865,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+   * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -873,7 +876,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+   * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -884,7 +887,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+   * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -961,7 +964,7 @@ java.lang.String defaultValue) {
   private java.util.List<io.github.outriggerinference.v1.ServerTool> serverTools_;
   /**
    * <pre>
-   * The tools of MCP servers that the model could call, by the names under which it saw them.
+   * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -972,7 +975,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The tools of MCP servers that the model could call, by the names under which it saw them.
+   * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -984,7 +987,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The tools of MCP servers that the model could call, by the names under which it saw them.
+   * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -995,7 +998,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The tools of MCP servers that the model could call, by the names under which it saw them.
+   * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -1006,7 +1009,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The tools of MCP servers that the model could call, by the names under which it saw them.
+   * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -1051,7 +1054,7 @@ java.lang.String defaultValue) {
   private io.github.outriggerinference.v1.RunOrigin origin_;
   /**
    * <pre>
-   * How the run was created if an HTTP API did it.
+   * How the run was created, if an HTTP API created it.
    * </pre>
    *
    * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -1063,7 +1066,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How the run was created if an HTTP API did it.
+   * How the run was created, if an HTTP API created it.
    * </pre>
    *
    * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -1075,7 +1078,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How the run was created if an HTTP API did it.
+   * How the run was created, if an HTTP API created it.
    * </pre>
    *
    * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -1090,7 +1093,7 @@ java.lang.String defaultValue) {
   private java.util.List<io.github.outriggerinference.v1.Warning> warnings_;
   /**
    * <pre>
-   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    * </pre>
    *
@@ -1102,7 +1105,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    * </pre>
    *
@@ -1115,7 +1118,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    * </pre>
    *
@@ -1127,7 +1130,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    * </pre>
    *
@@ -1139,7 +1142,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    * </pre>
    *
@@ -1656,9 +1659,9 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * A generation that is kept: its state, its steps and its events can be read while it runs and
-   * afterwards. It belongs to a thread, whose messages it reads and to which it appends. Over the HTTP
-   * API a run is a response: the run `run_X` is the response `resp_X`.
+   * A generation with a state that is stored: its status, steps and events can be read while it runs
+   * and afterwards. It belongs to a thread: it reads the thread's messages and appends to them. Over
+   * the HTTP API a run is a response: the run `run_X` is the response `resp_X`.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.Run}
@@ -2805,7 +2808,7 @@ java.lang.String defaultValue) {
     private boolean background_ ;
     /**
      * <pre>
-     * Whether the run goes on when its caller disconnects.
+     * Whether the run continues when its caller disconnects.
      * </pre>
      *
      * <code>bool background = 5 [json_name = "background"];</code>
@@ -2817,7 +2820,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the run goes on when its caller disconnects.
+     * Whether the run continues when its caller disconnects.
      * </pre>
      *
      * <code>bool background = 5 [json_name = "background"];</code>
@@ -2833,7 +2836,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the run goes on when its caller disconnects.
+     * Whether the run continues when its caller disconnects.
      * </pre>
      *
      * <code>bool background = 5 [json_name = "background"];</code>
@@ -2849,7 +2852,7 @@ java.lang.String defaultValue) {
     private boolean stored_ ;
     /**
      * <pre>
-     * Whether the run is kept in the store. A run that is not cannot be read after its stream.
+     * Whether the run is stored. A run that is not stored cannot be read after its stream has ended.
      * </pre>
      *
      * <code>bool stored = 6 [json_name = "stored"];</code>
@@ -2861,7 +2864,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the run is kept in the store. A run that is not cannot be read after its stream.
+     * Whether the run is stored. A run that is not stored cannot be read after its stream has ended.
      * </pre>
      *
      * <code>bool stored = 6 [json_name = "stored"];</code>
@@ -2877,7 +2880,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the run is kept in the store. A run that is not cannot be read after its stream.
+     * Whether the run is stored. A run that is not stored cannot be read after its stream has ended.
      * </pre>
      *
      * <code>bool stored = 6 [json_name = "stored"];</code>
@@ -3205,8 +3208,9 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> endedAtBuilder_;
     /**
      * <pre>
-     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-     * run that another one continued was over. Unset while the run is under way.
+     * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+     * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+     * is in progress.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3217,8 +3221,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-     * run that another one continued was over. Unset while the run is under way.
+     * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+     * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+     * is in progress.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3233,8 +3238,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-     * run that another one continued was over. Unset while the run is under way.
+     * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+     * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+     * is in progress.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3252,8 +3258,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-     * run that another one continued was over. Unset while the run is under way.
+     * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+     * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+     * is in progress.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3271,8 +3278,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-     * run that another one continued was over. Unset while the run is under way.
+     * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+     * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+     * is in progress.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3297,8 +3305,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-     * run that another one continued was over. Unset while the run is under way.
+     * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+     * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+     * is in progress.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3315,8 +3324,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-     * run that another one continued was over. Unset while the run is under way.
+     * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+     * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+     * is in progress.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3328,8 +3338,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-     * run that another one continued was over. Unset while the run is under way.
+     * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+     * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+     * is in progress.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3344,8 +3355,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-     * run that another one continued was over. Unset while the run is under way.
+     * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+     * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+     * is in progress.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3367,7 +3379,7 @@ java.lang.String defaultValue) {
     private java.lang.Object model_ = "";
     /**
      * <pre>
-     * Model that was asked for, as the request named it.
+     * Requested model, as the request named it.
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3387,7 +3399,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Model that was asked for, as the request named it.
+     * Requested model, as the request named it.
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3408,7 +3420,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Model that was asked for, as the request named it.
+     * Requested model, as the request named it.
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3425,7 +3437,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Model that was asked for, as the request named it.
+     * Requested model, as the request named it.
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3439,7 +3451,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Model that was asked for, as the request named it.
+     * Requested model, as the request named it.
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3459,7 +3471,7 @@ java.lang.String defaultValue) {
     private java.lang.Object provider_ = "";
     /**
      * <pre>
-     * Provider that was asked for. Empty: the default provider.
+     * Requested provider. Empty: the default provider.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3479,7 +3491,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Provider that was asked for. Empty: the default provider.
+     * Requested provider. Empty: the default provider.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3500,7 +3512,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Provider that was asked for. Empty: the default provider.
+     * Requested provider. Empty: the default provider.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3517,7 +3529,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Provider that was asked for. Empty: the default provider.
+     * Requested provider. Empty: the default provider.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3531,7 +3543,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Provider that was asked for. Empty: the default provider.
+     * Requested provider. Empty: the default provider.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -4473,7 +4485,7 @@ java.lang.String defaultValue) {
     private int stopReason_ = 0;
     /**
      * <pre>
-     * Why the generation ended. Unset before that, and where it failed.
+     * Why the generation ended. Unset until it ends, and if it failed.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult.StopReason stop_reason = 16 [json_name = "stopReason"];</code>
@@ -4484,7 +4496,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Why the generation ended. Unset before that, and where it failed.
+     * Why the generation ended. Unset until it ends, and if it failed.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult.StopReason stop_reason = 16 [json_name = "stopReason"];</code>
@@ -4499,7 +4511,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Why the generation ended. Unset before that, and where it failed.
+     * Why the generation ended. Unset until it ends, and if it failed.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult.StopReason stop_reason = 16 [json_name = "stopReason"];</code>
@@ -4512,7 +4524,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Why the generation ended. Unset before that, and where it failed.
+     * Why the generation ended. Unset until it ends, and if it failed.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult.StopReason stop_reason = 16 [json_name = "stopReason"];</code>
@@ -4529,7 +4541,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Why the generation ended. Unset before that, and where it failed.
+     * Why the generation ended. Unset until it ends, and if it failed.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult.StopReason stop_reason = 16 [json_name = "stopReason"];</code>
@@ -4545,7 +4557,7 @@ java.lang.String defaultValue) {
     private int incompleteReason_ = 0;
     /**
      * <pre>
-     * What makes the run incomplete. Set in INCOMPLETE.
+     * Why the run is incomplete. Set in INCOMPLETE.
      * </pre>
      *
      * <code>.outrigger.v1.IncompleteReason incomplete_reason = 17 [json_name = "incompleteReason"];</code>
@@ -4556,7 +4568,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What makes the run incomplete. Set in INCOMPLETE.
+     * Why the run is incomplete. Set in INCOMPLETE.
      * </pre>
      *
      * <code>.outrigger.v1.IncompleteReason incomplete_reason = 17 [json_name = "incompleteReason"];</code>
@@ -4571,7 +4583,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What makes the run incomplete. Set in INCOMPLETE.
+     * Why the run is incomplete. Set in INCOMPLETE.
      * </pre>
      *
      * <code>.outrigger.v1.IncompleteReason incomplete_reason = 17 [json_name = "incompleteReason"];</code>
@@ -4584,7 +4596,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What makes the run incomplete. Set in INCOMPLETE.
+     * Why the run is incomplete. Set in INCOMPLETE.
      * </pre>
      *
      * <code>.outrigger.v1.IncompleteReason incomplete_reason = 17 [json_name = "incompleteReason"];</code>
@@ -4601,7 +4613,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What makes the run incomplete. Set in INCOMPLETE.
+     * Why the run is incomplete. Set in INCOMPLETE.
      * </pre>
      *
      * <code>.outrigger.v1.IncompleteReason incomplete_reason = 17 [json_name = "incompleteReason"];</code>
@@ -4783,7 +4795,7 @@ java.lang.String defaultValue) {
 
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4797,7 +4809,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4811,7 +4823,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4825,7 +4837,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4844,7 +4856,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4862,7 +4874,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4880,7 +4892,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4899,7 +4911,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4917,7 +4929,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4935,7 +4947,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4954,7 +4966,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4971,7 +4983,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4988,7 +5000,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -4999,7 +5011,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -5013,7 +5025,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -5028,7 +5040,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -5039,7 +5051,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -5051,7 +5063,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+     * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -5395,7 +5407,7 @@ java.lang.String defaultValue) {
 
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5409,7 +5421,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5423,7 +5435,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5437,7 +5449,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5456,7 +5468,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5474,7 +5486,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5492,7 +5504,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5511,7 +5523,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5529,7 +5541,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5547,7 +5559,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5566,7 +5578,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5583,7 +5595,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5600,7 +5612,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5611,7 +5623,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5625,7 +5637,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5640,7 +5652,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5651,7 +5663,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5663,7 +5675,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The tools of MCP servers that the model could call, by the names under which it saw them.
+     * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -5780,7 +5792,7 @@ java.lang.String defaultValue) {
         io.github.outriggerinference.v1.RunOrigin, io.github.outriggerinference.v1.RunOrigin.Builder, io.github.outriggerinference.v1.RunOriginOrBuilder> originBuilder_;
     /**
      * <pre>
-     * How the run was created if an HTTP API did it.
+     * How the run was created, if an HTTP API created it.
      * </pre>
      *
      * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -5791,7 +5803,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How the run was created if an HTTP API did it.
+     * How the run was created, if an HTTP API created it.
      * </pre>
      *
      * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -5806,7 +5818,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How the run was created if an HTTP API did it.
+     * How the run was created, if an HTTP API created it.
      * </pre>
      *
      * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -5824,7 +5836,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How the run was created if an HTTP API did it.
+     * How the run was created, if an HTTP API created it.
      * </pre>
      *
      * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -5842,7 +5854,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How the run was created if an HTTP API did it.
+     * How the run was created, if an HTTP API created it.
      * </pre>
      *
      * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -5867,7 +5879,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How the run was created if an HTTP API did it.
+     * How the run was created, if an HTTP API created it.
      * </pre>
      *
      * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -5884,7 +5896,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How the run was created if an HTTP API did it.
+     * How the run was created, if an HTTP API created it.
      * </pre>
      *
      * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -5896,7 +5908,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How the run was created if an HTTP API did it.
+     * How the run was created, if an HTTP API created it.
      * </pre>
      *
      * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -5911,7 +5923,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How the run was created if an HTTP API did it.
+     * How the run was created, if an HTTP API created it.
      * </pre>
      *
      * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -5944,7 +5956,7 @@ java.lang.String defaultValue) {
 
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -5959,7 +5971,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -5974,7 +5986,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -5989,7 +6001,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6009,7 +6021,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6028,7 +6040,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6047,7 +6059,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6067,7 +6079,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6086,7 +6098,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6105,7 +6117,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6125,7 +6137,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6143,7 +6155,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6161,7 +6173,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6173,7 +6185,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6188,7 +6200,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6204,7 +6216,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6216,7 +6228,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *
@@ -6229,7 +6241,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * Changes made to the conversation before it was sent. The warnings of a step are in its
      * response.
      * </pre>
      *

@@ -7,8 +7,8 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * Changes to a run, in order. The first event and the last one of a stream have a `run`: it begins
- * with the run as it was created, and ends with a terminal status or REQUIRES_ACTION.
+ * A change of a run. The first and the last event of a stream have a `run`: the first one is the
+ * run as it was created, the last one has a terminal status or REQUIRES_ACTION.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.RunEvent}
@@ -107,7 +107,7 @@ private static final long serialVersionUID = 0L;
   private int sequence_ = 0;
   /**
    * <pre>
-   * Position in the run: 0, 1, 2, ... without gaps. It goes on when a run is continued.
+   * Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults.
    * </pre>
    *
    * <code>int32 sequence = 1 [json_name = "sequence"];</code>
@@ -136,7 +136,7 @@ private static final long serialVersionUID = 0L;
   public static final int RUN_FIELD_NUMBER = 10;
   /**
    * <pre>
-   * The status changed. The run as it is now, without its steps.
+   * The status changed. Contains the run as it is now, without its steps.
    * </pre>
    *
    * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The status changed. The run as it is now, without its steps.
+   * The status changed. Contains the run as it is now, without its steps.
    * </pre>
    *
    * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -163,7 +163,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The status changed. The run as it is now, without its steps.
+   * The status changed. Contains the run as it is now, without its steps.
    * </pre>
    *
    * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -179,8 +179,8 @@ private static final long serialVersionUID = 0L;
   public static final int MODEL_EVENT_FIELD_NUMBER = 11;
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream, as those of a request
-   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+   * An event of the model. The events of one step form a stream as with
+   * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -192,8 +192,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream, as those of a request
-   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+   * An event of the model. The events of one step form a stream as with
+   * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -208,8 +208,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream, as those of a request
-   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+   * An event of the model. The events of one step form a stream as with
+   * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -225,7 +225,8 @@ private static final long serialVersionUID = 0L;
   public static final int STEP_FINISH_FIELD_NUMBER = 12;
   /**
    * <pre>
-   * A step is complete. The message of its response has no content: the model's events had it.
+   * A step is complete. The message of its response has no content, which `model_event` has
+   * delivered.
    * </pre>
    *
    * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -237,7 +238,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A step is complete. The message of its response has no content: the model's events had it.
+   * A step is complete. The message of its response has no content, which `model_event` has
+   * delivered.
    * </pre>
    *
    * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -252,7 +254,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A step is complete. The message of its response has no content: the model's events had it.
+   * A step is complete. The message of its response has no content, which `model_event` has
+   * delivered.
    * </pre>
    *
    * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -311,8 +314,8 @@ private static final long serialVersionUID = 0L;
   public static final int SERVER_TOOL_START_FIELD_NUMBER = 14;
   /**
    * <pre>
-   * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-   * events come one tool after the other, in the order of the calls.
+   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+   * sent one tool after the other, in the order of the calls.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -324,8 +327,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-   * events come one tool after the other, in the order of the calls.
+   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+   * sent one tool after the other, in the order of the calls.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -340,8 +343,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-   * events come one tool after the other, in the order of the calls.
+   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+   * sent one tool after the other, in the order of the calls.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -357,7 +360,7 @@ private static final long serialVersionUID = 0L;
   public static final int SERVER_TOOL_FINISH_FIELD_NUMBER = 15;
   /**
    * <pre>
-   * That tool has ended.
+   * The execution of that tool has ended.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -369,7 +372,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * That tool has ended.
+   * The execution of that tool has ended.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -384,7 +387,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * That tool has ended.
+   * The execution of that tool has ended.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -670,8 +673,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Changes to a run, in order. The first event and the last one of a stream have a `run`: it begins
-   * with the run as it was created, and ends with a terminal status or REQUIRES_ACTION.
+   * A change of a run. The first and the last event of a stream have a `run`: the first one is the
+   * run as it was created, the last one has a terminal status or REQUIRES_ACTION.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.RunEvent}
@@ -958,7 +961,7 @@ private static final long serialVersionUID = 0L;
     private int sequence_ ;
     /**
      * <pre>
-     * Position in the run: 0, 1, 2, ... without gaps. It goes on when a run is continued.
+     * Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults.
      * </pre>
      *
      * <code>int32 sequence = 1 [json_name = "sequence"];</code>
@@ -970,7 +973,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Position in the run: 0, 1, 2, ... without gaps. It goes on when a run is continued.
+     * Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults.
      * </pre>
      *
      * <code>int32 sequence = 1 [json_name = "sequence"];</code>
@@ -986,7 +989,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Position in the run: 0, 1, 2, ... without gaps. It goes on when a run is continued.
+     * Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults.
      * </pre>
      *
      * <code>int32 sequence = 1 [json_name = "sequence"];</code>
@@ -1047,7 +1050,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.Run, io.github.outriggerinference.v1.Run.Builder, io.github.outriggerinference.v1.RunOrBuilder> runBuilder_;
     /**
      * <pre>
-     * The status changed. The run as it is now, without its steps.
+     * The status changed. Contains the run as it is now, without its steps.
      * </pre>
      *
      * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -1059,7 +1062,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The status changed. The run as it is now, without its steps.
+     * The status changed. Contains the run as it is now, without its steps.
      * </pre>
      *
      * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -1081,7 +1084,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The status changed. The run as it is now, without its steps.
+     * The status changed. Contains the run as it is now, without its steps.
      * </pre>
      *
      * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -1099,7 +1102,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The status changed. The run as it is now, without its steps.
+     * The status changed. Contains the run as it is now, without its steps.
      * </pre>
      *
      * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -1117,7 +1120,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The status changed. The run as it is now, without its steps.
+     * The status changed. Contains the run as it is now, without its steps.
      * </pre>
      *
      * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -1144,7 +1147,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The status changed. The run as it is now, without its steps.
+     * The status changed. Contains the run as it is now, without its steps.
      * </pre>
      *
      * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -1167,7 +1170,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The status changed. The run as it is now, without its steps.
+     * The status changed. Contains the run as it is now, without its steps.
      * </pre>
      *
      * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -1177,7 +1180,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The status changed. The run as it is now, without its steps.
+     * The status changed. Contains the run as it is now, without its steps.
      * </pre>
      *
      * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -1195,7 +1198,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The status changed. The run as it is now, without its steps.
+     * The status changed. Contains the run as it is now, without its steps.
      * </pre>
      *
      * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -1223,8 +1226,8 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.StreamEvent, io.github.outriggerinference.v1.StreamEvent.Builder, io.github.outriggerinference.v1.StreamEventOrBuilder> modelEventBuilder_;
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream, as those of a request
-     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+     * An event of the model. The events of one step form a stream as with
+     * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1236,8 +1239,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream, as those of a request
-     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+     * An event of the model. The events of one step form a stream as with
+     * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1259,8 +1262,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream, as those of a request
-     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+     * An event of the model. The events of one step form a stream as with
+     * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1278,8 +1281,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream, as those of a request
-     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+     * An event of the model. The events of one step form a stream as with
+     * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1297,8 +1300,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream, as those of a request
-     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+     * An event of the model. The events of one step form a stream as with
+     * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1325,8 +1328,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream, as those of a request
-     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+     * An event of the model. The events of one step form a stream as with
+     * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1349,8 +1352,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream, as those of a request
-     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+     * An event of the model. The events of one step form a stream as with
+     * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1360,8 +1363,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream, as those of a request
-     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+     * An event of the model. The events of one step form a stream as with
+     * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1379,8 +1382,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream, as those of a request
-     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+     * An event of the model. The events of one step form a stream as with
+     * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1408,7 +1411,8 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.StepFinish, io.github.outriggerinference.v1.StepFinish.Builder, io.github.outriggerinference.v1.StepFinishOrBuilder> stepFinishBuilder_;
     /**
      * <pre>
-     * A step is complete. The message of its response has no content: the model's events had it.
+     * A step is complete. The message of its response has no content, which `model_event` has
+     * delivered.
      * </pre>
      *
      * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -1420,7 +1424,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step is complete. The message of its response has no content: the model's events had it.
+     * A step is complete. The message of its response has no content, which `model_event` has
+     * delivered.
      * </pre>
      *
      * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -1442,7 +1447,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step is complete. The message of its response has no content: the model's events had it.
+     * A step is complete. The message of its response has no content, which `model_event` has
+     * delivered.
      * </pre>
      *
      * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -1460,7 +1466,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step is complete. The message of its response has no content: the model's events had it.
+     * A step is complete. The message of its response has no content, which `model_event` has
+     * delivered.
      * </pre>
      *
      * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -1478,7 +1485,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step is complete. The message of its response has no content: the model's events had it.
+     * A step is complete. The message of its response has no content, which `model_event` has
+     * delivered.
      * </pre>
      *
      * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -1505,7 +1513,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step is complete. The message of its response has no content: the model's events had it.
+     * A step is complete. The message of its response has no content, which `model_event` has
+     * delivered.
      * </pre>
      *
      * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -1528,7 +1537,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step is complete. The message of its response has no content: the model's events had it.
+     * A step is complete. The message of its response has no content, which `model_event` has
+     * delivered.
      * </pre>
      *
      * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -1538,7 +1548,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step is complete. The message of its response has no content: the model's events had it.
+     * A step is complete. The message of its response has no content, which `model_event` has
+     * delivered.
      * </pre>
      *
      * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -1556,7 +1567,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A step is complete. The message of its response has no content: the model's events had it.
+     * A step is complete. The message of its response has no content, which `model_event` has
+     * delivered.
      * </pre>
      *
      * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -1760,8 +1772,8 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.ServerToolStart, io.github.outriggerinference.v1.ServerToolStart.Builder, io.github.outriggerinference.v1.ServerToolStartOrBuilder> serverToolStartBuilder_;
     /**
      * <pre>
-     * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-     * events come one tool after the other, in the order of the calls.
+     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+     * sent one tool after the other, in the order of the calls.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1773,8 +1785,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-     * events come one tool after the other, in the order of the calls.
+     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+     * sent one tool after the other, in the order of the calls.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1796,8 +1808,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-     * events come one tool after the other, in the order of the calls.
+     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+     * sent one tool after the other, in the order of the calls.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1815,8 +1827,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-     * events come one tool after the other, in the order of the calls.
+     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+     * sent one tool after the other, in the order of the calls.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1834,8 +1846,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-     * events come one tool after the other, in the order of the calls.
+     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+     * sent one tool after the other, in the order of the calls.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1862,8 +1874,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-     * events come one tool after the other, in the order of the calls.
+     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+     * sent one tool after the other, in the order of the calls.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1886,8 +1898,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-     * events come one tool after the other, in the order of the calls.
+     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+     * sent one tool after the other, in the order of the calls.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1897,8 +1909,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-     * events come one tool after the other, in the order of the calls.
+     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+     * sent one tool after the other, in the order of the calls.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1916,8 +1928,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-     * events come one tool after the other, in the order of the calls.
+     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+     * sent one tool after the other, in the order of the calls.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1945,7 +1957,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.ServerToolFinish, io.github.outriggerinference.v1.ServerToolFinish.Builder, io.github.outriggerinference.v1.ServerToolFinishOrBuilder> serverToolFinishBuilder_;
     /**
      * <pre>
-     * That tool has ended.
+     * The execution of that tool has ended.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -1957,7 +1969,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * That tool has ended.
+     * The execution of that tool has ended.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -1979,7 +1991,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * That tool has ended.
+     * The execution of that tool has ended.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -1997,7 +2009,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * That tool has ended.
+     * The execution of that tool has ended.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -2015,7 +2027,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * That tool has ended.
+     * The execution of that tool has ended.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -2042,7 +2054,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * That tool has ended.
+     * The execution of that tool has ended.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -2065,7 +2077,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * That tool has ended.
+     * The execution of that tool has ended.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -2075,7 +2087,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * That tool has ended.
+     * The execution of that tool has ended.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -2093,7 +2105,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * That tool has ended.
+     * The execution of that tool has ended.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>

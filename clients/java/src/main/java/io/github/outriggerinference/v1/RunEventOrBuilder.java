@@ -12,7 +12,7 @@ public interface RunEventOrBuilder extends
 
   /**
    * <pre>
-   * Position in the run: 0, 1, 2, ... without gaps. It goes on when a run is continued.
+   * Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults.
    * </pre>
    *
    * <code>int32 sequence = 1 [json_name = "sequence"];</code>
@@ -32,7 +32,7 @@ public interface RunEventOrBuilder extends
 
   /**
    * <pre>
-   * The status changed. The run as it is now, without its steps.
+   * The status changed. Contains the run as it is now, without its steps.
    * </pre>
    *
    * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -41,7 +41,7 @@ public interface RunEventOrBuilder extends
   boolean hasRun();
   /**
    * <pre>
-   * The status changed. The run as it is now, without its steps.
+   * The status changed. Contains the run as it is now, without its steps.
    * </pre>
    *
    * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -50,7 +50,7 @@ public interface RunEventOrBuilder extends
   io.github.outriggerinference.v1.Run getRun();
   /**
    * <pre>
-   * The status changed. The run as it is now, without its steps.
+   * The status changed. Contains the run as it is now, without its steps.
    * </pre>
    *
    * <code>.outrigger.v1.Run run = 10 [json_name = "run"];</code>
@@ -59,8 +59,8 @@ public interface RunEventOrBuilder extends
 
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream, as those of a request
-   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+   * An event of the model. The events of one step form a stream as with
+   * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -69,8 +69,8 @@ public interface RunEventOrBuilder extends
   boolean hasModelEvent();
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream, as those of a request
-   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+   * An event of the model. The events of one step form a stream as with
+   * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -79,8 +79,8 @@ public interface RunEventOrBuilder extends
   io.github.outriggerinference.v1.StreamEvent getModelEvent();
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream, as those of a request
-   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+   * An event of the model. The events of one step form a stream as with
+   * FINAL_RESPONSE_WITHOUT_CONTENT: content is sent only once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -89,7 +89,8 @@ public interface RunEventOrBuilder extends
 
   /**
    * <pre>
-   * A step is complete. The message of its response has no content: the model's events had it.
+   * A step is complete. The message of its response has no content, which `model_event` has
+   * delivered.
    * </pre>
    *
    * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -98,7 +99,8 @@ public interface RunEventOrBuilder extends
   boolean hasStepFinish();
   /**
    * <pre>
-   * A step is complete. The message of its response has no content: the model's events had it.
+   * A step is complete. The message of its response has no content, which `model_event` has
+   * delivered.
    * </pre>
    *
    * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -107,7 +109,8 @@ public interface RunEventOrBuilder extends
   io.github.outriggerinference.v1.StepFinish getStepFinish();
   /**
    * <pre>
-   * A step is complete. The message of its response has no content: the model's events had it.
+   * A step is complete. The message of its response has no content, which `model_event` has
+   * delivered.
    * </pre>
    *
    * <code>.outrigger.v1.StepFinish step_finish = 12 [json_name = "stepFinish"];</code>
@@ -143,8 +146,8 @@ public interface RunEventOrBuilder extends
 
   /**
    * <pre>
-   * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-   * events come one tool after the other, in the order of the calls.
+   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+   * sent one tool after the other, in the order of the calls.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -153,8 +156,8 @@ public interface RunEventOrBuilder extends
   boolean hasServerToolStart();
   /**
    * <pre>
-   * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-   * events come one tool after the other, in the order of the calls.
+   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+   * sent one tool after the other, in the order of the calls.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -163,8 +166,8 @@ public interface RunEventOrBuilder extends
   io.github.outriggerinference.v1.ServerToolStart getServerToolStart();
   /**
    * <pre>
-   * A tool that the sidecar executes was called. The tools of a step run at the same time; their
-   * events come one tool after the other, in the order of the calls.
+   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
+   * sent one tool after the other, in the order of the calls.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -173,7 +176,7 @@ public interface RunEventOrBuilder extends
 
   /**
    * <pre>
-   * That tool has ended.
+   * The execution of that tool has ended.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -182,7 +185,7 @@ public interface RunEventOrBuilder extends
   boolean hasServerToolFinish();
   /**
    * <pre>
-   * That tool has ended.
+   * The execution of that tool has ended.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
@@ -191,7 +194,7 @@ public interface RunEventOrBuilder extends
   io.github.outriggerinference.v1.ServerToolFinish getServerToolFinish();
   /**
    * <pre>
-   * That tool has ended.
+   * The execution of that tool has ended.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>

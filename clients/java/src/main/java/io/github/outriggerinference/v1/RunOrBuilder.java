@@ -91,7 +91,7 @@ public interface RunOrBuilder extends
 
   /**
    * <pre>
-   * Whether the run goes on when its caller disconnects.
+   * Whether the run continues when its caller disconnects.
    * </pre>
    *
    * <code>bool background = 5 [json_name = "background"];</code>
@@ -101,7 +101,7 @@ public interface RunOrBuilder extends
 
   /**
    * <pre>
-   * Whether the run is kept in the store. A run that is not cannot be read after its stream.
+   * Whether the run is stored. A run that is not stored cannot be read after its stream has ended.
    * </pre>
    *
    * <code>bool stored = 6 [json_name = "stored"];</code>
@@ -165,8 +165,9 @@ public interface RunOrBuilder extends
 
   /**
    * <pre>
-   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-   * run that another one continued was over. Unset while the run is under way.
+   * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+   * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+   * is in progress.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -175,8 +176,9 @@ public interface RunOrBuilder extends
   boolean hasEndedAt();
   /**
    * <pre>
-   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-   * run that another one continued was over. Unset while the run is under way.
+   * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+   * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+   * is in progress.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -185,8 +187,9 @@ public interface RunOrBuilder extends
   com.google.protobuf.Timestamp getEndedAt();
   /**
    * <pre>
-   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
-   * run that another one continued was over. Unset while the run is under way.
+   * When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
+   * run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
+   * is in progress.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -195,7 +198,7 @@ public interface RunOrBuilder extends
 
   /**
    * <pre>
-   * Model that was asked for, as the request named it.
+   * Requested model, as the request named it.
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -204,7 +207,7 @@ public interface RunOrBuilder extends
   java.lang.String getModel();
   /**
    * <pre>
-   * Model that was asked for, as the request named it.
+   * Requested model, as the request named it.
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -215,7 +218,7 @@ public interface RunOrBuilder extends
 
   /**
    * <pre>
-   * Provider that was asked for. Empty: the default provider.
+   * Requested provider. Empty: the default provider.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
@@ -224,7 +227,7 @@ public interface RunOrBuilder extends
   java.lang.String getProvider();
   /**
    * <pre>
-   * Provider that was asked for. Empty: the default provider.
+   * Requested provider. Empty: the default provider.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
@@ -404,7 +407,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Why the generation ended. Unset before that, and where it failed.
+   * Why the generation ended. Unset until it ends, and if it failed.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult.StopReason stop_reason = 16 [json_name = "stopReason"];</code>
@@ -413,7 +416,7 @@ java.lang.String defaultValue);
   int getStopReasonValue();
   /**
    * <pre>
-   * Why the generation ended. Unset before that, and where it failed.
+   * Why the generation ended. Unset until it ends, and if it failed.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult.StopReason stop_reason = 16 [json_name = "stopReason"];</code>
@@ -423,7 +426,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * What makes the run incomplete. Set in INCOMPLETE.
+   * Why the run is incomplete. Set in INCOMPLETE.
    * </pre>
    *
    * <code>.outrigger.v1.IncompleteReason incomplete_reason = 17 [json_name = "incompleteReason"];</code>
@@ -432,7 +435,7 @@ java.lang.String defaultValue);
   int getIncompleteReasonValue();
   /**
    * <pre>
-   * What makes the run incomplete. Set in INCOMPLETE.
+   * Why the run is incomplete. Set in INCOMPLETE.
    * </pre>
    *
    * <code>.outrigger.v1.IncompleteReason incomplete_reason = 17 [json_name = "incompleteReason"];</code>
@@ -469,7 +472,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+   * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -478,7 +481,7 @@ java.lang.String defaultValue);
       getRequiredResultsList();
   /**
    * <pre>
-   * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+   * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -486,7 +489,7 @@ java.lang.String defaultValue);
   io.github.outriggerinference.v1.ToolCall getRequiredResults(int index);
   /**
    * <pre>
-   * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+   * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -494,7 +497,7 @@ java.lang.String defaultValue);
   int getRequiredResultsCount();
   /**
    * <pre>
-   * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+   * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -503,7 +506,7 @@ java.lang.String defaultValue);
       getRequiredResultsOrBuilderList();
   /**
    * <pre>
-   * Calls that wait for results of the caller. Set in REQUIRES_ACTION.
+   * Calls that wait for results from the caller. Set in REQUIRES_ACTION.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall required_results = 19 [json_name = "requiredResults"];</code>
@@ -557,7 +560,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * The tools of MCP servers that the model could call, by the names under which it saw them.
+   * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -566,7 +569,7 @@ java.lang.String defaultValue);
       getServerToolsList();
   /**
    * <pre>
-   * The tools of MCP servers that the model could call, by the names under which it saw them.
+   * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -574,7 +577,7 @@ java.lang.String defaultValue);
   io.github.outriggerinference.v1.ServerTool getServerTools(int index);
   /**
    * <pre>
-   * The tools of MCP servers that the model could call, by the names under which it saw them.
+   * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -582,7 +585,7 @@ java.lang.String defaultValue);
   int getServerToolsCount();
   /**
    * <pre>
-   * The tools of MCP servers that the model could call, by the names under which it saw them.
+   * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -591,7 +594,7 @@ java.lang.String defaultValue);
       getServerToolsOrBuilderList();
   /**
    * <pre>
-   * The tools of MCP servers that the model could call, by the names under which it saw them.
+   * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
@@ -621,7 +624,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How the run was created if an HTTP API did it.
+   * How the run was created, if an HTTP API created it.
    * </pre>
    *
    * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -630,7 +633,7 @@ java.lang.String defaultValue);
   boolean hasOrigin();
   /**
    * <pre>
-   * How the run was created if an HTTP API did it.
+   * How the run was created, if an HTTP API created it.
    * </pre>
    *
    * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -639,7 +642,7 @@ java.lang.String defaultValue);
   io.github.outriggerinference.v1.RunOrigin getOrigin();
   /**
    * <pre>
-   * How the run was created if an HTTP API did it.
+   * How the run was created, if an HTTP API created it.
    * </pre>
    *
    * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
@@ -648,7 +651,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    * </pre>
    *
@@ -658,7 +661,7 @@ java.lang.String defaultValue);
       getWarningsList();
   /**
    * <pre>
-   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    * </pre>
    *
@@ -667,7 +670,7 @@ java.lang.String defaultValue);
   io.github.outriggerinference.v1.Warning getWarnings(int index);
   /**
    * <pre>
-   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    * </pre>
    *
@@ -676,7 +679,7 @@ java.lang.String defaultValue);
   int getWarningsCount();
   /**
    * <pre>
-   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    * </pre>
    *
@@ -686,7 +689,7 @@ java.lang.String defaultValue);
       getWarningsOrBuilderList();
   /**
    * <pre>
-   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    * </pre>
    *

@@ -106,7 +106,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object settingsJson_ = "";
   /**
    * <pre>
-   * Settings of the request that the API repeats in its answers, as JSON text.
+   * Settings of the request that the API echoes in its responses, as JSON text.
    * </pre>
    *
    * <code>string settings_json = 2 [json_name = "settingsJson"];</code>
@@ -127,7 +127,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Settings of the request that the API repeats in its answers, as JSON text.
+   * Settings of the request that the API echoes in its responses, as JSON text.
    * </pre>
    *
    * <code>string settings_json = 2 [json_name = "settingsJson"];</code>
@@ -567,7 +567,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object settingsJson_ = "";
     /**
      * <pre>
-     * Settings of the request that the API repeats in its answers, as JSON text.
+     * Settings of the request that the API echoes in its responses, as JSON text.
      * </pre>
      *
      * <code>string settings_json = 2 [json_name = "settingsJson"];</code>
@@ -587,7 +587,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Settings of the request that the API repeats in its answers, as JSON text.
+     * Settings of the request that the API echoes in its responses, as JSON text.
      * </pre>
      *
      * <code>string settings_json = 2 [json_name = "settingsJson"];</code>
@@ -608,7 +608,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Settings of the request that the API repeats in its answers, as JSON text.
+     * Settings of the request that the API echoes in its responses, as JSON text.
      * </pre>
      *
      * <code>string settings_json = 2 [json_name = "settingsJson"];</code>
@@ -625,7 +625,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Settings of the request that the API repeats in its answers, as JSON text.
+     * Settings of the request that the API echoes in its responses, as JSON text.
      * </pre>
      *
      * <code>string settings_json = 2 [json_name = "settingsJson"];</code>
@@ -639,7 +639,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Settings of the request that the API repeats in its answers, as JSON text.
+     * Settings of the request that the API echoes in its responses, as JSON text.
      * </pre>
      *
      * <code>string settings_json = 2 [json_name = "settingsJson"];</code>

@@ -32,7 +32,7 @@ public interface RunOriginOrBuilder extends
 
   /**
    * <pre>
-   * Settings of the request that the API repeats in its answers, as JSON text.
+   * Settings of the request that the API echoes in its responses, as JSON text.
    * </pre>
    *
    * <code>string settings_json = 2 [json_name = "settingsJson"];</code>
@@ -41,7 +41,7 @@ public interface RunOriginOrBuilder extends
   java.lang.String getSettingsJson();
   /**
    * <pre>
-   * Settings of the request that the API repeats in its answers, as JSON text.
+   * Settings of the request that the API echoes in its responses, as JSON text.
    * </pre>
    *
    * <code>string settings_json = 2 [json_name = "settingsJson"];</code>

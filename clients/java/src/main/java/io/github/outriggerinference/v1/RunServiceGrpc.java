@@ -4,11 +4,10 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Runs that are kept: they can be started in the background, read, followed from any event on,
- * continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
- * them.
- * A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
- * History is complete when a terminal event is sent: GetRun then returns what the event says.
+ * Stored runs: they can be started in the background, read, streamed from any event on, continued
+ * and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+ * A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+ * event is sent, everything has been stored: GetRun then returns the same state.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -359,19 +358,18 @@ public final class RunServiceGrpc {
 
   /**
    * <pre>
-   * Runs that are kept: they can be started in the background, read, followed from any event on,
-   * continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-   * them.
-   * A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-   * History is complete when a terminal event is sent: GetRun then returns what the event says.
+   * Stored runs: they can be started in the background, read, streamed from any event on, continued
+   * and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+   * A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+   * event is sent, everything has been stored: GetRun then returns the same state.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-     * over or requires action, and a caller that disconnects cancels the run.
+     * Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+     * or requires action, and a caller that disconnects cancels the run.
      * </pre>
      */
     default void createRun(io.github.outriggerinference.v1.CreateRunRequest request,
@@ -403,8 +401,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Sends the events of a stored run, the past ones first, until the run is over or requires action.
-     * May be called at any time and any number of times. Leaving the stream does not change the run.
+     * Sends the events of a stored run, past ones first, until the run has ended or requires action.
+     * May be called at any time and any number of times. Disconnecting does not affect the run.
      * </pre>
      */
     default void streamRun(io.github.outriggerinference.v1.StreamRunRequest request,
@@ -414,9 +412,9 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Continues a run that requires action. It answers as CreateRun does: at once for a background
-     * run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-     * not require action.
+     * Continues a run that requires action. Returns as CreateRun does: immediately for a background
+     * run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+     * does not require action.
      * </pre>
      */
     default void submitToolResults(io.github.outriggerinference.v1.SubmitToolResultsRequest request,
@@ -426,7 +424,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing.
+     * Cancels a run. The provider call is aborted. Has no effect on a run that has ended.
      * </pre>
      */
     default void cancelRun(io.github.outriggerinference.v1.CancelRunRequest request,
@@ -436,7 +434,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the runs of the caller, the latest first, without their steps.
+     * Returns the runs of the caller, newest first, without their steps.
      * </pre>
      */
     default void listRuns(io.github.outriggerinference.v1.ListRunsRequest request,
@@ -446,7 +444,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the messages of a thread, the oldest first.
+     * Returns the messages of a thread, oldest first.
      * </pre>
      */
     default void listMessages(io.github.outriggerinference.v1.ListMessagesRequest request,
@@ -456,8 +454,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-     * the runs that continued it; they are deleted with the last of them.
+     * Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+     * its thread remain as long as a run that continued it exists.
      * </pre>
      */
     default void deleteRun(io.github.outriggerinference.v1.DeleteRunRequest request,
@@ -469,11 +467,10 @@ public final class RunServiceGrpc {
   /**
    * Base class for the server implementation of the service RunService.
    * <pre>
-   * Runs that are kept: they can be started in the background, read, followed from any event on,
-   * continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-   * them.
-   * A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-   * History is complete when a terminal event is sent: GetRun then returns what the event says.
+   * Stored runs: they can be started in the background, read, streamed from any event on, continued
+   * and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+   * A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+   * event is sent, everything has been stored: GetRun then returns the same state.
    * </pre>
    */
   public static abstract class RunServiceImplBase
@@ -487,11 +484,10 @@ public final class RunServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service RunService.
    * <pre>
-   * Runs that are kept: they can be started in the background, read, followed from any event on,
-   * continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-   * them.
-   * A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-   * History is complete when a terminal event is sent: GetRun then returns what the event says.
+   * Stored runs: they can be started in the background, read, streamed from any event on, continued
+   * and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+   * A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+   * event is sent, everything has been stored: GetRun then returns the same state.
    * </pre>
    */
   public static final class RunServiceStub
@@ -509,8 +505,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-     * over or requires action, and a caller that disconnects cancels the run.
+     * Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+     * or requires action, and a caller that disconnects cancels the run.
      * </pre>
      */
     public void createRun(io.github.outriggerinference.v1.CreateRunRequest request,
@@ -545,8 +541,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Sends the events of a stored run, the past ones first, until the run is over or requires action.
-     * May be called at any time and any number of times. Leaving the stream does not change the run.
+     * Sends the events of a stored run, past ones first, until the run has ended or requires action.
+     * May be called at any time and any number of times. Disconnecting does not affect the run.
      * </pre>
      */
     public void streamRun(io.github.outriggerinference.v1.StreamRunRequest request,
@@ -557,9 +553,9 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Continues a run that requires action. It answers as CreateRun does: at once for a background
-     * run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-     * not require action.
+     * Continues a run that requires action. Returns as CreateRun does: immediately for a background
+     * run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+     * does not require action.
      * </pre>
      */
     public void submitToolResults(io.github.outriggerinference.v1.SubmitToolResultsRequest request,
@@ -570,7 +566,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing.
+     * Cancels a run. The provider call is aborted. Has no effect on a run that has ended.
      * </pre>
      */
     public void cancelRun(io.github.outriggerinference.v1.CancelRunRequest request,
@@ -581,7 +577,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the runs of the caller, the latest first, without their steps.
+     * Returns the runs of the caller, newest first, without their steps.
      * </pre>
      */
     public void listRuns(io.github.outriggerinference.v1.ListRunsRequest request,
@@ -592,7 +588,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the messages of a thread, the oldest first.
+     * Returns the messages of a thread, oldest first.
      * </pre>
      */
     public void listMessages(io.github.outriggerinference.v1.ListMessagesRequest request,
@@ -603,8 +599,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-     * the runs that continued it; they are deleted with the last of them.
+     * Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+     * its thread remain as long as a run that continued it exists.
      * </pre>
      */
     public void deleteRun(io.github.outriggerinference.v1.DeleteRunRequest request,
@@ -617,11 +613,10 @@ public final class RunServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service RunService.
    * <pre>
-   * Runs that are kept: they can be started in the background, read, followed from any event on,
-   * continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-   * them.
-   * A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-   * History is complete when a terminal event is sent: GetRun then returns what the event says.
+   * Stored runs: they can be started in the background, read, streamed from any event on, continued
+   * and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+   * A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+   * event is sent, everything has been stored: GetRun then returns the same state.
    * </pre>
    */
   public static final class RunServiceBlockingV2Stub
@@ -639,8 +634,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-     * over or requires action, and a caller that disconnects cancels the run.
+     * Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+     * or requires action, and a caller that disconnects cancels the run.
      * </pre>
      */
     public io.github.outriggerinference.v1.Run createRun(io.github.outriggerinference.v1.CreateRunRequest request) throws io.grpc.StatusException {
@@ -674,8 +669,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Sends the events of a stored run, the past ones first, until the run is over or requires action.
-     * May be called at any time and any number of times. Leaving the stream does not change the run.
+     * Sends the events of a stored run, past ones first, until the run has ended or requires action.
+     * May be called at any time and any number of times. Disconnecting does not affect the run.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -687,9 +682,9 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Continues a run that requires action. It answers as CreateRun does: at once for a background
-     * run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-     * not require action.
+     * Continues a run that requires action. Returns as CreateRun does: immediately for a background
+     * run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+     * does not require action.
      * </pre>
      */
     public io.github.outriggerinference.v1.Run submitToolResults(io.github.outriggerinference.v1.SubmitToolResultsRequest request) throws io.grpc.StatusException {
@@ -699,7 +694,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing.
+     * Cancels a run. The provider call is aborted. Has no effect on a run that has ended.
      * </pre>
      */
     public io.github.outriggerinference.v1.Run cancelRun(io.github.outriggerinference.v1.CancelRunRequest request) throws io.grpc.StatusException {
@@ -709,7 +704,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the runs of the caller, the latest first, without their steps.
+     * Returns the runs of the caller, newest first, without their steps.
      * </pre>
      */
     public io.github.outriggerinference.v1.ListRunsResponse listRuns(io.github.outriggerinference.v1.ListRunsRequest request) throws io.grpc.StatusException {
@@ -719,7 +714,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the messages of a thread, the oldest first.
+     * Returns the messages of a thread, oldest first.
      * </pre>
      */
     public io.github.outriggerinference.v1.ListMessagesResponse listMessages(io.github.outriggerinference.v1.ListMessagesRequest request) throws io.grpc.StatusException {
@@ -729,8 +724,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-     * the runs that continued it; they are deleted with the last of them.
+     * Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+     * its thread remain as long as a run that continued it exists.
      * </pre>
      */
     public io.github.outriggerinference.v1.DeleteRunResponse deleteRun(io.github.outriggerinference.v1.DeleteRunRequest request) throws io.grpc.StatusException {
@@ -742,11 +737,10 @@ public final class RunServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service RunService.
    * <pre>
-   * Runs that are kept: they can be started in the background, read, followed from any event on,
-   * continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-   * them.
-   * A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-   * History is complete when a terminal event is sent: GetRun then returns what the event says.
+   * Stored runs: they can be started in the background, read, streamed from any event on, continued
+   * and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+   * A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+   * event is sent, everything has been stored: GetRun then returns the same state.
    * </pre>
    */
   public static final class RunServiceBlockingStub
@@ -764,8 +758,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-     * over or requires action, and a caller that disconnects cancels the run.
+     * Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+     * or requires action, and a caller that disconnects cancels the run.
      * </pre>
      */
     public io.github.outriggerinference.v1.Run createRun(io.github.outriggerinference.v1.CreateRunRequest request) {
@@ -798,8 +792,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Sends the events of a stored run, the past ones first, until the run is over or requires action.
-     * May be called at any time and any number of times. Leaving the stream does not change the run.
+     * Sends the events of a stored run, past ones first, until the run has ended or requires action.
+     * May be called at any time and any number of times. Disconnecting does not affect the run.
      * </pre>
      */
     public java.util.Iterator<io.github.outriggerinference.v1.RunEvent> streamRun(
@@ -810,9 +804,9 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Continues a run that requires action. It answers as CreateRun does: at once for a background
-     * run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-     * not require action.
+     * Continues a run that requires action. Returns as CreateRun does: immediately for a background
+     * run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+     * does not require action.
      * </pre>
      */
     public io.github.outriggerinference.v1.Run submitToolResults(io.github.outriggerinference.v1.SubmitToolResultsRequest request) {
@@ -822,7 +816,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing.
+     * Cancels a run. The provider call is aborted. Has no effect on a run that has ended.
      * </pre>
      */
     public io.github.outriggerinference.v1.Run cancelRun(io.github.outriggerinference.v1.CancelRunRequest request) {
@@ -832,7 +826,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the runs of the caller, the latest first, without their steps.
+     * Returns the runs of the caller, newest first, without their steps.
      * </pre>
      */
     public io.github.outriggerinference.v1.ListRunsResponse listRuns(io.github.outriggerinference.v1.ListRunsRequest request) {
@@ -842,7 +836,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the messages of a thread, the oldest first.
+     * Returns the messages of a thread, oldest first.
      * </pre>
      */
     public io.github.outriggerinference.v1.ListMessagesResponse listMessages(io.github.outriggerinference.v1.ListMessagesRequest request) {
@@ -852,8 +846,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-     * the runs that continued it; they are deleted with the last of them.
+     * Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+     * its thread remain as long as a run that continued it exists.
      * </pre>
      */
     public io.github.outriggerinference.v1.DeleteRunResponse deleteRun(io.github.outriggerinference.v1.DeleteRunRequest request) {
@@ -865,11 +859,10 @@ public final class RunServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service RunService.
    * <pre>
-   * Runs that are kept: they can be started in the background, read, followed from any event on,
-   * continued and cancelled, over this service and over `/v1/responses` alike, whichever API created
-   * them.
-   * A run belongs to the access key that created it and does not exist for others: they get NOT_FOUND.
-   * History is complete when a terminal event is sent: GetRun then returns what the event says.
+   * Stored runs: they can be started in the background, read, streamed from any event on, continued
+   * and cancelled, over this service and over `/v1/responses`, regardless of which API created them.
+   * A run belongs to the access key that created it. Other callers get NOT_FOUND. When a terminal
+   * event is sent, everything has been stored: GetRun then returns the same state.
    * </pre>
    */
   public static final class RunServiceFutureStub
@@ -887,8 +880,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Creates a run. With `background` the answer comes at once. Otherwise it comes when the run is
-     * over or requires action, and a caller that disconnects cancels the run.
+     * Creates a run. With `background`, returns immediately. Otherwise returns when the run has ended
+     * or requires action, and a caller that disconnects cancels the run.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.Run> createRun(
@@ -910,9 +903,9 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Continues a run that requires action. It answers as CreateRun does: at once for a background
-     * run, otherwise when the run is over or requires action again. FAILED_PRECONDITION if the run does
-     * not require action.
+     * Continues a run that requires action. Returns as CreateRun does: immediately for a background
+     * run, otherwise when the run has ended or requires action again. FAILED_PRECONDITION if the run
+     * does not require action.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.Run> submitToolResults(
@@ -923,7 +916,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Cancels a run. The provider call is aborted. Cancelling a run that is over changes nothing.
+     * Cancels a run. The provider call is aborted. Has no effect on a run that has ended.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.Run> cancelRun(
@@ -934,7 +927,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the runs of the caller, the latest first, without their steps.
+     * Returns the runs of the caller, newest first, without their steps.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.ListRunsResponse> listRuns(
@@ -945,7 +938,7 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the messages of a thread, the oldest first.
+     * Returns the messages of a thread, oldest first.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.ListMessagesResponse> listMessages(
@@ -956,8 +949,8 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a run, its steps and its events, after cancelling it. The messages of its thread stay for
-     * the runs that continued it; they are deleted with the last of them.
+     * Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
+     * its thread remain as long as a run that continued it exists.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.DeleteRunResponse> deleteRun(

@@ -32,7 +32,7 @@ public enum RunStatus
   RUN_STATUS_UNSPECIFIED(0),
   /**
    * <pre>
-   * Waits for its turn.
+   * Waiting to be executed.
    * </pre>
    *
    * <code>RUN_STATUS_QUEUED = 1;</code>
@@ -40,7 +40,7 @@ public enum RunStatus
   RUN_STATUS_QUEUED(1),
   /**
    * <pre>
-   * A model call or a tool is under way.
+   * A model call or a tool execution is in progress.
    * </pre>
    *
    * <code>RUN_STATUS_IN_PROGRESS = 2;</code>
@@ -109,7 +109,7 @@ public enum RunStatus
   public static final int RUN_STATUS_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Waits for its turn.
+   * Waiting to be executed.
    * </pre>
    *
    * <code>RUN_STATUS_QUEUED = 1;</code>
@@ -117,7 +117,7 @@ public enum RunStatus
   public static final int RUN_STATUS_QUEUED_VALUE = 1;
   /**
    * <pre>
-   * A model call or a tool is under way.
+   * A model call or a tool execution is in progress.
    * </pre>
    *
    * <code>RUN_STATUS_IN_PROGRESS = 2;</code>

@@ -63,7 +63,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Name under which the model sees it. Unique in the run.
+   * Name that the model sees. Unique in the run.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -84,7 +84,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Name under which the model sees it. Unique in the run.
+   * Name that the model sees. Unique in the run.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -157,7 +157,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object toolName_ = "";
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -178,7 +178,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -763,7 +763,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Name under which the model sees it. Unique in the run.
+     * Name that the model sees. Unique in the run.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -783,7 +783,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name under which the model sees it. Unique in the run.
+     * Name that the model sees. Unique in the run.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -804,7 +804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name under which the model sees it. Unique in the run.
+     * Name that the model sees. Unique in the run.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -821,7 +821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name under which the model sees it. Unique in the run.
+     * Name that the model sees. Unique in the run.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -835,7 +835,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name under which the model sees it. Unique in the run.
+     * Name that the model sees. Unique in the run.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -947,7 +947,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object toolName_ = "";
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -967,7 +967,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -988,7 +988,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -1005,7 +1005,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -1019,7 +1019,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>

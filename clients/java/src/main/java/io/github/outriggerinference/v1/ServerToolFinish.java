@@ -59,7 +59,7 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.ToolResult result_;
   /**
    * <pre>
-   * What the model gets.
+   * The result that is sent to the model.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the model gets.
+   * The result that is sent to the model.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -83,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the model gets.
+   * The result that is sent to the model.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -145,7 +145,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object toolName_ = "";
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -561,7 +561,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.ToolResult, io.github.outriggerinference.v1.ToolResult.Builder, io.github.outriggerinference.v1.ToolResultOrBuilder> resultBuilder_;
     /**
      * <pre>
-     * What the model gets.
+     * The result that is sent to the model.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -572,7 +572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the model gets.
+     * The result that is sent to the model.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -587,7 +587,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the model gets.
+     * The result that is sent to the model.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -605,7 +605,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the model gets.
+     * The result that is sent to the model.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -623,7 +623,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the model gets.
+     * The result that is sent to the model.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -648,7 +648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the model gets.
+     * The result that is sent to the model.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -665,7 +665,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the model gets.
+     * The result that is sent to the model.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -677,7 +677,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the model gets.
+     * The result that is sent to the model.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -692,7 +692,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the model gets.
+     * The result that is sent to the model.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -806,7 +806,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object toolName_ = "";
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -826,7 +826,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -847,7 +847,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -864,7 +864,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -878,7 +878,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>

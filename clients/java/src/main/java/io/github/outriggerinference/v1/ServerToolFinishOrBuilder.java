@@ -12,7 +12,7 @@ public interface ServerToolFinishOrBuilder extends
 
   /**
    * <pre>
-   * What the model gets.
+   * The result that is sent to the model.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -21,7 +21,7 @@ public interface ServerToolFinishOrBuilder extends
   boolean hasResult();
   /**
    * <pre>
-   * What the model gets.
+   * The result that is sent to the model.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -30,7 +30,7 @@ public interface ServerToolFinishOrBuilder extends
   io.github.outriggerinference.v1.ToolResult getResult();
   /**
    * <pre>
-   * What the model gets.
+   * The result that is sent to the model.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 1 [json_name = "result"];</code>
@@ -59,7 +59,7 @@ public interface ServerToolFinishOrBuilder extends
 
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -68,7 +68,7 @@ public interface ServerToolFinishOrBuilder extends
   java.lang.String getToolName();
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>

@@ -107,7 +107,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.outriggerinference.v1.ServerTool> tools_;
   /**
    * <pre>
-   * Its tools, without those that the request does not allow.
+   * Its tools, limited to those that the request allows.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -118,7 +118,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its tools, without those that the request does not allow.
+   * Its tools, limited to those that the request allows.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -130,7 +130,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its tools, without those that the request does not allow.
+   * Its tools, limited to those that the request allows.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -141,7 +141,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its tools, without those that the request does not allow.
+   * Its tools, limited to those that the request allows.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -152,7 +152,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its tools, without those that the request does not allow.
+   * Its tools, limited to those that the request allows.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -730,7 +730,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -744,7 +744,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -758,7 +758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -772,7 +772,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -791,7 +791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -809,7 +809,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -827,7 +827,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -846,7 +846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -864,7 +864,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -882,7 +882,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -901,7 +901,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -918,7 +918,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -935,7 +935,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -946,7 +946,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -960,7 +960,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -975,7 +975,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -986,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -998,7 +998,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its tools, without those that the request does not allow.
+     * Its tools, limited to those that the request allows.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>

@@ -32,7 +32,7 @@ public interface ServerToolListOrBuilder extends
 
   /**
    * <pre>
-   * Its tools, without those that the request does not allow.
+   * Its tools, limited to those that the request allows.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -41,7 +41,7 @@ public interface ServerToolListOrBuilder extends
       getToolsList();
   /**
    * <pre>
-   * Its tools, without those that the request does not allow.
+   * Its tools, limited to those that the request allows.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -49,7 +49,7 @@ public interface ServerToolListOrBuilder extends
   io.github.outriggerinference.v1.ServerTool getTools(int index);
   /**
    * <pre>
-   * Its tools, without those that the request does not allow.
+   * Its tools, limited to those that the request allows.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -57,7 +57,7 @@ public interface ServerToolListOrBuilder extends
   int getToolsCount();
   /**
    * <pre>
-   * Its tools, without those that the request does not allow.
+   * Its tools, limited to those that the request allows.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
@@ -66,7 +66,7 @@ public interface ServerToolListOrBuilder extends
       getToolsOrBuilderList();
   /**
    * <pre>
-   * Its tools, without those that the request does not allow.
+   * Its tools, limited to those that the request allows.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>

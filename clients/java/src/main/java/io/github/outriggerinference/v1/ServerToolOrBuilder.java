@@ -12,7 +12,7 @@ public interface ServerToolOrBuilder extends
 
   /**
    * <pre>
-   * Name under which the model sees it. Unique in the run.
+   * Name that the model sees. Unique in the run.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -21,7 +21,7 @@ public interface ServerToolOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Name under which the model sees it. Unique in the run.
+   * Name that the model sees. Unique in the run.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -52,7 +52,7 @@ public interface ServerToolOrBuilder extends
 
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -61,7 +61,7 @@ public interface ServerToolOrBuilder extends
   java.lang.String getToolName();
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>

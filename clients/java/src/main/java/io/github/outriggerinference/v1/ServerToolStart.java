@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object toolName_ = "";
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -167,7 +167,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -193,7 +193,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object approvalRequestId_ = "";
   /**
    * <pre>
-   * The approval request that the caller answered with yes. Empty if none was needed.
+   * The approval request that the caller approved. Empty if no approval was needed.
    * </pre>
    *
    * <code>string approval_request_id = 4 [json_name = "approvalRequestId"];</code>
@@ -214,7 +214,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The approval request that the caller answered with yes. Empty if none was needed.
+   * The approval request that the caller approved. Empty if no approval was needed.
    * </pre>
    *
    * <code>string approval_request_id = 4 [json_name = "approvalRequestId"];</code>
@@ -878,7 +878,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object toolName_ = "";
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -898,7 +898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -919,7 +919,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -936,7 +936,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -950,7 +950,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the tool at its server.
+     * Name of the tool on its server.
      * </pre>
      *
      * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -970,7 +970,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object approvalRequestId_ = "";
     /**
      * <pre>
-     * The approval request that the caller answered with yes. Empty if none was needed.
+     * The approval request that the caller approved. Empty if no approval was needed.
      * </pre>
      *
      * <code>string approval_request_id = 4 [json_name = "approvalRequestId"];</code>
@@ -990,7 +990,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The approval request that the caller answered with yes. Empty if none was needed.
+     * The approval request that the caller approved. Empty if no approval was needed.
      * </pre>
      *
      * <code>string approval_request_id = 4 [json_name = "approvalRequestId"];</code>
@@ -1011,7 +1011,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The approval request that the caller answered with yes. Empty if none was needed.
+     * The approval request that the caller approved. Empty if no approval was needed.
      * </pre>
      *
      * <code>string approval_request_id = 4 [json_name = "approvalRequestId"];</code>
@@ -1028,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The approval request that the caller answered with yes. Empty if none was needed.
+     * The approval request that the caller approved. Empty if no approval was needed.
      * </pre>
      *
      * <code>string approval_request_id = 4 [json_name = "approvalRequestId"];</code>
@@ -1042,7 +1042,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The approval request that the caller answered with yes. Empty if none was needed.
+     * The approval request that the caller approved. Empty if no approval was needed.
      * </pre>
      *
      * <code>string approval_request_id = 4 [json_name = "approvalRequestId"];</code>

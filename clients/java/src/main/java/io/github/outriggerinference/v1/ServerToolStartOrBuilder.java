@@ -59,7 +59,7 @@ public interface ServerToolStartOrBuilder extends
 
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -68,7 +68,7 @@ public interface ServerToolStartOrBuilder extends
   java.lang.String getToolName();
   /**
    * <pre>
-   * Name of the tool at its server.
+   * Name of the tool on its server.
    * </pre>
    *
    * <code>string tool_name = 3 [json_name = "toolName"];</code>
@@ -79,7 +79,7 @@ public interface ServerToolStartOrBuilder extends
 
   /**
    * <pre>
-   * The approval request that the caller answered with yes. Empty if none was needed.
+   * The approval request that the caller approved. Empty if no approval was needed.
    * </pre>
    *
    * <code>string approval_request_id = 4 [json_name = "approvalRequestId"];</code>
@@ -88,7 +88,7 @@ public interface ServerToolStartOrBuilder extends
   java.lang.String getApprovalRequestId();
   /**
    * <pre>
-   * The approval request that the caller answered with yes. Empty if none was needed.
+   * The approval request that the caller approved. Empty if no approval was needed.
    * </pre>
    *
    * <code>string approval_request_id = 4 [json_name = "approvalRequestId"];</code>

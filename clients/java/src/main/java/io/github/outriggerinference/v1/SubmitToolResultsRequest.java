@@ -168,7 +168,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.outriggerinference.v1.ToolApproval> approvals_;
   /**
    * <pre>
-   * Answers for the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`: one for each.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -179,7 +179,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Answers for the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`: one for each.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Answers for the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`: one for each.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -202,7 +202,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Answers for the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`: one for each.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -213,7 +213,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Answers for the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`: one for each.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1086,7 +1086,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1100,7 +1100,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1114,7 +1114,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1128,7 +1128,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1147,7 +1147,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1165,7 +1165,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1183,7 +1183,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1202,7 +1202,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1220,7 +1220,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1238,7 +1238,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1257,7 +1257,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1274,7 +1274,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1291,7 +1291,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1302,7 +1302,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1316,7 +1316,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1331,7 +1331,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1342,7 +1342,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -1354,7 +1354,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Answers for the calls in `Run.required_approvals`: one for each.
+     * Decisions on the calls in `Run.required_approvals`: one for each.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>

@@ -76,7 +76,7 @@ public interface SubmitToolResultsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Answers for the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`: one for each.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -85,7 +85,7 @@ public interface SubmitToolResultsRequestOrBuilder extends
       getApprovalsList();
   /**
    * <pre>
-   * Answers for the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`: one for each.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -93,7 +93,7 @@ public interface SubmitToolResultsRequestOrBuilder extends
   io.github.outriggerinference.v1.ToolApproval getApprovals(int index);
   /**
    * <pre>
-   * Answers for the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`: one for each.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -101,7 +101,7 @@ public interface SubmitToolResultsRequestOrBuilder extends
   int getApprovalsCount();
   /**
    * <pre>
-   * Answers for the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`: one for each.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>
@@ -110,7 +110,7 @@ public interface SubmitToolResultsRequestOrBuilder extends
       getApprovalsOrBuilderList();
   /**
    * <pre>
-   * Answers for the calls in `Run.required_approvals`: one for each.
+   * Decisions on the calls in `Run.required_approvals`: one for each.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 3 [json_name = "approvals"];</code>

@@ -250,8 +250,8 @@ java.lang.String defaultValue) {
   private boolean isConversation_ = false;
   /**
    * <pre>
-   * Whether the caller created the thread. Otherwise a run did, and continuing an earlier run of it
-   * forks the thread.
+   * Whether the caller created the thread as a conversation. Otherwise a run created it, and
+   * continuing an earlier run of it forks the thread.
    * </pre>
    *
    * <code>bool is_conversation = 4 [json_name = "isConversation"];</code>
@@ -1097,8 +1097,8 @@ java.lang.String defaultValue) {
     private boolean isConversation_ ;
     /**
      * <pre>
-     * Whether the caller created the thread. Otherwise a run did, and continuing an earlier run of it
-     * forks the thread.
+     * Whether the caller created the thread as a conversation. Otherwise a run created it, and
+     * continuing an earlier run of it forks the thread.
      * </pre>
      *
      * <code>bool is_conversation = 4 [json_name = "isConversation"];</code>
@@ -1110,8 +1110,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the caller created the thread. Otherwise a run did, and continuing an earlier run of it
-     * forks the thread.
+     * Whether the caller created the thread as a conversation. Otherwise a run created it, and
+     * continuing an earlier run of it forks the thread.
      * </pre>
      *
      * <code>bool is_conversation = 4 [json_name = "isConversation"];</code>
@@ -1127,8 +1127,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Whether the caller created the thread. Otherwise a run did, and continuing an earlier run of it
-     * forks the thread.
+     * Whether the caller created the thread as a conversation. Otherwise a run created it, and
+     * continuing an earlier run of it forks the thread.
      * </pre>
      *
      * <code>bool is_conversation = 4 [json_name = "isConversation"];</code>

@@ -113,8 +113,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Whether the caller created the thread. Otherwise a run did, and continuing an earlier run of it
-   * forks the thread.
+   * Whether the caller created the thread as a conversation. Otherwise a run created it, and
+   * continuing an earlier run of it forks the thread.
    * </pre>
    *
    * <code>bool is_conversation = 4 [json_name = "isConversation"];</code>

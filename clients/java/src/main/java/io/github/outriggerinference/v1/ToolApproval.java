@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Text for the model about a refusal.
+   * Reason for a refusal, sent to the model.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
@@ -142,7 +142,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Text for the model about a refusal.
+   * Reason for a refusal, sent to the model.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
@@ -650,7 +650,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Text for the model about a refusal.
+     * Reason for a refusal, sent to the model.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -670,7 +670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text for the model about a refusal.
+     * Reason for a refusal, sent to the model.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text for the model about a refusal.
+     * Reason for a refusal, sent to the model.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -708,7 +708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text for the model about a refusal.
+     * Reason for a refusal, sent to the model.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>
@@ -722,7 +722,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text for the model about a refusal.
+     * Reason for a refusal, sent to the model.
      * </pre>
      *
      * <code>string reason = 3 [json_name = "reason"];</code>

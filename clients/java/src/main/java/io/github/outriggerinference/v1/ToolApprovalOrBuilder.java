@@ -42,7 +42,7 @@ public interface ToolApprovalOrBuilder extends
 
   /**
    * <pre>
-   * Text for the model about a refusal.
+   * Reason for a refusal, sent to the model.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
@@ -51,7 +51,7 @@ public interface ToolApprovalOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Text for the model about a refusal.
+   * Reason for a refusal, sent to the model.
    * </pre>
    *
    * <code>string reason = 3 [json_name = "reason"];</code>
