@@ -8,6 +8,7 @@ import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_s
 import { isTerminal } from "../../src/runs/status.ts";
 import type { RunStore } from "../../src/runs/store.ts";
 import { MemoryStore } from "../../src/runs/stores/memory-store.ts";
+import { openMemory } from "./stores/sqlite/open-store.ts";
 import {
   createTestEngine,
   eventsOf,
@@ -58,8 +59,7 @@ const options = {
 const turn = fc.constantFrom("text", "call", "failure");
 
 /** A store whose writes take a turn of the event loop, so that much happens meanwhile. */
-function slowStore(): RunStore {
-  const store = new MemoryStore();
+function slowed(store: RunStore): RunStore {
   return wrapStore(store, {
     write: async (write) => {
       await new Promise((resolve) => setImmediate(resolve));
@@ -148,7 +148,12 @@ async function checkHistory({ engine }: TestEngine, run: Run): Promise<void> {
   expect(events.filter(({ event }) => event.case === "stepFinish")).toHaveLength(run.steps.length);
 }
 
-describe("any operations at the same time", () => {
+const stores: readonly (readonly [string, () => RunStore])[] = [
+  ["in memory", () => new MemoryStore()],
+  ["in SQLite", () => openMemory()],
+];
+
+describe.each(stores)("any operations at the same time on runs %s", (_title, openStore) => {
   it("leave each run with one end, and with events that tell its history without gaps", async () => {
     const scenario = fc.record({
       operations: fc.array(operation, { minLength: 1, maxLength: 25 }),
@@ -159,7 +164,7 @@ describe("any operations at the same time", () => {
         if (kind === "failure") return new ServerError("overloaded", { retryable: false });
         return kind === "call" ? [{ name: "own" }] : kind;
       });
-      const made = createTestEngine(script, { store: slowStore(), limits: { threadWaitMs: 500 } });
+      const made = createTestEngine(script, { store: slowed(openStore()), limits: { threadWaitMs: 500 } });
       const callers = new Callers(made);
       const acts: Promise<void>[] = [];
       for (const next of operations) {
@@ -179,6 +184,6 @@ describe("any operations at the same time", () => {
       }
       await made.engine.close();
     });
-    await fc.assert(property, { numRuns: 150, interruptAfterTimeLimit: 20_000 });
+    await fc.assert(property, { numRuns: 100, interruptAfterTimeLimit: 20_000 });
   }, 40_000);
 });
