@@ -86,7 +86,7 @@ function checkNetwork({ access, listeners }: Config): void {
 
 const ADVICE =
   "Name a file with keys in access_keys_file (OUTRIGGER_ACCESS_KEYS_FILE), listen on 127.0.0.1 or a Unix socket, or,\n" +
-  "where the network itself limits who calls, set allow_unauthenticated: true (OUTRIGGER_ALLOW_UNAUTHENTICATED=true).";
+  "if the network itself restricts who can call, set allow_unauthenticated: true (OUTRIGGER_ALLOW_UNAUTHENTICATED=true).";
 
 /** Reminds of what was allowed. */
 function warnOfNetwork(addresses: readonly string[], logger: Logger): void {

@@ -74,7 +74,7 @@ export const apisOfField: Readonly<Record<string, readonly ProviderApi[]>> = {
 /** Fields that an entry of an API must have. */
 export const requiredFields: Readonly<Partial<Record<ProviderApi, Readonly<Record<string, string>>>>> = {
   "openai-chat": { base_url: "the server's base URL" },
-  command: { command: "a list of the program and its arguments", format: "the form of its output" },
+  command: { command: "a list of the program and its arguments", format: "the format of its output" },
 };
 
 /** Whether an entry of an API needs no key: the user's own servers and programs. */

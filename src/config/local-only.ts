@@ -40,11 +40,11 @@ async function problemOf(hostname: string, resolve: Resolve): Promise<string | u
   const literal = addressInHost(hostname);
   const addresses = literal === undefined ? await resolved(hostname, resolve) : [literal];
   if (addresses === undefined)
-    return isPrivateName(hostname) ? undefined : "cannot be resolved, so that it may be anywhere";
+    return isPrivateName(hostname) ? undefined : "cannot be resolved, so its addresses cannot be checked";
   const foreign = addresses.find((address) => !isPrivateAddress(address));
   if (foreign === undefined) return undefined;
   const where = foreign === literal ? "" : ` (${foreign})`;
-  return `is not on this machine or in a private network${where}, as local_only demands`;
+  return `is not on this machine or in a private network${where}, as local_only requires`;
 }
 
 async function resolved(hostname: string, resolve: Resolve): Promise<readonly string[] | undefined> {

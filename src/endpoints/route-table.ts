@@ -116,7 +116,7 @@ function optionsOf(allow: string): EndpointResponse {
 }
 
 function refusalOf(method: string, allow: string): EndpointResponse {
-  const message = `the method ${method} is not one of this path, which has ${allow}`;
+  const message = `the method ${method} is not supported by this path, expected ${allow}`;
   const error = { message, type: "invalid_request_error", param: null, code: "method_not_allowed" };
   const headers = { "content-type": "application/json", allow };
   return { status: 405, headers, body: Buffer.from(JSON.stringify({ error })) };

@@ -13,13 +13,16 @@ import type { StoredRun } from "./store.ts";
 /** How often runs that are too old are removed, in milliseconds. */
 const REMOVAL_INTERVAL_MS = 600_000;
 
-/** Runs that are removed, or declared failed, in one transaction: few, so that others wait only for a moment. */
+/** Runs that are removed, or marked as failed, in one transaction: few, to keep locks short. */
 const BATCH = 100;
 
-/** Starts a queued run that this process has taken. Settles when nothing more happens to it here. Never rejects. */
+/** Starts a queued run that this process has taken. Resolves when this process is done with it. Never rejects. */
 export type RunTaken = (stored: StoredRun) => Promise<void>;
 
-/** Takes queued runs, keeps the leases of this process, ends runs whose process died, and removes old ones. */
+/**
+ * Takes queued runs, renews the leases of this process, marks runs of crashed processes as failed, and removes old
+ * runs.
+ */
 export class BackgroundRuns {
   readonly #parts: EngineParts;
   readonly #runTaken: RunTaken;
@@ -39,11 +42,11 @@ export class BackgroundRuns {
         parts.observer.failed?.("take queued runs", thrown);
         return undefined;
       });
-    this.#repeat(limits.leaseMs / 3, "keep the leases of runs", () => this.#keepLeases());
+    this.#repeat(limits.leaseMs / 3, "renew the leases of runs", () => this.#keepLeases());
     if (limits.retentionMs > 0) this.#repeat(REMOVAL_INTERVAL_MS, "remove old runs", () => this.#removeOld());
   }
 
-  /** Takes no further runs. Resolves when those that it took are over. */
+  /** Stops taking runs. Resolves when the runs already taken have ended. */
   stopTaking(): Promise<void> {
     this.#stopped.abort();
     this.#stopping ??= this.#delivery.then((stop) => stop?.());
@@ -96,7 +99,7 @@ export class BackgroundRuns {
     if (observer.queueMeasured !== undefined) observer.queueMeasured(await store.countQueued());
   }
 
-  /** Ends a run whose process died. Its model calls are paid for, so that it is not run again. */
+  /** Marks a run of a crashed process as failed. Its model calls have been paid for, so it is not executed again. */
   async #failAbandoned({ run, owner }: StoredRun): Promise<void> {
     const { store, lease, observer } = this.#parts;
     const steps = await store.readSteps(run.id);

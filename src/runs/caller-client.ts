@@ -3,8 +3,8 @@ import type { Caller } from "../core/caller.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
 
 /**
- * A client for runs that nobody waits for: its calls are those of the run's owner.
- * @param callerOf Asked for each call, so that a key that was changed or taken out counts as it is now.
+ * A client for background runs: its calls are made on behalf of the run's owner.
+ * @param callerOf Called for each call, so that changes to the access keys take effect.
  */
 export function createCallerClient(client: ModelClient, callerOf: () => Caller): ModelClient {
   const ownOptions = (options: CallOptions = {}) => ({ ...options, caller: callerOf() });

@@ -5,38 +5,38 @@ import { type Message, Role, type ToolCall, type ToolResult } from "../gen/outri
 import type { ToolApproval } from "../gen/outrigger/v1/run_pb.ts";
 import { failedResult } from "../generation/failed-result.ts";
 
-/** What a conversation is made of. */
+/** The parts of a conversation. */
 export interface ConversationParts {
   /** The messages of the thread before the run. */
   readonly history: readonly Message[];
   /** The messages that the request adds. */
   readonly input: readonly Message[];
-  /** Answers to calls that need approval, of the history or of the input. */
+  /** Decisions on calls that need approval, in the history or in the input. */
   readonly approvals: readonly ToolApproval[];
 }
 
-/** A message, and where it comes from. */
+/** A message and its origin. */
 export interface PlacedMessage {
   readonly message: Message;
-  /** Its index in the input. Undefined where it is no part of the input. */
+  /** Its index in the input. Undefined if it is not part of the input. */
   readonly inputIndex: number | undefined;
 }
 
-/** A conversation in which each call has its results right behind it, however they came. */
+/** A conversation in which the results of each call directly follow it, in whatever order they were sent. */
 export interface Conversation {
   readonly messages: readonly PlacedMessage[];
-  /** Results that were made up for calls that were refused, or that nobody answered. */
+  /** Error results that were generated for calls that were refused or have no result. */
   readonly added: readonly ToolResult[];
-  /** Calls of which nobody said anything: those of `added` that were not refused. */
+  /** Calls without a result or a decision: those of `added` that were not refused. */
   readonly unanswered: readonly ToolCall[];
   /** Calls that were approved, to be executed before the model is called. */
   readonly approved: readonly ToolCall[];
 }
 
-/** What the model is told of a call that the conversation went on without. */
+/** Error result for a call that the conversation continued without. */
 const UNANSWERED = "the conversation went on before this call was executed";
 
-/** What it is told of a call that was refused without a reason. */
+/** Error result for a call that was refused without a reason. */
 const REFUSED = "the user refused this call";
 
 /** An assistant's turn with calls, and the results that were found for them. */
@@ -120,7 +120,7 @@ function completeTurns(
   return { messages, added, unanswered, approved };
 }
 
-/** What the model is told of a call that was refused. */
+/** The error result for a call that was refused. */
 export function refusedResult({ toolCallId, reason }: ToolApproval): ToolResult {
   return failedResult({ id: toolCallId }, reason || REFUSED);
 }
@@ -131,7 +131,7 @@ export function answeredIds({ content, toolCallId }: Message): string[] {
   return ids.length > 0 ? ids : [toolCallId];
 }
 
-/** Ids of the calls that no message has a result of. */
+/** Ids of the calls without a result in any message. */
 export function openCallIds(messages: readonly Message[]): string[] {
   const open = new Set(messages.flatMap(callsIn).map(({ id }) => id));
   for (const message of messages)

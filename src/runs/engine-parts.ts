@@ -23,7 +23,7 @@ export interface EngineParts {
   readonly lease: Lease;
   /** One limit for each kind of work. */
   readonly gates: Readonly<Record<"foreground" | "background" | "tools" | "readers", Gate>>;
-  /** The runs under way in this process, by their ids. */
+  /** The runs in progress in this process, by their ids. */
   readonly live: Map<string, LiveRun>;
 }
 
@@ -37,7 +37,7 @@ export function readRun(
 }
 
 /**
- * Waits until a run is over or requires action, wherever it is executed, but no longer than some time.
+ * Waits until a run has ended or requires action, in whatever process, or the time limit is reached.
  * @throws SDKError of the signal's reason where it is aborted first.
  */
 export async function waitForRun(

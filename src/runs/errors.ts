@@ -1,14 +1,14 @@
-/** Errors of runs that an API tells apart from others of their kind. */
+/** Errors of runs that APIs distinguish from other errors of the same kind. */
 import { quote } from "../client/violations.ts";
 import { InvalidRequestError, NotFoundError, RateLimitError } from "../core/errors.ts";
 import type { RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { statusName } from "./status.ts";
 
-/** Another run of the thread was under way for as long as this one could wait. Over the HTTP API: 409. */
+/** Another run of the thread was in progress until the wait timed out. Over the HTTP API: 409. */
 export class ThreadBusyError extends RateLimitError {
   constructor(activeRunId: string) {
     super(
-      `the run ${activeRunId} of the same thread is still under way; the runs of a thread wait for each other`,
+      `the run ${activeRunId} of the same thread is still in progress; the runs of a thread are executed one at a time`,
       {
         retryAfter: 1,
       },

@@ -1,29 +1,29 @@
 import type { RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 
-/** Events that are kept for readers, at least. A reader that is further behind reads the store. */
+/** Minimum number of events kept for readers. A reader that is further behind reads from the store. */
 const KEPT_EVENTS = 128;
 
 /** A reader that waits for events. */
 export interface HubReader {
   /** Sequence number of the latest event that it has. */
   readonly cursor: number;
-  /** There are events after its cursor, or there will be none. Called once for each wait. */
+  /** Called once for each wait, when there are events after its cursor or the hub is closed. */
   wake(): void;
 }
 
-/** How the events of a hub end: the run is over, or another process has it now, or its events could not be written. */
+/** Why the events of a hub end: the run has ended, another process holds it now, or its events could not be written. */
 export type HubEnd =
   | { readonly case: "over" }
   | { readonly case: "lost" }
   | { readonly case: "failed"; readonly error: Error };
 
-/** Hands the events of a run that is under way in this process to its readers, the latest ones from memory. */
+/** Delivers the events of a run in progress in this process to its readers, the latest ones from memory. */
 export class EventHub {
   #events: RunEvent[] = [];
   /** Sequence number of the first event that is kept. */
   #first: number;
   #waiting: HubReader[] = [];
-  /** Whom the run waits for: the caller of a run in the foreground. */
+  /** The reader that the run waits for: the caller of a foreground run. */
   #caller: HubReader | undefined;
   #demand: PromiseWithResolvers<void> | undefined;
   #end: HubEnd | undefined;
@@ -38,7 +38,7 @@ export class EventHub {
     return this.#end;
   }
 
-  /** Resolves when the caller has read all events. Undefined where the run need not wait. */
+  /** Resolves when the caller has read all events. Undefined if the run need not wait. */
   get pace(): Promise<void> | undefined {
     if (this.#caller === undefined || this.#caller.cursor >= this.#last || this.#end !== undefined)
       return undefined;
@@ -46,7 +46,7 @@ export class EventHub {
     return this.#demand.promise;
   }
 
-  /** The run waits for this reader from now on. Undefined: for none. */
+  /** Sets the reader that the run waits for. Undefined: none. */
   setCaller(caller: HubReader | undefined): void {
     this.#caller = caller;
     this.#resume();
@@ -82,7 +82,7 @@ export class EventHub {
     this.#waiting.push(reader);
   }
 
-  /** Does not wake it any more. */
+  /** Removes a waiting reader. */
   forget(reader: HubReader): void {
     this.#waiting = this.#waiting.filter((other) => other !== reader);
   }
@@ -103,7 +103,7 @@ export class EventHub {
     for (const reader of waiting) reader.wake();
   }
 
-  /** Forgets events that the caller has, now and then, so that it costs little for each. */
+  /** Drops events that the caller has read, in batches so that the cost per event is small. */
   #trim(): void {
     if (this.#events.length < 2 * KEPT_EVENTS) return;
     const read = (this.#caller?.cursor ?? Infinity) + 1 - this.#first;

@@ -1,13 +1,13 @@
 import { abortErrorOf } from "../kit/http/abort.ts";
 import { RunLimitError } from "./errors.ts";
 
-/** A limit on how much of one kind happens at once. */
+/** A limit on concurrent work of one kind. */
 export class Gate {
   readonly #limit: string;
   readonly #max: number;
   readonly #what: string;
   #used = 0;
-  /** What waits, the first one first. */
+  /** Waiters, in order of arrival. */
   readonly #waiting = new Set<() => void>();
 
   /**

@@ -7,10 +7,10 @@ import type { EventHub } from "./event-hub.ts";
 import { createRunEvent, type RunEventValue } from "./run-event.ts";
 import type { Lease, RunStore } from "./store.ts";
 
-/** Events that wait for a write, at most, before the run has to wait. */
+/** Maximum number of events waiting for a write before the run has to wait. */
 const MAX_PENDING = 256;
 
-/** Another process has the run: nothing can be written to it any more. */
+/** Another process holds the run, so this process cannot write to it any more. */
 export class LeaseLostError extends Error {
   constructor(runId: string) {
     super(`this process does not hold the run ${runId} any more`);
@@ -44,7 +44,7 @@ export class Journal {
   #next: number;
   #pending: RunEvent[] = [];
   #steps: StepResult[] = [];
-  /** In place of the latest step that is written. */
+  /** Replaces the latest step that has been written. */
   #latestStep: StepResult | undefined;
   #writing: Promise<void> | undefined;
   #failure: Error | undefined;
@@ -66,7 +66,7 @@ export class Journal {
     return this.#pending.length < MAX_PENDING ? undefined : this.#writing;
   }
 
-  /** Adds events of the model, without what their deltas say already. */
+  /** Adds events of the model, without the content that their deltas already contain. */
   addModelEvents(step: number, events: readonly StreamEvent[]): void {
     for (const event of events) this.add(step, { case: "modelEvent", value: withoutContent(event) });
   }
@@ -86,7 +86,7 @@ export class Journal {
     this.#latestStep = step;
   }
 
-  /** Writes what there is, now or after the write under way. Failures are reported to the target. */
+  /** Writes the pending changes, now or after the current write. Failures are reported to the target. */
   flush(): void {
     const isIdle = this.#writing === undefined && this.#failure === undefined && !this.#isStopped;
     if (!isIdle || this.#pending.length === 0) return;
@@ -94,14 +94,14 @@ export class Journal {
     this.#writing = this.#writePending();
   }
 
-  /** From now on only `write` writes. Resolves when the write under way is over. */
+  /** After this, only `write` writes. Resolves when the current write has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#writing;
   }
 
   /**
-   * Writes what there is together with a change. Only after `stop`.
+   * Writes the pending changes together with another one. Only after `stop`.
    * @throws LeaseLostError; SDKError of the store, after which it can be called again.
    */
   async write(change: JournalChange): Promise<void> {

@@ -4,11 +4,11 @@ import type { RunEngine } from "./engine.ts";
 
 /** An engine that is opened when it is first used. */
 export interface LazyRunEngine extends RunEngine {
-  /** Opens it now. Where that fails, the next use tries again. */
+  /** Opens the engine now. If that fails, the next use tries again. */
   open(): Promise<void>;
 }
 
-/** An engine that is opened at its first use: a process that keeps no runs never loads it. */
+/** An engine that is opened at its first use: a process without runs never loads it. */
 export function createLazyRunEngine(openEngine: () => Promise<RunEngine>): LazyRunEngine {
   const opener = new Opener(openEngine);
   const engine = () => opener.open();

@@ -1,4 +1,4 @@
-/** What runs may use of a process. Each kind has its own limit, so that none can starve another. */
+/** Limits on what runs use in a process. Each kind of work has its own limit, so that none can starve another. */
 export interface RunLimits {
   /**
    * Runs in the foreground at once. Default 1000: as many streams as the sidecar is measured with; each has a caller who
@@ -16,20 +16,20 @@ export interface RunLimits {
   /** Calls of the model in one run. Default 64. */
   readonly maxSteps: number;
   /**
-   * How long a run waits until the run of its thread that is under way is over, in milliseconds. Default 30 s: longer
-   * than most answers, shorter than most callers wait.
+   * How long a run waits for another run in progress of its thread, in milliseconds. Default 30 s: longer than most
+   * answers, shorter than most callers wait.
    */
   readonly threadWaitMs: number;
   /**
-   * How long the right of a process to a run lasts without renewal, in milliseconds. Default 30 s: three renewals may
-   * fail before a run is declared failed, and the run of a process that died is declared so within half a minute.
+   * How long a process holds a run without renewing its lease, in milliseconds. Default 30 s: up to three renewals may
+   * fail before the run is marked as failed, and a run of a crashed process is marked as failed within half a minute.
    */
   readonly leaseMs: number;
   /** How long runs are kept after their end, in milliseconds. 0: for ever. Default 30 days, as OpenAI keeps responses. */
   readonly retentionMs: number;
 }
 
-/** The limits where nothing else is configured. */
+/** The default limits. */
 export const DEFAULT_RUN_LIMITS: RunLimits = {
   maxForegroundRuns: 1000,
   maxBackgroundRuns: 64,

@@ -12,15 +12,15 @@ import type { Lease, RunStore } from "./store.ts";
 /** How often the end of a run is written again where the store fails, and after how long, in milliseconds. */
 const END_RETRIES_MS: readonly number[] = [50, 250, 1_000];
 
-/** What a run under way needs. */
+/** Options of a run in progress. */
 export interface LiveRunOptions {
   readonly store: RunStore;
   readonly lease: Lease;
-  /** What is to be done. */
+  /** What the run executes. */
   readonly plan: RunPlan;
-  /** Events that have led here: written, and not announced yet. */
+  /** Events so far: already written, not yet published. */
   readonly events: readonly RunEvent[];
-  /** Ends the run: that of a caller who waits for it. */
+  /** Aborts the run: the signal of the caller of a foreground run. */
   readonly signal?: AbortSignal | undefined;
   /** Called once when the run is over, requires action, or is lost to another process. */
   readonly onEnd: (run: Run) => void;
@@ -29,7 +29,7 @@ export interface LiveRunOptions {
 /** A run that this process executes, from the moment it is IN_PROGRESS in the store. */
 export class LiveRun {
   readonly hub: EventHub;
-  /** Resolves when nothing more happens. Never rejects. */
+  /** Resolves when this process is done with the run. Never rejects. */
   readonly ended: Promise<void>;
   readonly #options: LiveRunOptions;
   readonly #journal: Journal;
@@ -52,7 +52,7 @@ export class LiveRun {
     const { id: runId, stored: isStored } = plan.run;
     this.#journal = new Journal({ store, runId, lease, hub: this.hub, isStored, onFailure }, next);
     this.#execution = new RunExecution(plan, this.#journal, this.hub);
-    // A run that waits for its reader goes on, so that it sees that it has been ended.
+    // A run that waits for its reader must continue to notice that it was aborted.
     this.#scope.signal.addEventListener("abort", () => this.hub.setCaller(undefined), { once: true });
     this.ended = this.#drive();
   }
@@ -77,7 +77,7 @@ export class LiveRun {
     this.#scope.abort(reason);
   }
 
-  /** Ends the run since somebody asked for it. */
+  /** Cancels the run on request. */
   cancel(): void {
     this.#isCancelRequested = true;
     this.abort(new AbortError("the run was cancelled"));
@@ -85,7 +85,7 @@ export class LiveRun {
 
   async #drive(): Promise<void> {
     const { store, plan } = this.#options;
-    // Other processes cancel it as well.
+    // Cancellation can also be requested in other processes.
     const unsubscribe = store.subscribe(plan.run.id, (notice) => {
       if (notice === "cancel") this.cancel();
     });
@@ -102,7 +102,7 @@ export class LiveRun {
     }
   }
 
-  /** The run as it is after its generation, which nobody has been told yet. */
+  /** Executes the generation. Returns the resulting run, which has not been published yet. */
   async #execute(): Promise<Run> {
     const { signal } = this.#scope;
     let result: GenerateResult;
@@ -114,9 +114,9 @@ export class LiveRun {
     return runAfter(this.#execution.run, result, (name) => this.#execution.needsApproval(name));
   }
 
-  /** Writes how the run ended, with all that is not written yet, and only then tells its readers. */
+  /** Writes the final state of the run with all pending changes, and only then publishes it. */
   async #conclude(ended: Run): Promise<void> {
-    // The last event must not be written without the change that it tells of.
+    // The last event must not be written without the change that it announces.
     await this.#journal.stop();
     this.#isEnding = true;
     const run = {

@@ -1,13 +1,13 @@
 import type { Run } from "../gen/outrigger/v1/run_pb.ts";
 
-/** Is told about runs, for logs and metrics. Must not throw. */
+/** Notified about runs, for logs and metrics. Must not throw. */
 export interface RunObserver {
   /** A run was created. */
   runCreated?(run: Run): void;
-  /** A run that this process executed is over, or waits for its caller. */
+  /** A run that this process executed has ended or requires action. */
   runEnded?(run: Run): void;
-  /** How many runs wait in the queue, of all processes. Told again every few seconds. */
+  /** Number of runs in the queue, of all processes. Called every few seconds. */
   queueMeasured?(queued: number): void;
-  /** Work that no caller waits for has failed, for instance the removal of old runs. */
+  /** A background task has failed, for instance the removal of old runs. */
   failed?(what: string, error: unknown): void;
 }

@@ -1,4 +1,4 @@
-/** What the end of a generation means for its run. */
+/** Updates runs after their generations. */
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { type SDKError, toSdkError } from "../core/errors.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
@@ -54,7 +54,7 @@ export function runAfterFailure(run: Run, thrown: unknown): { readonly run: Run;
   return { run: next, error };
 }
 
-/** The run that waited for its caller, once another run has continued its thread. */
+/** The state of a run that required action after another run has continued its thread. */
 export function runAfterContinuation(run: Run): Run {
   return withStatus(run, RunStatus.COMPLETED, {
     requiredResults: [],

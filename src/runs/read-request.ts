@@ -127,9 +127,10 @@ function checkRequest(
   const violations = new Violations();
   const { previousRunId, threadId, background, store, metadata, mcpServers, approvals } = request;
   if (previousRunId !== "" && threadId !== "")
-    violations.add("thread_id", "expected none beside previous_run_id");
+    violations.add("thread_id", "expected none together with previous_run_id");
   if (store === false) {
-    const reason = "expected nothing with store false: such a run has no past, and nothing is kept of it";
+    const reason =
+      "expected none with store: false, since such a run is not stored and cannot continue another";
     if (previousRunId !== "") violations.add("previous_run_id", reason);
     if (threadId !== "") violations.add("thread_id", reason);
     if (background) violations.add("background", reason);

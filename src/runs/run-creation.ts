@@ -25,7 +25,7 @@ export interface CreationOptions {
   readonly origin: RunOrigin | undefined;
   /** Path of the input messages in the caller's request, for errors. */
   readonly inputPath: string;
-  /** Set where the run begins at once. */
+  /** Set if the run begins immediately. */
   readonly lease: Lease | undefined;
   readonly signal: AbortSignal;
   readonly deadline: number | undefined;
@@ -61,7 +61,7 @@ export async function createInStore(
           ? missing("thread", threadId, result.field)
           : missing("run", previousRunId, result.field);
       case "unfinished":
-        throw new RunStateError("previous_run_id", previousRunId, result.status, "a run that is over");
+        throw new RunStateError("previous_run_id", previousRunId, result.status, "a run that has ended");
       case "busy": {
         const ms = end - performance.now();
         if (ms <= 0) throw new ThreadBusyError(result.activeRunId);
@@ -97,7 +97,7 @@ class Creation {
     };
   }
 
-  /** What the run says to the model. After the store has asked for the input. */
+  /** The conversation to send to the model. Available after the store has requested the input. */
   get conversation(): ConversationParts {
     const { input, request } = this.#draft;
     return {
@@ -107,7 +107,7 @@ class Creation {
     };
   }
 
-  /** The messages to add. @throws InvalidRequestError where they do not fit to the history. */
+  /** The messages to add. @throws InvalidRequestError if they do not fit the history. */
   #inputAfter(runId: string, history: readonly Message[]): readonly ThreadMessage[] {
     this.#history = history;
     const { added } = checkConversation(this.conversation, this.#draft, this.#options.inputPath);
@@ -123,7 +123,7 @@ class Creation {
   }
 }
 
-/** Checks what is sent to the model, as far as it is known before approved calls are executed. */
+/** Checks the conversation, as far as it is known before approved calls are executed. */
 function checkConversation(parts: ConversationParts, draft: RunDraft, inputPath: string) {
   const { generation, request } = draft;
   const conversation = composeConversation(parts);

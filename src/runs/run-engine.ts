@@ -35,13 +35,13 @@ import { MemoryStore } from "./stores/memory-store.ts";
 import { readInputOf, readSubmission } from "./submission.ts";
 import { ThreadMethods } from "./thread-methods.ts";
 
-/** What an engine is made of. */
+/** Options of an engine. */
 export interface RunEngineOptions {
   /** Calls the models. */
   readonly client: ModelClient;
-  /** The caller with the name of an owner, for runs that nobody waits for. Default: anybody. */
+  /** Returns the caller with the name of an owner, for background runs. Default: a caller that may use all models. */
   readonly callerNamed?: ((owner: string) => Caller) | undefined;
-  /** Keeps the runs. The engine closes it. */
+  /** Stores the runs. The engine closes it. */
   readonly store: RunStore;
   readonly limits?: Partial<RunLimits> | undefined;
   /** Executes the tools of MCP servers. Default: there are none. */
@@ -49,7 +49,7 @@ export interface RunEngineOptions {
   readonly observer?: RunObserver | undefined;
 }
 
-/** Runs that require action whose servers are kept with their secrets, at most. */
+/** Maximum number of runs that require action whose servers are kept in memory with their secrets. */
 const MAX_KEPT_SERVERS = 1000;
 
 /** How long CancelRun waits for the end of a run, in milliseconds. */
@@ -203,7 +203,7 @@ class Engine extends ThreadMethods implements RunEngine {
     return draft;
   }
 
-  /** The run that is continued, where what it was matters to the one that continues it. */
+  /** The run to continue, if the new run needs to know it. */
   async #previousOf(request: CreateRunRequest, owner: string): Promise<StoredRun | undefined> {
     const { previousRunId, threadId, approvals, inheritTools, store: isStored } = request;
     const { store } = this.#parts;
@@ -322,13 +322,13 @@ class Engine extends ThreadMethods implements RunEngine {
     return isHeld ? { ...plan, run } : undefined;
   }
 
-  /** Calls the models for a run of an owner whose API does not do it. */
+  /** The client for a run that is not executed for a waiting caller. */
   #clientOf(owner: string): ModelClient {
     const { client, callerNamed } = this.#parts;
     return createCallerClient(client, () => callerNamed(owner));
   }
 
-  /** What a stored run is to do, as far as its store says. */
+  /** The plan of a stored run, as far as the store has it. */
   async #storedPlan({ run, owner, request }: StoredRun): Promise<RunPlan> {
     const { store, limits, serverTools, gates } = this.#parts;
     const generation = await readStoredRequest(request, limits.maxSteps);
@@ -389,7 +389,7 @@ class Engine extends ThreadMethods implements RunEngine {
     if (taken !== undefined) await this.#endTaken(taken.run);
   }
 
-  /** Takes a place in the foreground, which the work must give back at the end of its run. */
+  /** Takes a place for a foreground run, which the work must release at the end of its run. */
   #inForeground(work: (leave: () => void) => Promise<StartedRun>): Promise<StartedRun> {
     const { foreground } = this.#parts.gates;
     foreground.enter();
@@ -429,7 +429,7 @@ class Engine extends ThreadMethods implements RunEngine {
     return run;
   }
 
-  /** A run that goes on in this process has its secrets again. */
+  /** Keeps the secrets for a run that continues in this process. */
   #keepServers({ run, servers }: RunPlan): void {
     if (servers.some(hasSecrets)) this.#servers.getOrCreate(run.id, () => servers);
   }
@@ -446,7 +446,7 @@ class Engine extends ThreadMethods implements RunEngine {
     const source = { store, owner, runId: run.id, findHub: () => live.hub };
     const reader = new RunReader(source, run.lastSequence - 1, {
       onLeave: () => {
-        live.abort(new AbortError("the caller has left"));
+        live.abort(new AbortError("the caller disconnected"));
         return live.ended;
       },
     });

@@ -30,7 +30,7 @@ import { withRunFields } from "./run-fields.ts";
 import { ServerToolExecutor } from "./server-tool-executor.ts";
 import type { OpenedServerTools, ServerTools } from "./server-tools.ts";
 
-/** What a run is to do. */
+/** What a run executes. */
 export interface RunPlan {
   /** The run as it is in the store: IN_PROGRESS. */
   readonly run: Run;
@@ -72,7 +72,7 @@ export class RunExecution {
     this.#run = plan.run;
   }
 
-  /** The run IN_PROGRESS, with what is known of it. */
+  /** The run with the status IN_PROGRESS and what is known so far. */
   get run(): Run {
     return this.#run;
   }
@@ -93,7 +93,7 @@ export class RunExecution {
     return tool !== undefined && this.#tools?.needsApproval(tool) === true;
   }
 
-  /** Runs until the model has answered, a limit is reached, or the caller has to act. */
+  /** Runs until the model has answered, a limit is reached, or the caller must act. */
   async execute(signal: AbortSignal): Promise<GenerateResult> {
     try {
       const executor = await this.#openTools(signal);
@@ -165,7 +165,7 @@ export class RunExecution {
       ...generation.request,
       messages: [...before, ...messages.map(({ message }) => message)],
       tools,
-      // The loop needs the whole answer; the journal leaves out what the deltas have said.
+      // The loop needs the whole answer; the journal leaves out what the deltas already contain.
       finalResponse: FinalResponse.FULL,
     };
   }
@@ -217,7 +217,7 @@ export class RunExecution {
     const finished =
       response === undefined ? result : { ...result, response: responseWithoutContent(response) };
     this.#journal.add(step, { case: "stepFinish", value: create(StepFinishSchema, { result: finished }) });
-    // Where the run ends with this step, that is known in a moment, and both are one write.
+    // If the run ends with this step, that is known in a moment, so that one write covers both.
     setImmediate(() => this.#journal.flush());
     this.#outputs.push(...outputsOfStep(this.#run.id, step, result));
   }
@@ -232,11 +232,11 @@ function nameOf({ tool }: Tool): string[] {
 }
 
 function unansweredWarning(callId: string): Warning {
-  const message = `the tool call ${JSON.stringify(callId)} had no result, so that the model is told it was not executed`;
+  const message = `the tool call ${JSON.stringify(callId)} had no result; the model is told that it was not executed`;
   return create(WarningSchema, { code: "unanswered_tool_call", field: "options.request.messages", message });
 }
 
-/** For a sidecar without MCP servers: all are refused. */
+/** For a sidecar without MCP servers: refuses all of them. */
 export const NO_SERVER_TOOLS: ServerTools = {
   check: ([server], field) => {
     if (server !== undefined) throw invalidField(field, "this sidecar allows no MCP servers");

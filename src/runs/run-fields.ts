@@ -4,7 +4,7 @@ import type { Conversation } from "./conversation.ts";
 
 const MESSAGE = /^messages\[(\d+)\](.*)$/;
 
-/** How the fields of the request to the model are named for the caller of a run. */
+/** Maps fields of the model request to fields of the caller's request. */
 export interface RunFields {
   /** Messages before those of the conversation: the system message. */
   readonly before: number;

@@ -6,10 +6,10 @@ import type { RunStore } from "./store.ts";
 /** Events that are read from a store at a time. */
 const PAGE_EVENTS = 256;
 
-/** How long a reader waits for a notice before it looks by itself, in milliseconds. */
+/** How long a reader waits for a notice before it polls the store, in milliseconds. */
 const LOOK_AGAIN_MS = 5_000;
 
-/** Whose events are read. */
+/** The run whose events are read. */
 export interface ReaderSource {
   readonly store: RunStore;
   readonly owner: string;
@@ -22,11 +22,11 @@ export interface ReaderSource {
 export interface ReaderOptions {
   /** Ends the reading. */
   readonly signal?: AbortSignal | undefined;
-  /** Called once before the first read. What it throws is thrown there. */
+  /** Called once before the first read, which throws what it throws. */
   readonly onBegin?: (() => void) | undefined;
   /** Called once when the reading ends after it began, in whatever way. */
   readonly onEnd?: (() => void) | undefined;
-  /** Called when the reader is left before the end. The leaving waits for it. */
+  /** Called when the reader is closed before the end, which waits for it. */
   readonly onLeave?: (() => Promise<void>) | undefined;
 }
 
@@ -60,7 +60,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     return this.#cursor;
   }
 
-  /** Whether anybody has begun to read. */
+  /** Whether reading has begun. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
@@ -191,7 +191,7 @@ class Notices {
     this.#unsubscribe = store.subscribe(runId, () => this.#notice());
   }
 
-  /** Resolves at a notice since the last one that was waited for, and after a while in any case. */
+  /** Resolves at the next notice, at once if one came since the last wait, or after LOOK_AGAIN_MS. */
   next(): Promise<void> {
     if (this.#hasNotice) {
       this.#hasNotice = false;

@@ -3,7 +3,7 @@ import type { ContentPart, ToolCall } from "../gen/outrigger/v1/message_pb.ts";
 import type { McpServer, ServerTool, ServerToolList } from "../gen/outrigger/v1/run_pb.ts";
 import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
 
-/** What a call brought. A tool that failed has a result as well, so that the model can go on. */
+/** The result of a call. A tool that failed also has a result, so that the model can continue. */
 export interface ServerToolResult {
   /** The result for the model. */
   readonly content: ContentPart[];
@@ -15,7 +15,7 @@ export interface ServerToolResult {
 
 /** Options of `ServerTools.open`. */
 export interface OpenServerToolsOptions {
-  /** Ends what it opens: every connection closes at once. */
+  /** Closes everything that was opened: every connection closes at once. */
   readonly signal: AbortSignal;
   /** Names of the request's other tools, which the names given to the model must differ from. */
   readonly takenNames?: ReadonlySet<string> | undefined;
@@ -41,8 +41,8 @@ export interface ServerTools {
   check(servers: readonly McpServer[], field: string): void;
 
   /**
-   * Checks the servers, asks each for its tools, all at once, and names the tools for the model. A server that cannot
-   * be reached, or does not answer as one, has a list with an error; the caller decides what that means to the run.
+   * Checks the servers, lists the tools of all of them concurrently, and names the tools for the model. A server that
+   * cannot be reached or breaks the protocol has a list with an error; the caller decides what that means for the run.
    * @throws InvalidRequestError as `check`; AbortError where the signal aborts.
    */
   open(

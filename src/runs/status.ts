@@ -29,7 +29,7 @@ export function isTerminal(status: RunStatus): boolean {
   return !TRANSITIONS.has(status);
 }
 
-/** Whether a run with this status is waiting for its turn, or a model or a tool is at work. */
+/** Whether a run with this status is queued or in progress. */
 export function isUnderWay(status: RunStatus): boolean {
   return status === RunStatus.QUEUED || status === RunStatus.IN_PROGRESS;
 }

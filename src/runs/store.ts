@@ -1,4 +1,4 @@
-/** What keeps runs. One interface; the implementations are in `stores/`, and one suite of tests holds them to it. */
+/** The store of runs. The implementations are in `stores/`; one contract test suite covers all of them. */
 
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
@@ -7,14 +7,14 @@ import type { CreateRunRequest } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { Thread, ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
 
 /**
- * Keeps threads, messages, runs, steps and events. Each method is one transaction: it is done in full, or it throws and
- * nothing is done. What has been written survives the end of the process. Several processes may use one store at a
- * time where `isShared` says so.
+ * Keeps threads, messages, runs, steps and events. Each method is one transaction: it completes, or it throws and
+ * changes nothing. Completed writes survive the end of the process. Several processes may use one store at a time where
+ * `isShared` says so.
  *
  * `owner` is the name of the access key that created something; what another owner created is not found.
  *
- * A run is under way while it is QUEUED or IN_PROGRESS, and while a process holds it. Of the runs of a thread only the
- * latest can be under way or REQUIRES_ACTION.
+ * A run is under way while it is QUEUED or IN_PROGRESS, and while a process holds it. Only the latest run of a thread
+ * can be under way or REQUIRES_ACTION.
  *
  * @throws ServerError where the store cannot be reached or is full; InvalidRequestError where a body is too large.
  */
@@ -49,7 +49,10 @@ export interface RunStore {
   write(write: RunWrite): Promise<boolean>;
   /** The events after a sequence number, in order: at most `maxEvents` of them, fewer where they are large. */
   readEvents(runId: string, afterSequence: number, maxEvents: number): Promise<readonly RunEvent[]>;
-  /** Notes that a run is to be cancelled, unless it is over, and notifies the process that holds it. The run as it is then. */
+  /**
+   * Sets `cancel_requested` unless the run has ended, and notifies the process that holds it. Returns the run as it is
+   * then.
+   */
   requestCancel(owner: string, runId: string): Promise<StoredRun | undefined>;
   /**
    * Calls back when another process, or this one, has written events to a run, has asked to cancel it or has deleted it.
@@ -145,7 +148,7 @@ export interface RunCreation extends StoredRun {
   readonly concludePrevious: (previous: Run) => RunChange;
 }
 
-/** What became of a run to create. */
+/** The result of creating a run. */
 export type RunCreationResult =
   /** `forked` where the previous run had been continued before: the thread is a new one with the same messages. */
   | { readonly case: "created"; readonly run: Run; readonly forked: boolean }

@@ -87,7 +87,12 @@ function checkWaiting({ id, status }: Run): void {
 async function takenByAnother(store: RunStore, { owner, run }: StoredRun): Promise<Error> {
   const now = await store.getRun(owner, run.id);
   if (now === undefined) return missing("run", run.id, "run_id");
-  return new RunStateError("run_id", run.id, now.run.status, "one that requires action and nobody continues");
+  return new RunStateError(
+    "run_id",
+    run.id,
+    now.run.status,
+    "one that requires action and is not being continued",
+  );
 }
 
 function resumedRun(run: Run): Run {

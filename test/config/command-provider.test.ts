@@ -65,7 +65,7 @@ providers:
       "providers.agent.command: expected a list of the program and its arguments",
     );
     expect(await problem("command: [/bin/cat]")).toContain(
-      "providers.agent.format: expected the form of its output",
+      "providers.agent.format: expected the format of its output",
     );
     expect(await problem("command: [/bin/cat], format: xml")).toContain("expected text, json-lines, codex");
     expect(await problem("command: [/bin/cat], format: text, api_key: k")).toContain(

@@ -65,12 +65,12 @@ describe("findForeignAddresses()", () => {
         "http://[2001:db8::1]",
       ),
     ).toEqual([
-      "provider p: api.openai.com is not on this machine or in a private network (162.159.140.245), as local_only demands",
-      "provider p: 203.0.113.7 is not on this machine or in a private network, as local_only demands",
-      "provider p: half.example is not on this machine or in a private network (203.0.113.9), as local_only demands",
-      "provider p: gone.example cannot be resolved, so that it may be anywhere",
-      "provider p: 169.254.169.254 is not on this machine or in a private network, as local_only demands",
-      "provider p: [2001:db8::1] is not on this machine or in a private network, as local_only demands",
+      "provider p: api.openai.com is not on this machine or in a private network (162.159.140.245), as local_only requires",
+      "provider p: 203.0.113.7 is not on this machine or in a private network, as local_only requires",
+      "provider p: half.example is not on this machine or in a private network (203.0.113.9), as local_only requires",
+      "provider p: gone.example cannot be resolved, so its addresses cannot be checked",
+      "provider p: 169.254.169.254 is not on this machine or in a private network, as local_only requires",
+      "provider p: [2001:db8::1] is not on this machine or in a private network, as local_only requires",
     ]);
   });
 

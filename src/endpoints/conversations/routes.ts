@@ -134,7 +134,7 @@ class ConversationRoutes {
       throw mistake(
         "item_id",
         "invalid_value",
-        `is one of ${items.length} items of a turn, which cannot be deleted alone`,
+        `is one of ${items.length} items of a turn, which cannot be deleted separately`,
       );
     await this.#engine.deleteMessage(caller.name, threadId, placeOf(itemId).messageId);
     return this.retrieve({ caller }, id);
@@ -159,7 +159,7 @@ class ConversationRoutes {
       throw mistake(
         "items",
         "unsupported_value",
-        "has an approval, which belongs in the input of a response",
+        "contains an approval, which belongs in the input of a response",
       );
     return messages;
   }

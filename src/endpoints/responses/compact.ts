@@ -58,7 +58,7 @@ function summaryIn(response: Response): string {
   const isCut = response.finishReason?.reason === FinishReason_Reason.LENGTH;
   if (summary !== "" && !isCut) return summary;
   const found = isCut ? "a summary that was cut off" : "no text";
-  throw new ServerError(`the model was asked for a summary of the conversation and gave ${found}`);
+  throw new ServerError(`the model was asked for a summary of the conversation and returned ${found}`);
 }
 
 function compactionOf(users: readonly Message[], summary: string, { usage }: Response): object {

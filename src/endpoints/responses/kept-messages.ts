@@ -26,7 +26,7 @@ export class KeptMessages {
   async find(place: ItemPlace, id: string, path: string): Promise<Message> {
     const message = await this.#find(place.messageId);
     if (message !== undefined) return message;
-    throw mistake(path, "invalid_value", `${quote(id)} is not the id of an item that is kept`);
+    throw mistake(path, "invalid_value", `${quote(id)} is not the id of a stored item`);
   }
 
   /** Gives parts of the model, of which a client returns only what it knows, the state that is kept with them. */

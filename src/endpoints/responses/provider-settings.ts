@@ -177,13 +177,13 @@ function refuseVital(fields: Fields): void {
     throw mistake(
       "prompt",
       "unsupported_parameter",
-      "is a template that OpenAI keeps, and another provider serves the model",
+      "is a template stored by OpenAI, but another provider serves the model",
     );
   if (fields.has("moderation"))
     throw mistake(
       "moderation",
       "unsupported_parameter",
-      "is done by OpenAI, and another provider serves the model",
+      "is done by OpenAI, but another provider serves the model",
     );
 }
 
@@ -224,8 +224,8 @@ function tellLostIncludes(includes: readonly string[], notes: RequestNotes): voi
   for (const [index, value] of includes.entries()) {
     if (OWN_INCLUDES.includes(value)) continue;
     const problem = PROVIDER_INCLUDES.includes(value)
-      ? "the provider of the model does not give this"
-      : "is no value that this API knows";
+      ? "the provider of the model does not return this"
+      : "is not a value that this API knows";
     notes.warn(`include[${index}]`, "unsupported_setting", problem);
   }
 }

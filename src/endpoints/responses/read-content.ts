@@ -58,7 +58,7 @@ export function readInputPart(element: Element, context: ReadingContext): ReadPa
     context.notes.warn(
       fields.at("prompt_cache_breakpoint"),
       "unsupported_setting",
-      "the model's provider takes no such breakpoints; it was left out",
+      "the provider of the model does not support cache breakpoints; it was left out",
     );
   return { part, path };
 }

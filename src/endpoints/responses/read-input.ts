@@ -204,7 +204,8 @@ class InputReader {
   #addLeft(state: CarriedState, item: Fields): void {
     const part = emptyPartOf(state);
     if (part !== undefined) return this.#drafts.addToTurn(part, item);
-    const message = "the item that this state belongs to is not before it, or was changed; it was left out";
+    const message =
+      "the item that this state belongs to does not precede it or was changed; the state was left out";
     this.#context.notes.warn(item.path, "foreign_state_stripped", message);
   }
 
@@ -279,7 +280,7 @@ class InputReader {
         item.text(),
       );
     if (this.#context.isOpenAi) return this.#addNative(item);
-    const problem = `cannot be read by the provider of the model; without it the conversation would be another`;
+    const problem = `cannot be read by the provider of the model; without it the conversation would be a different one`;
     throw mistake(item.path, "unsupported_value", `an item of type ${quote(type)} ${problem}`);
   }
 

@@ -63,8 +63,8 @@ export class ReasoningReader {
     const states = decodeStates(encrypted, MAX_STATE_VALUES - this.#values);
     for (const state of states ?? []) this.#values += valuesIn(state, MAX_STATE_VALUES - this.#values);
     if (states !== undefined && this.#values <= MAX_STATE_VALUES) return states;
-    const expected = `expected what an earlier response had, at most ${MAX_STATE_VALUES} JSON values in all items`;
-    throw mistake(path, "invalid_value", `was changed or cut off, or is too large; ${expected}`);
+    const expected = `expected the value from an earlier response, and at most ${MAX_STATE_VALUES} JSON values in all items`;
+    throw mistake(path, "invalid_value", `was changed or truncated, or is too large; ${expected}`);
   }
 }
 

@@ -94,14 +94,14 @@ function readState(fields: Fields): ConversationState {
     throw mistake(
       "conversation",
       "invalid_value",
-      "is set beside previous_response_id, expected one of them",
+      "is set together with previous_response_id, expected only one of them",
     );
   const previousRunId = readId(fields, "previous_response_id", runIdOf, previousNotFound);
   return { store, background, previousRunId, threadId: conversationOf(fields) };
 }
 
 const WITHOUT_STORE =
-  "cannot be set with store: false, since nothing of such a request is kept; leave store out";
+  "cannot be set with store: false, since nothing of such a request is stored; leave store out";
 
 function readId(
   fields: Fields,

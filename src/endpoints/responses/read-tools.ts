@@ -190,11 +190,7 @@ function grammarOf(format: Fields | undefined) {
 function serverOf(tool: Fields, notes: RequestNotes): McpServer {
   for (const name of ["connector_id", "tunnel_id"])
     if (tool.has(name))
-      throw mistake(
-        tool.at(name),
-        "unsupported_value",
-        "is OpenAI's own way to a server; expected server_url",
-      );
+      throw mistake(tool.at(name), "unsupported_value", "is supported only by OpenAI; expected server_url");
   if (tool.boolean("defer_loading") === true)
     notes.warn(tool.at("defer_loading"), "unsupported_setting", "all tools of the server are loaded at once");
   const server = create(McpServerSchema, {

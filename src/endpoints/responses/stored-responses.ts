@@ -26,7 +26,7 @@ export async function getResponse(
   const startingAfter = cursorIn(query);
   const pads = booleanIn(query, "include_obfuscation");
   if (startingAfter !== undefined && !isStreamed)
-    throw invalidField("starting_after", "is set without stream=true, expected both or none");
+    throw invalidField("starting_after", "is set without stream=true, expected both or neither");
   const run = await findRun(request, parts, id);
   if (!isStreamed) return jsonResponse(await objectOf(run, request, parts));
   const { engine, keepAliveMs = KEEP_ALIVE_MS } = parts;

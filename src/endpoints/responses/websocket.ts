@@ -72,7 +72,11 @@ class Exchange {
     if (type !== "response.create")
       throw mistake("type", "unsupported_value", `expected "response.create", found ${quote(type)}`);
     if (message.boolean("generate") === false)
-      throw mistake("generate", "unsupported_value", "expected true: there is nothing to prepare here");
+      throw mistake(
+        "generate",
+        "unsupported_value",
+        "expected true, since responses cannot be prepared without generating them",
+      );
     return this.#latest.expand(without(message.value, ...OWN_MEMBERS));
   }
 

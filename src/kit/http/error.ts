@@ -48,7 +48,7 @@ export function httpErrorOf(error: Error, exchange: FailedExchange): SDKError {
 /** The error of a provider that is outside of the networks to which it is confined. */
 export function notLocal(peer: string): ConfigurationError {
   return new ConfigurationError(
-    `${peer} is not on this machine or in a private network, as local_only demands`,
+    `${peer} is not on this machine or in a private network, as local_only requires`,
   );
 }
 

@@ -25,7 +25,7 @@ class TextParser implements EventParser {
 
   /** Throws StreamError where the text ends inside a character: it was cut. */
   end(): void {
-    if (this.#utf8.decode() !== "") throw new StreamError("the provider's answer ends inside of a character");
+    if (this.#utf8.decode() !== "") throw new StreamError("the provider's answer ends within a character");
   }
 
   protected take(text: string): void {

@@ -189,7 +189,7 @@ function checkedProgram(options: CommandAdapterOptions): string {
     throw new ConfigurationError(`maxProcesses is ${maxProcesses}; expected a whole number from 1`);
   if (localOnly && !local)
     throw new ConfigurationError(
-      "local_only is set, and a program may connect to anything; say `local: true` of one that does not",
+      "local_only is set, and a program may connect to anything; set `local: true` if it connects only to private networks",
     );
   return program;
 }

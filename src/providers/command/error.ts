@@ -34,7 +34,7 @@ export function reportedError(report: unknown, { provider, request }: FailedCall
 
 /** The error of a call that is one too many for the program. */
 export function tooManyProcesses(provider: string, max: number): SDKError {
-  const message = `${provider} runs ${max} programs already, the limit max_processes`;
+  const message = `${provider} already runs ${max} programs, the limit set by max_processes`;
   return errorOf(ErrorKind.RATE_LIMIT, message, { provider, retryAfter: 1 });
 }
 

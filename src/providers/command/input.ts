@@ -92,7 +92,7 @@ function textOfState(part: ContentPart, field: string, { request, provider, loss
   const isOwn = part.part.case === "native" && part.part.value.provider === provider;
   const isPlain = part.part.case === "reasoning" && part.providerState === undefined;
   if (isOwn || isPlain) {
-    loss.note(field, "unsupported_content", "a program does not get what it did earlier; it was left out");
+    loss.note(field, "unsupported_content", "a program does not get its earlier actions; it was left out");
     return "";
   }
   const text = replaceForeignPart(part, request.foreignState, field, loss)?.part;
@@ -103,7 +103,7 @@ function textOfState(part: ContentPart, field: string, { request, provider, loss
 function formatInstruction({ responseFormat: format }: Request, loss: LossReport): string[] {
   if (format?.type !== Format.JSON && format?.type !== Format.JSON_SCHEMA) return [];
   const unenforced = format.strict ? " and is not enforced" : "";
-  const message = `a program takes no form of the answer; it was asked for in an instruction${unenforced}`;
+  const message = `a program has no setting for the response format; it was requested in the prompt${unenforced}`;
   loss.lose("response_format", "adjusted_setting", message);
   if (format.type === Format.JSON) return ["Answer with one JSON object and nothing else."];
   const sentence = "Answer with JSON that fits the following JSON Schema, and with nothing else:";

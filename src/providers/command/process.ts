@@ -277,7 +277,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
   }
 
   #runsOn(): StreamError {
-    return new StreamError(`the program of ${this.#call.provider} closed its output and did not end`);
+    return new StreamError(`the program of ${this.#call.provider} closed its output but did not exit`);
   }
 }
 

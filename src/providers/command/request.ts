@@ -67,15 +67,12 @@ function reportSettings(request: Request, provider: string, loss: LossReport): v
     [`provider_options_json["${provider}"]`]: Object.hasOwn(request.providerOptionsJson, provider),
   };
   for (const [field, isGiven] of Object.entries(given))
-    if (isGiven) loss.lose(field, "unsupported_setting", "a program does not take it; it was left out");
+    if (isGiven) loss.lose(field, "unsupported_setting", "a program has no such setting; it was left out");
 }
 
 function modelOf({ model }: Request): string {
   if (MODEL.test(model)) return model;
-  throw invalidField(
-    "model",
-    "expected letters, digits and ._:/@+-, of which the first is a letter or digit",
-  );
+  throw invalidField("model", "expected letters, digits and ._:/@+-, beginning with a letter or digit");
 }
 
 function effortArguments(
@@ -85,7 +82,11 @@ function effortArguments(
 ): readonly string[] {
   if (reasoningEffort === "") return [];
   if (efforts === undefined) {
-    loss.lose("reasoning_effort", "unsupported_setting", "the program takes no effort; it was left out");
+    loss.lose(
+      "reasoning_effort",
+      "unsupported_setting",
+      "the program has no setting for the effort; it was left out",
+    );
     return [];
   }
   const effort = effortFor(reasoningEffort, Object.keys(efforts), loss);

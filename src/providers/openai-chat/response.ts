@@ -21,7 +21,7 @@ export function toResponse(
 ): Response {
   const completion = asObject<Completion>(tryParseJson(body));
   if (completion === undefined) {
-    throw answerMissing(facts, "a body that is no JSON object");
+    throw answerMissing(facts, "a body that is not a JSON object");
   }
   const decoder = new ChatDecoder(facts, new StreamWriter(facts, toolCallIds), profile);
   return decoder.readWhole(completion, facts.request.includeRaw ? body : "");

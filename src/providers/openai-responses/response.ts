@@ -34,7 +34,7 @@ import { usageOf } from "./usage.ts";
  */
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
   const object = asObject<ResponseObject>(tryParseJson(body));
-  if (object === undefined) throw answerMissing(facts, "a body that is no JSON object");
+  if (object === undefined) throw answerMissing(facts, "a body that is not a JSON object");
   if (isFailure(object)) throw reportedError(object, facts);
   if (!Array.isArray(object.output)) throw answerMissing(facts);
   facts.warnings.push(...transformationsIn(object), ...negativeCountsIn(object.usage));

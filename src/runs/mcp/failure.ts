@@ -15,7 +15,7 @@ export function mcpFailureOf(thrown: unknown, failedStatus: number | undefined):
   if (ours !== undefined) return ours;
   if (thrown instanceof ProtocolError) return protocolFailure(thrown);
   if (failedStatus !== undefined) return statusFailure(failedStatus);
-  return new StreamError("the answer is not that of an MCP server", { cause: thrown });
+  return new StreamError("the response is not that of an MCP server", { cause: thrown });
 }
 
 /** The client package wraps what `fetch` throws. */
@@ -42,6 +42,6 @@ export function mayBeOlder(failure: unknown): boolean {
 function statusFailure(status: number): SDKError {
   if (status >= 500 || status === 429) return new ServerError(`the server failed (status ${status})`);
   const isDenied = status === 401 || status === 403;
-  const what = isDenied ? "the server wants other credentials" : "the server refused the request";
+  const what = isDenied ? "the server did not accept the credentials" : "the server refused the request";
   return new InvalidRequestError(`${what} (status ${status})`, { httpStatusCode: status });
 }

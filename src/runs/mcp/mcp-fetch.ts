@@ -38,7 +38,7 @@ export function createMcpFetch(
   let exchanges = 0;
   return async (address, init = {}) => {
     const { origin, pathname, search } = new URL(address);
-    if (origin !== endpoint.url.origin) throw new NetworkError("the MCP server leads to another address");
+    if (origin !== endpoint.url.origin) throw new NetworkError("the MCP server refers to another address");
     const headers = Object.fromEntries(new Headers(init.headers));
     const method = init.method ?? "GET";
     const isStream = method === "GET" && (session !== undefined || headers["last-event-id"] === undefined);
@@ -74,7 +74,7 @@ function responseOf(answer: HttpAnswer, observer: EndObserver | undefined, limit
   const isSuccess = status >= 200 && status < 300;
   if (status >= 300 && status < 400) {
     answer.destroy();
-    throw new NetworkError(`the MCP server redirects (status ${status}), which is not followed`, {
+    throw new NetworkError(`the MCP server sent a redirect (status ${status}), which is not followed`, {
       retryable: false,
     });
   }

@@ -152,7 +152,7 @@ class McpRun implements OpenedServerTools {
     const { maxTools } = this.#limits;
     if (count > maxTools)
       throw new InvalidRequestError(
-        `it has ${count} tools, expected at most ${maxTools}: select some by allowed_tools`,
+        `it has ${count} tools, expected at most ${maxTools}: select some with allowed_tools`,
       );
   }
 

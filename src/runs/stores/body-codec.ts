@@ -93,7 +93,7 @@ export class BodyCodec {
   #decrypt(body: Uint8Array, place: string): Uint8Array {
     const isEncrypted = body[0] === IS_ENCRYPTED;
     if (!isEncrypted && this.key === undefined) return body;
-    if (!isEncrypted) throw unreadable(place, "it is not encrypted, and the store is");
+    if (!isEncrypted) throw unreadable(place, "it is not encrypted, but the store is");
     const keyId = Buffer.from(body.subarray(FLAGS_BYTES, FLAGS_BYTES + KEY_ID_BYTES)).toString("hex");
     const key = this.#keys.get(keyId);
     if (key === undefined)
@@ -153,14 +153,17 @@ function decrypt(body: Uint8Array, key: EncryptionKey, place: string): Uint8Arra
   try {
     return Buffer.concat([decipher.update(body.subarray(ENCRYPTION_HEADER_BYTES, end)), decipher.final()]);
   } catch {
-    throw unreadable(place, "it was changed, or it is the body of another row, or the key is another one");
+    throw unreadable(
+      place,
+      "it was changed, or it is the body of another row, or it was encrypted with a different key",
+    );
   }
 }
 
 function tooLarge(bytes: number, limit: number): InvalidRequestError {
   return new InvalidRequestError(
     `expected at most ${limit} bytes for one element of a stored run, found ${bytes}; ` +
-      "the limit is `max_body_bytes` of `runs`, and runs that are not stored have none",
+      "the limit is `runs.max_body_bytes`; runs that are not stored have no such limit",
   );
 }
 

@@ -28,7 +28,7 @@ export async function serveEndpointSocket(options: SocketExchangeOptions): Promi
   try {
     share = intake.memory.begin();
   } catch {
-    upgraded.socket.close(closeCodes.tryAgainLater, "as many calls are under way as may be");
+    upgraded.socket.close(closeCodes.tryAgainLater, "too many calls are in progress");
     return { code: Code.ResourceExhausted, disconnected: false };
   }
   const peer = new AbortController();

@@ -72,8 +72,7 @@ function answerOn(connection: Socket, response: ServerResponse): void {
 const NO_HANDSHAKE: Rejection = {
   status: 400,
   code: Code.InvalidArgument,
-  message:
-    "this is no handshake of a WebSocket: expected a Sec-WebSocket-Key, and 13 as Sec-WebSocket-Version",
+  message: "this is not a WebSocket handshake: expected a Sec-WebSocket-Key, and 13 as Sec-WebSocket-Version",
   headers: { "sec-websocket-version": "13" },
 };
 

@@ -404,9 +404,9 @@ describe("what an earlier response had", () => {
     expect(await stateOf({ id: `fc_${"0".repeat(39)}` })).toBeUndefined();
   });
 
-  it("is refused where it is not kept", async () => {
+  it("is refused where it is not stored", async () => {
     await expect(inputOf([{ type: "item_reference", id: `msg_${"0".repeat(39)}` }])).rejects.toMatchObject({
-      violations: [{ field: "input[0].id", description: expect.stringContaining("is kept") }],
+      violations: [{ field: "input[0].id", description: expect.stringContaining("stored item") }],
     });
     await expect(inputOf([{ id: "msg_of_openai" }], "gemini/gemini-3-pro")).rejects.toMatchObject({
       violations: [{ field: "input[0].id" }],

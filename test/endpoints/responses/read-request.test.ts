@@ -511,7 +511,7 @@ describe("a body that is wrong", () => {
       "two conversations",
       { model: "m", input: "a", conversation: `conv_${hex}`, previous_response_id: `resp_${hex}` },
       "conversation",
-      /beside previous_response_id/,
+      /together with previous_response_id/,
     ],
     [
       "no store and a previous response",

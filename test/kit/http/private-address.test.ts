@@ -85,7 +85,7 @@ describe("a transport with localOnly", () => {
     "cannot be made for %s",
     (baseUrl) => {
       expect(() => createHttpTransport({ baseUrl, localOnly: true })).toThrow(ConfigurationError);
-      expect(() => createHttpTransport({ baseUrl, localOnly: true })).toThrow(/as local_only demands/);
+      expect(() => createHttpTransport({ baseUrl, localOnly: true })).toThrow(/as local_only requires/);
     },
   );
 
@@ -101,7 +101,7 @@ describe("a transport with localOnly", () => {
       const again = createHttpTransport({ baseUrl, localOnly: true, environment: {} });
       await expect(again.get("/", { headers })).rejects.toThrow(
         new ConfigurationError(
-          `rebound.example:${port} is not on this machine or in a private network, as local_only demands`,
+          `rebound.example:${port} is not on this machine or in a private network, as local_only requires`,
         ),
       );
       await again.close();

@@ -178,7 +178,7 @@ describe("a program that fails", () => {
     await expect(adapter.complete(requestOf())).rejects.toMatchObject({ errorCode: "SIGKILL" });
   });
 
-  it("is a broken stream where its output ends inside of a character", async () => {
+  it("is a broken stream where its output ends within a character", async () => {
     const adapter = await adapterOf(`process.stdout.write(Buffer.from("caf\\u00e9").subarray(0, 4));`);
     const { cases, error } = await failedStream(adapter);
     expect(cases).not.toContain("finish");
@@ -282,7 +282,7 @@ describe("the limit of processes", () => {
     const refused = await adapter.complete(requestOf()).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(RateLimitError);
     expect(refused).toMatchObject({
-      message: "local runs 2 programs already, the limit max_processes",
+      message: "local already runs 2 programs, the limit set by max_processes",
       retryable: true,
       retryAfter: 1,
     });
@@ -306,7 +306,7 @@ describe("a command", () => {
     );
     expect(problemOf({ efforts: { low: ["-l"] } })).toThrow(/needs \{effort\}/);
     expect(problemOf({ maxProcesses: 0 })).toThrow(/maxProcesses is 0/);
-    expect(problemOf({ localOnly: true })).toThrow(/say `local: true`/);
+    expect(problemOf({ localOnly: true })).toThrow(/set `local: true`/);
     expect(problemOf({ localOnly: true, local: true })).not.toThrow();
     expect(problemOf({ timeouts: { requestMs: -1 } })).toThrow(/requestMs/);
   });

@@ -488,9 +488,9 @@ describe("usage", () => {
 
 describe("a successful status without an answer", () => {
   it.each<[string, string, ErrorKind, string]>([
-    ["no JSON", "<html>ok</html>", ErrorKind.SERVER, "a body that is no JSON object"],
-    ["nothing", "", ErrorKind.SERVER, "a body that is no JSON object"],
-    ["a list", "[]", ErrorKind.SERVER, "a body that is no JSON object"],
+    ["no JSON", "<html>ok</html>", ErrorKind.SERVER, "a body that is not a JSON object"],
+    ["nothing", "", ErrorKind.SERVER, "a body that is not a JSON object"],
+    ["a list", "[]", ErrorKind.SERVER, "a body that is not a JSON object"],
     ["another object", '{"choices":[]}', ErrorKind.SERVER, "without an answer"],
     [
       "an error",

@@ -296,16 +296,16 @@ describe("a server that misbehaves", () => {
     ).toBe("MCP server desk: the server failed (status 500)");
     expect(
       await listingError({ initialize: (_, response) => void response.writeHead(401).end("secret") }),
-    ).toBe("MCP server desk: the server wants other credentials (status 401)");
+    ).toBe("MCP server desk: the server did not accept the credentials (status 401)");
     expect(await listingError({ initialize: (_, response) => void response.end("<html>") })).toBe(
-      "MCP server desk: the answer is not that of an MCP server",
+      "MCP server desk: the response is not that of an MCP server",
     );
     const redirect = { location: "http://169.254.169.254/" };
     expect(
       await listingError({ initialize: (_, response) => void response.writeHead(307, redirect).end() }),
     ).toBe("MCP server desk: the MCP server redirects (status 307), which is not followed");
     expect(await listingError({ "tools/list": () => page(3) }, { limits: { maxTools: 2 } })).toBe(
-      "MCP server desk: it has 3 tools, expected at most 2: select some by allowed_tools",
+      "MCP server desk: it has 3 tools, expected at most 2: select some with allowed_tools",
     );
     expect(await listingError({ "tools/list": () => page(30) }, { limits: { maxListingBytes: 500 } })).toBe(
       "MCP server desk: it lists more than 500 bytes of tools",
@@ -352,7 +352,7 @@ describe("a server that misbehaves", () => {
       "the server failed (status 503)",
     );
     expect(await failedCall(() => undefined, 50)).toBe("the call exceeded its time limit of 50 ms");
-    expect(await failedCall(() => ({ content: "none" }))).toBe("the answer is not that of an MCP server");
+    expect(await failedCall(() => ({ content: "none" }))).toBe("the response is not that of an MCP server");
     const large = () => ({ content: [{ type: "text", text: "x".repeat(100_000) }] });
     expect(await failedCall(large, undefined, { limits: { maxAnswerBytes: 50_000 } })).toBe(
       "the answer of the MCP server has more than 50000 bytes",

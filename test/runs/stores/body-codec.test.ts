@@ -48,7 +48,7 @@ describe("BodyCodec", () => {
   it("refuses a body that is too large and names its size and the limit", () => {
     const write = () => plain.encode(Buffer.alloc(1_000_001), "here");
     expect(write).toThrow(InvalidRequestError);
-    expect(write).toThrow(/at most 1000000 bytes .* found 1000001; the limit is `max_body_bytes` of `runs`/);
+    expect(write).toThrow(/at most 1000000 bytes .* found 1000001; the limit is `runs.max_body_bytes`/);
   });
 
   it("never writes the same body twice, and nothing of its text", () => {

@@ -114,7 +114,8 @@ describe("a WebSocket of an HTTP API", () => {
   it("refuses a handshake without a key or with another version", async () => {
     const server = await serverWith(echo);
     const upgrade = { connection: "upgrade", upgrade: "websocket" };
-    const expected = /^HTTP\/1.1 400 [\s\S]*Sec-WebSocket-Version: 13[\s\S]*this is no handshake/i;
+    const expected =
+      /^HTTP\/1.1 400 [\s\S]*Sec-WebSocket-Version: 13[\s\S]*this is not a WebSocket handshake/i;
     expect(await exchange(server.authority, "/socket", upgrade)).toMatch(expected);
     const old = { ...upgrade, "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-version": "7" };
     expect(await exchange(server.authority, "/socket", old)).toMatch(expected);
@@ -331,7 +332,7 @@ describe("a WebSocket of an HTTP API", () => {
     const server = await serverWith(echo, { limits: { maxCalls: 1 } });
     const first = await open(server.url);
     const second = await open(server.url);
-    expect(await closing(second)).toEqual({ code: 1013, reason: "as many calls are under way as may be" });
+    expect(await closing(second)).toEqual({ code: 1013, reason: "too many calls are in progress" });
     first.close();
     await closing(first);
   });

@@ -18,7 +18,7 @@ const SQLSTATES: ReadonlyMap<string, string> = new Map([
   ["40001", "the database of runs is too busy"],
   ["40P01", "the database of runs is too busy"],
   ["42P05", "a pooler before the database of runs does not keep prepared statements"],
-  ["42501", "the sidecar's role has not the rights that it needs in the database of runs"],
+  ["42501", "the sidecar's role lacks rights that it needs in the database of runs"],
   ["53100", "the disk of the database of runs is full"],
   ["53300", "the database of runs has no free connections"],
   ["57014", "the database of runs took too long"],

@@ -40,7 +40,7 @@ export async function checkKeys(
   const checks = await database.query<KeyCheck>(SELECT_CHECKS, []);
   const [key] = keys;
   if (key === undefined) {
-    if (checks.length > 0) throw refused(database, "it is encrypted, and no key is configured");
+    if (checks.length > 0) throw refused(database, "it is encrypted, but no key is configured");
     return;
   }
   const ids = keys.map(idOf);

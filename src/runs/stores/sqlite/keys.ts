@@ -21,7 +21,7 @@ export function checkKeys(tables: Tables, keys: readonly EncryptionKey[]): void 
     .map((row) => ({ keyId: text(row.key_id), body: blob(row.body) }));
   const [key] = keys;
   if (key === undefined) {
-    if (checks.length > 0) throw refused(database.name, "it is encrypted, and no key is configured");
+    if (checks.length > 0) throw refused(database.name, "it is encrypted, but no key is configured");
     return;
   }
   const known = checks.filter(({ keyId }) => keys.some(({ id }) => id.toString("hex") === keyId));

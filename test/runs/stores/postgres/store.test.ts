@@ -97,7 +97,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       const schema = newSchema();
       await postgres.query(`CREATE ROLE ${schema}_role LOGIN`);
       const opening = open({ schema, url: postgres.url("postgres", `${schema}_role`) });
-      await expect(opening).rejects.toThrow(/has not the rights that it needs .*42501/);
+      await expect(opening).rejects.toThrow(/lacks rights that it needs .*42501/);
     });
 
     it("has a name that needs no quotes", async () => {
@@ -383,7 +383,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     const next = parseEncryptionKey("cd".repeat(32), "next.key");
     const schema = newSchema();
     const run = await endedRun(await open({ schema, keys: [key] }));
-    await expect(open({ schema })).rejects.toThrow("it is encrypted, and no key is configured");
+    await expect(open({ schema })).rejects.toThrow("it is encrypted, but no key is configured");
     await expect(open({ schema, keys: [next] })).rejects.toThrow("another key than that of next.key");
     const rotated = await open({ schema, keys: [next, key] });
     expect((await rotated.getRun("owner", run.id))?.run).toEqual(run);

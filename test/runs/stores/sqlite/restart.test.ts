@@ -175,7 +175,7 @@ describe("the keys of a SQLite store", () => {
     const store = openFile({ keys: [first] }, path);
     const run = await endedRun(store, { input: ["a secret"] });
     await store.close();
-    expect(() => openFile({}, path)).toThrow(`${path}: it is encrypted, and no key is configured`);
+    expect(() => openFile({}, path)).toThrow(`${path}: it is encrypted, but no key is configured`);
     expect(() => openFile({ keys: [second] }, path)).toThrow(
       `${path}: it is encrypted with another key than that of second.key`,
     );
