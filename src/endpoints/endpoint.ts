@@ -7,7 +7,7 @@ import type { ModelClient } from "../generation/model-calls.ts";
 export interface Endpoint {
   /** The route of a path without its query; undefined where the API has none. For a wrong method: one that answers 405. */
   find(path: string, method: string): EndpointRoute | undefined;
-  /** The answer to a request that is refused before its route is asked, in the API's own form. */
+  /** The response to a request that is refused before its route is called, in the API's own format. */
   fail(error: SDKError): FailedResponse;
 }
 
@@ -15,9 +15,9 @@ export interface Endpoint {
 export interface EndpointRoute {
   /** For logs and metrics, without ids: `POST /v1/responses`. */
   readonly name: string;
-  /** Never rejects but where the signal of the request is aborted: failures are responses. */
+  /** Rejects only if the signal of the request is aborted: failures are responses. */
   serve(request: EndpointRequest): Promise<EndpointResponse>;
-  /** Takes a WebSocket. Absent: the path has none. Resolves when the socket is closed. */
+  /** Serves a WebSocket. Absent if the path does not support them. Resolves when the socket is closed. */
   connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
 }
 
@@ -26,9 +26,9 @@ export interface EndpointRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** By lower-case names. */
+  /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Whom it is for. */
+  /** The caller of the request. */
   readonly caller: Caller;
   /** Aborted when the caller disconnects, or the server stops. The reason is an SDKError. */
   readonly signal: AbortSignal;
@@ -45,8 +45,8 @@ export interface EndpointResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Bytes, or an iteration of them: each element is one write, and the next is asked for when it is flushed. Leaving
-   * the iteration means that the caller is gone.
+   * Bytes, or an iteration of them: each element is one write, and the next is asked for when it is flushed. The
+   * iteration is ended early if the caller disconnects.
    */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
 }
@@ -61,8 +61,8 @@ export interface EndpointSocket {
   /** Text messages of the caller, within the limits of the server, until it closes. */
   readonly messages: AsyncIterable<string>;
   /**
-   * Counts a message as a request of the caller, and what it will take in memory. To be called once for each, before it
-   * is read. Throws SDKError where it is over a limit.
+   * Counts a message against the limits on the caller's requests and on memory. To be called once for each message,
+   * before it is read. Throws SDKError where it is over a limit.
    */
   admit(text: string): void;
   /** Resolves when the text is flushed. */

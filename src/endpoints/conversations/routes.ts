@@ -31,7 +31,7 @@ export type ConversationEngine = Pick<
   | "deleteMessage"
 >;
 
-/** As many items as OpenAI's API takes at once. */
+/** Maximum number of items per request, as in OpenAI's API. */
 const MAX_ITEMS = 20;
 
 /** The routes. */
@@ -121,7 +121,7 @@ class ConversationRoutes {
     return item === undefined ? missingItem(itemId) : jsonResponse(item);
   }
 
-  /** Deletes the message that the item is. Those of a model's turn belong together. */
+  /** Deletes the message of an item. The items of one turn of the model belong together. */
   async deleteItem(
     { caller, query }: EndpointRequest,
     id: string,
@@ -144,7 +144,7 @@ class ConversationRoutes {
     return itemsOfMessage(await this.#engine.getMessage(owner, placeOf(itemId).messageId), writer);
   }
 
-  /** Which model will read the items is not known yet: those of OpenAI's API are kept as they are. */
+  /** The model that will read the items is not known yet, so items of OpenAI's API are stored unchanged. */
   async #readItems(fields: Fields, owner: string): Promise<readonly NewMessage[]> {
     fields.list("items", { max: MAX_ITEMS });
     const context = new ReadingContext({

@@ -1,4 +1,4 @@
-/** The models that callers may name, and where each name leads. */
+/** The models that callers may name, and the target of each name. */
 import type { Catalog } from "../../catalog/catalog.ts";
 import { ProviderModels } from "../../catalog/provider-models.ts";
 import type { ProviderApi } from "../../client/providers.ts";
@@ -10,7 +10,7 @@ export interface ModelTarget {
   readonly provider: string;
   /** Name of the model in the request. */
   readonly model: string;
-  /** What serves it, as far as that is known before the call. */
+  /** The provider's model that serves it, as far as it is known before the call. */
   readonly served: ServedModel;
 }
 
@@ -26,14 +26,14 @@ export interface ServedModel {
 
 /** A model that callers may name. */
 export interface ListedModel {
-  /** What a request names it. */
+  /** The name to use in requests. */
   readonly id: string;
   readonly served: ServedModel;
-  /** What the catalog knows of it. Undefined: nothing, as of most aliases. */
+  /** Its catalog entry. Undefined if there is none, as for most aliases. */
   readonly info: ModelInfo | undefined;
 }
 
-/** What a directory is made of. */
+/** Options of a directory. */
 export interface ModelDirectoryOptions {
   /** The APIs of the registered providers, by their names, in the order of registration. */
   readonly providers: ReadonlyMap<string, ProviderApi>;
@@ -46,7 +46,7 @@ export interface ModelDirectoryOptions {
   readonly catalog: Catalog;
 }
 
-/** Provider in the shipped catalog whose models a wire API serves. Servers of one's own have those of the configuration. */
+/** The catalog's provider for each wire API. Self-hosted servers have the models of the configuration. */
 const CATALOG_NAMES: Readonly<Record<ProviderApi, string | undefined>> = {
   "openai-responses": "openai",
   "anthropic-messages": "anthropic",
@@ -92,7 +92,7 @@ export class ModelDirectory {
     return [...this.#all().values()];
   }
 
-  /** The model that is listed by an id, or that such an id leads to. */
+  /** The model with a listed id, or the model that another id resolves to. */
   find(id: string): ListedModel | undefined {
     const listed = this.#all().get(id);
     if (listed !== undefined) return listed;
@@ -141,7 +141,7 @@ export class ModelDirectory {
     });
   }
 
-  /** A model is listed by its own id where that leads to the provider. */
+  /** A model is listed by its own id if that id resolves to the provider. */
   #listedOf(provider: string, info: ModelInfo): ListedModel {
     const isDirect = this.resolve(info.id).served.provider === provider;
     const id = isDirect ? info.id : `${provider}/${info.id}`;

@@ -32,7 +32,7 @@ async function modelOf(
   id: string,
 ): Promise<EndpointResponse> {
   const model = models.find(id);
-  // A model that the caller may not use does not exist for it.
+  // A model that the caller may not use is reported as not found.
   if (model !== undefined && isAllowed(model, request)) return jsonResponse(modelObject(model));
   const message = `the model ${JSON.stringify(id.slice(0, MAX_QUOTED))} is not listed`;
   throw new NotFoundError(message, { errorCode: "model_not_found" });

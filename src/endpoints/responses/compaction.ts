@@ -1,19 +1,22 @@
 /** The content of a compaction item: what stands for the conversation before it. */
 import { asString, tryParseJson } from "../../kit/json/json.ts";
 
-/** Begins what this API writes. Anything else is OpenAI's own. */
+/** Prefix of content that this API writes. Content without it comes from OpenAI. */
 const MARK = "orc1.";
 
-/** Put before a summary, so that the model knows what it reads. */
+/** Precedes a summary, to tell the model what it is. */
 const INTRODUCTION =
   "Summary of the conversation so far, which was shortened. Continue from it as if you had seen the whole:";
 
-/** `encrypted_content` of a compaction. It is encoded, not encrypted: it goes to the caller who sent what it is about. */
+/**
+ * `encrypted_content` of a compaction. It is encoded, not encrypted: it is returned to the caller who sent the
+ * conversation.
+ */
 export function encodeCompaction(summary: string): string {
   return MARK + Buffer.from(JSON.stringify(summary)).toString("base64url");
 }
 
-/** The text that the model gets in place of the conversation. Undefined where this API did not write it. */
+/** The text that the model gets in place of the conversation. Undefined if this API did not write it. */
 export function decodeCompaction(encrypted: string): string | undefined {
   if (!encrypted.startsWith(MARK)) return undefined;
   const text = Buffer.from(encrypted.slice(MARK.length), "base64url").toString();

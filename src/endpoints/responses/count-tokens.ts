@@ -1,4 +1,4 @@
-/** `POST /v1/responses/input_tokens`: how large the input of a request is. */
+/** `POST /v1/responses/input_tokens`: estimates the number of input tokens of a request. */
 import { create } from "@bufbuild/protobuf";
 import { systemMessage } from "../../core/message.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
@@ -10,7 +10,7 @@ import { jsonResponse } from "../json-response.ts";
 import { readHistory } from "./read-history.ts";
 import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
 
-/** Says that a number is an estimate. */
+/** Marks the count as an estimate. */
 const ESTIMATE_HEADER = "outrigger-estimate";
 
 /** What counting needs. */
@@ -19,8 +19,8 @@ export interface TokenCounting extends Omit<RequestReading, "engine"> {
 }
 
 /**
- * Counts the tokens of a request's input, with the conversation that it continues. It is an estimate, and says so: the
- * providers count in ways of their own, and most of them only while they answer.
+ * Counts the tokens of a request's input, with the conversation that it continues. It is marked as an estimate:
+ * providers count differently, and most of them only with a response.
  */
 export async function countTokens(body: Uint8Array, counting: TokenCounting): Promise<EndpointResponse> {
   const read = await readRequest(body, counting);

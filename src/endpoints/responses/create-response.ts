@@ -12,7 +12,7 @@ import { acceptedStreamResponse, type StreamSource, streamResponse } from "./wri
 /** Longest silence of a stream, in milliseconds: proxies close connections that are silent for a minute. */
 export const KEEP_ALIVE_MS = 15_000;
 
-/** Creates a response: as a stream, at once where it is in the background, or when it is over. */
+/** Creates a response. Answers with a stream, immediately if it is in the background, or when it has ended. */
 export async function createResponse(
   request: EndpointRequest,
   parts: ResponsesParts,

@@ -6,14 +6,14 @@ import type { ErrorObject } from "../../wire/openai-responses/error.ts";
 import type { ResponseError } from "../../wire/openai-responses/response.ts";
 import type { FailedResponse } from "../endpoint.ts";
 
-/** What the kind of an error means in OpenAI's API. */
+/** The error of OpenAI's API for one of our error kinds. */
 interface Meaning {
   readonly status: number;
   readonly type: string;
   readonly code: string | null;
 }
 
-/** The meaning of a kind that is none of those below: what a provider said and nobody knows. */
+/** For kinds that are not listed below: a provider's error that is not recognized. */
 const UNKNOWN: Meaning = { status: 502, type: "server_error", code: "server_error" };
 
 const MEANINGS: ReadonlyMap<ErrorKind, Meaning> = new Map<ErrorKind, Meaning>([
@@ -43,7 +43,7 @@ const LOCKED: Meaning = { status: 409, type: "invalid_request_error", code: "con
 
 const JSON_HEADERS = { "content-type": "application/json" };
 
-/** Statuses that official SDKs send again unless a response says otherwise. */
+/** Statuses that the official SDKs retry unless a response header forbids it. */
 const SENT_AGAIN = (status: number): boolean => status === 409 || status === 429 || status >= 500;
 
 /** The HTTP status of a failure. */
@@ -78,7 +78,7 @@ function meaningOf(error: SDKError): Meaning {
   if (!(error instanceof ProviderError)) return meaning;
   const { provider, errorCode, httpStatusCode } = error;
   if (provider === "") return { ...meaning, code: errorCode || meaning.code };
-  // What a provider calls a mistake is more precise; what it does not have is the model.
+  // A provider's own code is more precise. If the provider reports something as not found, it is the model.
   if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode || null };
   if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: errorCode || "model_not_found" };
   // The provider is overloaded, or it failed.

@@ -8,9 +8,9 @@ export interface EventSink {
 
 /** How the events of a stream are written. */
 export interface EventOptions {
-  /** Number of the last event that the caller has: those up to it are counted and not written. -1: none. */
+  /** Number of the last event that the caller has: events up to it are counted but not written. -1: none. */
   readonly startingAfter: number;
-  /** Whether deltas are padded, so that the size of an event does not tell that of its delta. */
+  /** Whether deltas are padded, so that the size of an event does not reveal the size of its delta. */
   readonly pads: boolean;
 }
 
@@ -43,7 +43,7 @@ export class EventOutput {
   }
 }
 
-/** The same for equal deltas: random characters would make each replay another one, and hide nothing more. */
+/** Equal for equal deltas: random characters would make each replay different and hide no more. */
 function paddingOf(delta: string): string {
   return "0".repeat(PADDED_UNITS - 1 - ((delta.length + PADDED_UNITS - 1) % PADDED_UNITS));
 }
@@ -56,7 +56,7 @@ export class SseSink implements EventSink {
     this.#text += `event: ${type}\ndata: ${data}\n\n`;
   }
 
-  /** Everything since the last call, for one write. Empty where there is nothing. */
+  /** Returns everything since the last call, for one write. Empty if there is nothing. */
   take(): Buffer {
     const bytes = Buffer.from(this.#text);
     this.#text = "";

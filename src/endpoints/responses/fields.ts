@@ -1,4 +1,4 @@
-/** Reads the fields of a request's body, and says what is wrong with one: where it is, what was expected, what was found. */
+/** Reads the fields of a request body. Errors name the field, what was expected and what was found. */
 import { InvalidRequestError } from "../../core/errors.ts";
 import {
   asObject,
@@ -10,7 +10,7 @@ import {
 } from "../../kit/json/json.ts";
 import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
 
-/** The codes by which OpenAI's API tells mistakes apart. */
+/** The error codes of OpenAI's API for invalid requests. */
 export type MistakeCode =
   | "invalid_type"
   | "invalid_value"
@@ -19,7 +19,7 @@ export type MistakeCode =
   | "unsupported_value";
 
 /**
- * A mistake in a request.
+ * The error for an invalid field of a request.
  * @param path Path in the body: `input[2].content[0].image_url`. Empty for the body as a whole.
  */
 export function mistake(path: string, code: MistakeCode, description: string): InvalidRequestError {
@@ -140,7 +140,7 @@ export class Fields {
     return value;
   }
 
-  /** A text that has to be there. */
+  /** A required text. */
   requireString(name: string, bounds: Bounds = {}): string {
     return this.string(name, bounds) ?? this.missing(name, "a text");
   }
@@ -168,7 +168,7 @@ export class Fields {
     throw mistake(this.at(name), "invalid_type", `expected a whole number, found ${value}`);
   }
 
-  /** One of some words. */
+  /** One of the given words. */
   word<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
     const value = this.string(name);
     if (value === undefined) return undefined;
@@ -237,7 +237,7 @@ function kindOf(value: unknown): string {
   return isObject(value) ? "an object" : typeof value === "boolean" ? String(value) : "a number";
 }
 
-/** A text of the caller that is no prompt, for an error: quoted and bounded. */
+/** A text of the caller that is not prompt content, quoted and shortened for an error. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
 }

@@ -14,10 +14,10 @@ const EARLY_FIELDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> 
   mcp_list_tools: { tools: [] },
 };
 
-/** Fields that do not depend on what a tool brings. */
+/** Fields that do not depend on the result of a tool. */
 const FIXED_FIELDS = ["id", "type", "call_id", "container_id", "server_label", "name", "approval_request_id"];
 
-/** An item as it is added: as its tool was before it was executed. */
+/** An item as it was before its tool was executed, for the event that adds it. */
 export function addedItem(item: WrittenItem): WrittenItem {
   const early = EARLY_FIELDS[item.type];
   if (early === undefined) return item;

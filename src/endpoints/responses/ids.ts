@@ -34,7 +34,7 @@ export function responseIdOf(runId: string): string {
   return `resp_${hexOf(runId)}`;
 }
 
-/** The run of a response. Undefined where the id is none that this API gives. */
+/** The run of a response. Undefined if this API did not issue the id. */
 export function runIdOf(responseId: string): string | undefined {
   return renamed(responseId, "resp_", "run_");
 }
@@ -44,13 +44,13 @@ export function conversationIdOf(threadId: string): string {
   return `conv_${hexOf(threadId)}`;
 }
 
-/** The thread of a conversation. Undefined where the id is none that this API gives. */
+/** The thread of a conversation. Undefined if this API did not issue the id. */
 export function threadIdOf(conversationId: string): string | undefined {
   return renamed(conversationId, "conv_", "thread_");
 }
 
 /**
- * The id of an item: it says which message, and with which of its parts the item begins.
+ * The id of an item, which contains its message and the index of its first part.
  * @param messageId Id of the message: `msg_` and 36 hexadecimal digits.
  */
 export function itemIdOf(type: string, messageId: string, part: number): string {
@@ -58,14 +58,14 @@ export function itemIdOf(type: string, messageId: string, part: number): string 
   return `${prefix}_${hexOf(messageId)}${Math.min(part, MAX_PART).toString(16).padStart(3, "0")}`;
 }
 
-/** Where an item is kept. */
+/** Where an item is stored. */
 export interface ItemPlace {
   readonly messageId: string;
   /** Index of the item's first part in the message. */
   readonly part: number;
 }
 
-/** Reads the id of an item. Undefined where it is none that this API gives. */
+/** Reads the id of an item. Undefined if this API did not issue it. */
 export function placeOfItem(itemId: string): ItemPlace | undefined {
   const [, message, part] = ITEM_ID.exec(itemId) ?? [];
   if (message === undefined || part === undefined) return undefined;

@@ -10,7 +10,7 @@ export interface InputRouteParts {
   readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "listMessages">;
 }
 
-/** The routes that take the input of a response and do not answer it: they count and shorten it. */
+/** The routes that process the input of a response without creating one: counting tokens and compaction. */
 export function inputRoutes(parts: InputRouteParts): RouteDefinition[] {
   return [
     {

@@ -9,12 +9,12 @@ import { placeOfItem } from "./ids.ts";
 import { itemsOfMessage } from "./write-input-items.ts";
 import type { ItemWriter, WrittenItem } from "./write-items.ts";
 
-/** Which items. */
+/** Selects items. */
 export interface ItemQuery {
   readonly owner: string;
   /** The messages whose items they are. */
   readonly source: Pick<MessageQuery, "threadId" | "inputOfRunId">;
-  /** Id of the last item of the page before. Empty: the first page. */
+  /** Id of the last item of the previous page. Empty: the first page. */
   readonly after: string;
   readonly limit: number;
   readonly order: "asc" | "desc";
@@ -51,7 +51,7 @@ export async function listItems(
   });
 }
 
-/** One more than the page has, where there are so many. */
+/** Reads one item more than the page, to know whether there are more. */
 async function readItems(reader: ItemReader, limit: number): Promise<readonly WrittenItem[]> {
   const items: WrittenItem[] = [];
   for await (const page of reader.pages()) {

@@ -29,7 +29,7 @@ export class KeptMessages {
     throw mistake(path, "invalid_value", `${quote(id)} is not the id of a stored item`);
   }
 
-  /** Gives parts of the model, of which a client returns only what it knows, the state that is kept with them. */
+  /** Restores the stored state of the model's parts, of which clients return only the fields that they know. */
   async restoreStates(parts: readonly IdentifiedPart[]): Promise<void> {
     for (const { part, place } of parts) {
       if (part.providerState !== undefined) continue;
@@ -57,7 +57,7 @@ export class KeptMessages {
   }
 }
 
-/** Whether the client returned the content as it was: what was signed must not be changed. */
+/** Whether the client returned the content unchanged: signed content must not be changed. */
 function isSame(returned: ContentPart, kept: ContentPart): boolean {
   return equals(ContentPartSchema, bare(returned), bare(kept));
 }

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue, parseJson, without } from ".
 /** Largest conversation that is kept, in bytes of JSON. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
-/** What a request that continues a response needs of it. */
+/** What is kept of a response for a request that continues it. */
 interface Kept {
   readonly id: string;
   /** The whole conversation, as items. */
@@ -12,13 +12,13 @@ interface Kept {
 }
 
 /**
- * The latest response of a WebSocket where it was not stored. The next request of the same socket may continue it, as at
- * OpenAI: its items are then written out in the request.
+ * The latest response of a WebSocket, if it was not stored. As in OpenAI's API, the next request of the same socket may
+ * continue it: its items are then inserted into the request.
  */
 export class LatestResponse {
   #kept: Kept | undefined;
 
-  /** The body of a request, with the conversation that it continues if that is here. */
+  /** The body of a request, with the conversation that it continues if it is kept here. */
   expand(body: JsonObject): JsonObject {
     const kept = this.#kept;
     if (kept === undefined || body.previous_response_id !== kept.id) return body;
@@ -31,7 +31,7 @@ export class LatestResponse {
   }
 
   /**
-   * Takes the place of the response before.
+   * Replaces the previous response.
    * @param body The request, expanded.
    * @param lastEvent The last event of the answer, as JSON text. Undefined where there was none.
    */

@@ -17,7 +17,7 @@ export interface MessagePaths {
   readonly parts: readonly string[];
 }
 
-/** A part of the model's that came in an item with an id of this API. */
+/** A part of the model in an item with an id of this API. */
 export interface IdentifiedPart {
   readonly part: ContentPart;
   readonly place: ItemPlace;
@@ -52,12 +52,12 @@ export class MessageDrafts {
     return this.#identified;
   }
 
-  /** What the model produced since somebody else spoke, results of its tools apart. A list that only grows. */
+  /** The model's parts since the last message of another role, without tool results. Append-only. */
   get span(): readonly ContentPart[] {
     return this.#span;
   }
 
-  /** Adds a message of anyone but the model. @param originJson See ThreadMessage. */
+  /** Adds a message of another role than the assistant. @param originJson See ThreadMessage. */
   add(role: Role, parts: readonly ReadPart[], path: string, originJson = ""): void {
     const message = create(MessageSchema, { role, content: parts.map(({ part }) => part) });
     this.addWhole(

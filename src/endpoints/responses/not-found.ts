@@ -1,7 +1,7 @@
-/** What a request refers to and what is not there, in the words of OpenAI's API. */
+/** The errors for references that do not exist, in the words of OpenAI's API. */
 import { InvalidRequestError, NotFoundError } from "../../core/errors.ts";
 
-/** The previous response is not there, or belongs to another caller: a mistake of the request, as at OpenAI. */
+/** The previous response does not exist or belongs to another caller: an invalid request, as in OpenAI's API. */
 export function previousNotFound(responseId: string): InvalidRequestError {
   const description = `Previous response with id '${responseId.slice(0, MAX_ID)}' not found.`;
   return new InvalidRequestError(description, {
@@ -10,7 +10,7 @@ export function previousNotFound(responseId: string): InvalidRequestError {
   });
 }
 
-/** The conversation is not there, or belongs to another caller. */
+/** The conversation does not exist or belongs to another caller. */
 export function conversationNotFound(conversationId: string): NotFoundError {
   const description = `Conversation with id '${conversationId.slice(0, MAX_ID)}' not found.`;
   return new NotFoundError(description, { violations: [{ field: "conversation", description }] });

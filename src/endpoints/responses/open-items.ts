@@ -1,4 +1,4 @@
-/** Items of a stream while they are written: the events of their content, from its first to its last one. */
+/** Items of a stream while they are written: all events of their content. */
 import type { EventOutput } from "./event-output.ts";
 import type { WrittenContent } from "./write-items.ts";
 

@@ -1,11 +1,11 @@
 import type { RunEngine } from "../../runs/engine.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
 
-/** What the API is made of. */
+/** The dependencies of the API. */
 export interface ResponsesParts {
   readonly engine: RunEngine;
-  /** Where the models that requests name are. */
+  /** Resolves the models that requests name. */
   readonly models: Pick<ModelDirectory, "resolve">;
-  /** Longest silence of a stream before it says that it is alive, in milliseconds. Default 15 seconds. */
+  /** Longest silence of a stream before a keep-alive comment is sent, in milliseconds. Default 15 seconds. */
   readonly keepAliveMs?: number | undefined;
 }

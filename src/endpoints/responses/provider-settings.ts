@@ -1,6 +1,6 @@
 /**
- * The settings of a request that the contract has no field for. An API of OpenAI's kind gets them as they are; of the
- * others each gets what it has a counterpart for, and the caller is told of the rest.
+ * The settings of a request that the contract has no field for. OpenAI's Responses API gets them unchanged; other APIs
+ * get those that they have a counterpart for, and the rest becomes warnings.
  */
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { CreateRequest } from "../../wire/openai-responses/request.ts";
@@ -8,7 +8,7 @@ import type { ServedModel } from "../models/model-directory.ts";
 import { type Fields, mistake } from "./fields.ts";
 import type { RequestNotes } from "./request-notes.ts";
 
-/** What a request says to its provider beside the contract's fields. */
+/** Settings for the provider besides the fields of the contract. */
 export interface ProviderSettings {
   /** By the name of the provider, as `Request.provider_options_json`. */
   readonly optionsJson: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface ProviderSettings {
 /** Fields of Open Responses, and of clients of OpenAI, are among them. */
 type Field = keyof CreateRequest | "stream" | Penalty;
 
-/** What Open Responses has and OpenAI's Responses API has not. */
+/** Settings of Open Responses that OpenAI's Responses API does not have. */
 type Penalty = "frequency_penalty" | "presence_penalty";
 
 const PENALTIES: readonly Penalty[] = ["frequency_penalty", "presence_penalty"];
@@ -48,7 +48,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set<Field>([
   "top_p",
 ]);
 
-/** Values of fields that ask for what happens anyway. */
+/** Values of fields that request the default behaviour. */
 const WITHOUT_EFFECT: Readonly<Record<string, readonly unknown[]>> = {
   service_tier: ["auto", "default"],
   truncation: ["disabled"],
@@ -91,7 +91,7 @@ export function readProviderSettings(
   return { optionsJson: optionsFor(served, options), metadata };
 }
 
-/** What a provider has in place of a setting. */
+/** A provider's counterparts of settings. */
 interface Counterparts {
   readonly options: JsonObject;
   readonly metadata: Readonly<Record<string, string>>;
@@ -171,7 +171,7 @@ function textOptions(text: Fields | undefined): JsonObject {
   return { text: { verbosity, ...(description === undefined ? {} : { format: { description } }) } };
 }
 
-/** Without these the request would mean something else. */
+/** Refuses settings without which the request would mean something else. */
 function refuseVital(fields: Fields): void {
   if (fields.has("prompt"))
     throw mistake(

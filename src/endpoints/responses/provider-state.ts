@@ -1,7 +1,7 @@
 /**
  * Carries the provider state of an answer's parts through a client that knows OpenAI's items alone. Such clients return
- * reasoning items as they got them, but drop the ids of items and all fields that they do not know. So a reasoning item
- * has the state in its `encrypted_content`: its own, or that of other parts of the same message, in an item that follows
+ * reasoning items unchanged, but drop the ids of items and all fields that they do not know. So a reasoning item has
+ * the state in its `encrypted_content`: its own, or that of other parts of the same message, in an item that follows
  * them.
  */
 import { createHash } from "node:crypto";
@@ -15,7 +15,7 @@ import {
 import { countJsonValues } from "../../kit/json/count-values.ts";
 import { asObject, asString, type JsonObject, tryParseJson, without } from "../../kit/json/json.ts";
 
-/** Begins what this API writes. Anything else is OpenAI's own. */
+/** Prefix of content that this API writes. Content without it comes from OpenAI. */
 const MARK = "or1.";
 
 const DIGEST_CHARS = 16;
@@ -37,7 +37,7 @@ export interface CarriedState {
 
 const NO_REASONING = { text: "", redacted: false };
 
-/** Names a part by what clients keep. */
+/** Identifies a part by what clients return of it. */
 export interface PartReference {
   readonly kind: "tool_call" | "text" | "image" | "native";
   /** Id of the call; digest of the content of other parts, empty where that has no bytes. */
@@ -110,7 +110,7 @@ export class StateAttacher {
 
   /**
    * Gives parts their state: of parts that are alike, the earliest one gets the first state.
-   * @param span What the model produced since somebody else spoke. Each span is a list of its own, which only grows.
+   * @param span The model's parts since the last message of another role. Each span is a separate, append-only list.
    * @returns The state that belongs to none of the parts.
    */
   attach(span: readonly ContentPart[], carried: readonly CarriedState[]): readonly CarriedState[] {

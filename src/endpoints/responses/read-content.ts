@@ -48,7 +48,7 @@ export function readContent(
   return [{ part: textPartOf(fields.requireString(name)), path: fields.at(name) }];
 }
 
-/** A part of what the caller says: a text, an image, a file or a sound. */
+/** A part of the caller's input: a text, an image, a file or audio. */
 export function readInputPart(element: Element, context: ReadingContext): ReadPart {
   const fields = Fields.of(element);
   const { path } = fields;
@@ -63,7 +63,7 @@ export function readInputPart(element: Element, context: ReadingContext): ReadPa
   return { part, path };
 }
 
-/** A part of what the model said. */
+/** A part of the model's output. */
 export function readOutputPart(element: Element, context: ReadingContext): ReadPart {
   const fields = Fields.of(element);
   const { path } = fields;

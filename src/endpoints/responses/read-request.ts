@@ -1,4 +1,4 @@
-/** The body of `POST /v1/responses` -> what the engine runs, and what the response repeats of it. */
+/** The body of `POST /v1/responses` -> the input of the engine, and the settings that the response repeats. */
 import { create } from "@bufbuild/protobuf";
 import type { SDKError } from "../../core/errors.ts";
 import { GenerationOptionsSchema } from "../../gen/outrigger/v1/generation_pb.ts";
@@ -35,7 +35,7 @@ import {
 } from "./settings.ts";
 import { ToolNames } from "./tool-names.ts";
 
-/** What the reading of a request needs. */
+/** What reading a request needs. */
 export interface RequestReading {
   readonly models: Pick<ModelDirectory, "resolve">;
   /** Finds what the request refers to. */
@@ -64,7 +64,7 @@ export interface StreamOptions {
 
 /**
  * Reads a request.
- * @throws InvalidRequestError naming the first field that is wrong; NotFoundError where it refers to what is not there.
+ * @throws InvalidRequestError naming the first field that is wrong; NotFoundError if a reference does not exist.
  */
 export async function readRequest(body: Uint8Array, reading: RequestReading): Promise<ReadRequest> {
   const fields = parseBody(body);
@@ -74,7 +74,7 @@ export async function readRequest(body: Uint8Array, reading: RequestReading): Pr
   return new RequestReader(fields, state, previous, reading).read();
 }
 
-/** What a request says of the conversation that it belongs to. */
+/** The fields of a request about its conversation. */
 interface ConversationState {
   readonly store: boolean;
   readonly background: boolean;

@@ -9,11 +9,11 @@ import { Fields, mistake } from "./fields.ts";
 import type { ReadTools } from "./read-tools.ts";
 import type { ToolNames } from "./tool-names.ts";
 
-/** What a request says of the use of its tools. */
+/** How the model may use the tools of a request. */
 export interface ReadToolChoice {
   /** Undefined: the request says nothing. */
   readonly choice: ToolChoice | undefined;
-  /** The tools that are left. */
+  /** The tools that the choice allows. */
   readonly tools: ReadTools;
 }
 

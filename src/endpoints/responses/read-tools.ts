@@ -40,12 +40,12 @@ export function echoedTools(fields: Fields): readonly JsonObject[] {
   });
 }
 
-/** What OpenAI's responses have in every function. */
+/** Fields that every function has in OpenAI's responses. */
 const FUNCTION_DEFAULTS = { description: null, parameters: null, strict: false };
 
-/** What the reading of tools needs. */
+/** What reading tools needs. */
 export interface ToolReading {
-  /** The names under which the model will see them. */
+  /** The names that the model will see. */
   readonly names: ToolNames;
   readonly notes: RequestNotes;
   /** The model that will see them. */
@@ -186,7 +186,7 @@ function grammarOf(format: Fields | undefined) {
   return { syntax: syntax === "lark" ? Grammar_Syntax.LARK : Grammar_Syntax.REGEX, definition };
 }
 
-/** An MCP server. OpenAI's own connectors and tunnels are not ours to call. */
+/** An MCP server. OpenAI's connectors and tunnels are refused: only OpenAI can call them. */
 function serverOf(tool: Fields, notes: RequestNotes): McpServer {
   for (const name of ["connector_id", "tunnel_id"])
     if (tool.has(name))

@@ -5,7 +5,7 @@ import type { ServedModel } from "../models/model-directory.ts";
 import type { RequestNotes } from "./request-notes.ts";
 import type { ToolNames } from "./tool-names.ts";
 
-/** What the reading of one request's input needs. */
+/** What reading the input of a request needs. */
 export interface ReadingParts {
   /** The model that will read it. */
   readonly served: ServedModel;
@@ -17,7 +17,7 @@ export interface ReadingParts {
   readonly lookUp: (messageId: string) => Promise<ThreadMessage>;
 }
 
-/** What the reading of one request's input needs, and what follows from it. */
+/** What reading the input of a request needs, with derived values. */
 export class ReadingContext implements ReadingParts {
   readonly served: ServedModel;
   readonly names: ToolNames;
@@ -38,7 +38,9 @@ export class ReadingContext implements ReadingParts {
     return this.served.api === "openai-responses";
   }
 
-  /** State that an API of OpenAI's kind wrote: as if this model had. Undefined where another API serves the model. */
+  /**
+   * Provider state as if this model had written it. Undefined if another API than OpenAI's Responses serves the model.
+   */
   ownState(data: object): ProviderState | undefined {
     const { provider, model } = this.served;
     if (!this.isOpenAi) return undefined;

@@ -4,7 +4,7 @@ import type { RequestWarning } from "./settings.ts";
 /** Maximum number of warnings about one request. The last one says that there are more. */
 const MAX_WARNINGS = 64;
 
-/** Collects what of a request has no effect. */
+/** Collects warnings about parts of a request that have no effect. */
 export class RequestNotes {
   readonly #warnings: RequestWarning[] = [];
 

@@ -1,4 +1,4 @@
-/** The routes of `/v1/responses` for the creation of responses and what is kept of them. */
+/** The routes of `/v1/responses` that create responses and serve stored ones. */
 import type { RouteDefinition } from "../route-table.ts";
 import { createResponse } from "./create-response.ts";
 import type { ResponsesParts } from "./parts.ts";

@@ -1,6 +1,6 @@
 /**
- * What a request sets and its response repeats. It is kept with the run, so that every later answer about the run
- * repeats the same.
+ * Settings that a response repeats from its request. They are stored with the run, so that later responses about the
+ * run repeat the same.
  */
 import { create } from "@bufbuild/protobuf";
 import { type Run, type RunOrigin, RunOriginSchema } from "../../gen/outrigger/v1/run_pb.ts";
@@ -11,9 +11,9 @@ import { responseIdOf } from "./ids.ts";
 export interface ResponseSettings {
   /** The fields of the request that the response object repeats, in its form. */
   readonly echoed: EchoedSettings;
-  /** What the caller wants in addition, as `include` lists it. */
+  /** Additional data that the caller requests by `include`. */
   readonly include: readonly string[];
-  /** What of the request has no effect, found while it was read. Those of the model calls are in the run's steps. */
+  /** Warnings found while the request was read. Those of the model calls are in the run's steps. */
   readonly warnings: readonly RequestWarning[];
   /** The ids of the approval requests that the input answers with yes, by the ids of their calls. */
   readonly approved: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export interface EchoedSettings {
   readonly prompt_cache_retention: string | null;
   readonly reasoning: JsonObject;
   readonly safety_identifier: string | null;
-  /** The tier that was asked for. */
+  /** The requested tier. */
   readonly service_tier: string;
   readonly store: boolean;
   readonly temperature: number;

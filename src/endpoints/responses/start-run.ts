@@ -61,7 +61,7 @@ function failureToStart(error: SDKError, read: ReadRequest): SDKError {
   return withFieldPaths(error, (field) => read.bodyPathOf(field));
 }
 
-/** What a request refers to. A response that is not there is a mistake of the request, as at OpenAI. */
+/** Looks up references of a request. A response that does not exist makes the request invalid, as in OpenAI's API. */
 function ofRequest(engine: RunEngine): Pick<RunEngine, "getRun" | "getMessage"> {
   return {
     getMessage: (owner, id) => engine.getMessage(owner, id),

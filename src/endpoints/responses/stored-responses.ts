@@ -1,4 +1,4 @@
-/** The responses that are kept: reading, deleting and cancelling them, and their input. */
+/** Stored responses: reading, deleting and cancelling them, and listing their input. */
 import { invalidField, NotFoundError } from "../../core/errors.ts";
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
@@ -56,7 +56,7 @@ export async function deleteResponse(
   return jsonResponse({ id, object: "response", deleted: true });
 }
 
-/** `POST /v1/responses/{id}/cancel`. Only a response in the background can be cancelled by others than its caller. */
+/** `POST /v1/responses/{id}/cancel`. Only background responses can be cancelled this way. */
 export async function cancelResponse(
   request: EndpointRequest,
   parts: ResponsesParts,
@@ -133,7 +133,7 @@ function runOf(id: string): string {
   return runId;
 }
 
-/** What is not there, or belongs to another caller, is told in the words of the API. */
+/** Reports a response that does not exist, or belongs to another caller, in the words of OpenAI's API. */
 async function orNotFound<T>(id: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,6 @@
-/** The body of a streamed response: the events of a run as they come, with comments where nothing comes for long. */
+/**
+ * The body of a streamed response: the events of a run as they arrive, with keep-alive comments during long silences.
+ */
 import { type SDKError, toSdkError } from "../../core/errors.ts";
 import type { RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { SseSink } from "./event-output.ts";
@@ -10,7 +12,7 @@ const DONE_LINE = "data: [DONE]\n\n";
 /** A comment, which readers of event streams skip. Proxies close connections that are silent. */
 const COMMENT = Buffer.from(": keep-alive\n\n");
 
-/** What a body is made of. */
+/** Options of a body. */
 export interface StreamBodyOptions {
   readonly events: AsyncIterator<readonly RunEvent[]>;
   readonly writer: ResponseEvents;
@@ -20,7 +22,7 @@ export interface StreamBodyOptions {
   readonly isOver: boolean;
   /** Longest silence in milliseconds. */
   readonly keepAliveMs: number;
-  /** Aborted when the caller is gone. */
+  /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
   /** Whether the request started the run, so that a failure of the run is one of the request. */
   readonly startedRun: boolean;

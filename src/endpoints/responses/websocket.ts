@@ -16,7 +16,7 @@ import { ResponseEvents } from "./write-events.ts";
 /** Status of RFC 6455: the purpose of the connection is fulfilled. */
 const NORMAL_CLOSURE = 1000;
 
-/** Members of a message that are not those of a request. A socket always streams. */
+/** Members of a message that do not belong to a request. A socket always streams. */
 const OWN_MEMBERS = ["type", "stream_id", "stream", "generate"];
 
 /** Serves a socket until its caller closes it. */
@@ -36,7 +36,7 @@ class Exchange {
   readonly #request: EndpointRequest;
   readonly #parts: ResponsesParts;
   readonly #latest: LatestResponse;
-  /** Begins what is added to each event: the stream that the message names. */
+  /** Appended to each event: the `stream_id` of the message. */
   #suffix = "}";
 
   constructor(

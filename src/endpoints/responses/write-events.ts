@@ -1,6 +1,6 @@
 /**
- * The events of a run -> the events of its response. It depends on nothing but those events, so that a replay of a
- * stored run gives the same bytes, and a stream that is taken up again is a replay without its beginning.
+ * The events of a run -> the events of its response. It depends only on those events, so that a replay of a stored run
+ * gives the same bytes, and a resumed stream is a replay without its beginning.
  */
 import { errorFromProto, InternalError, type SDKError, StreamError } from "../../core/errors.ts";
 import type { StepFinish } from "../../gen/outrigger/v1/generation_pb.ts";
@@ -41,7 +41,7 @@ export class ResponseEvents {
   #kept = 0;
   #hasStarted = false;
   #isInProgress = false;
-  /** The run where it requires action. It is not over: its caller may continue it. */
+  /** The run if it requires action. It has not ended: its caller may continue it. */
   #paused: Run | undefined;
   #last: string | undefined;
   #failure: SDKError | undefined;
@@ -63,7 +63,7 @@ export class ResponseEvents {
     return this.#last;
   }
 
-  /** Why the run failed. Undefined where it did not. */
+  /** Why the run failed. Undefined if it did not fail. */
   get failure(): SDKError | undefined {
     return this.#failure;
   }
@@ -87,7 +87,7 @@ export class ResponseEvents {
     if (this.#last === undefined) throw new StreamError("the events of the run ended before the run did");
   }
 
-  /** The event of a failure that ends the stream and not the run. */
+  /** Writes the event of a failure that ends the stream but not the run. */
   fail(error: SDKError): void {
     const { code, message, param } = errorObjectOf(error);
     const members = JSON.stringify({ code, message, param });
@@ -137,7 +137,7 @@ export class ResponseEvents {
     if (run.status === RunStatus.QUEUED) this.#emitResponse("response.queued", run);
   }
 
-  /** The run goes on; the first time, it begins. */
+  /** Writes the events of a run in progress; the first time, those of its start. */
   #progress(run: Run): void {
     if (!this.#isInProgress) this.#emitResponse("response.in_progress", run);
     this.#isInProgress = true;

@@ -44,7 +44,7 @@ export class ItemWriter {
   constructor({ echoed, include }: ResponseSettings) {
     this.#names = new ToolNames(echoed.tools);
     this.#summarizes = typeof echoed.reasoning.summary === "string";
-    // A caller that keeps the conversation itself has no other way to return what the provider needs back.
+    // A caller that keeps the conversation itself must get the state that the provider needs back.
     this.#carriesState = !echoed.store || include.includes("reasoning.encrypted_content");
   }
 
@@ -121,7 +121,7 @@ export class ItemWriter {
     } satisfies Untrusted<OutputMessage>;
   }
 
-  /** Reasoning. Its state is written where the caller has to return it. */
+  /** Reasoning. Its state is written if the caller has to return it. */
   reasoning(id: string, part: ContentPart): WrittenItem {
     const text = part.part.case === "reasoning" ? part.part.value.text : "";
     const encrypted_content = this.#carriesState ? encodeReasoning(part) : null;
@@ -214,7 +214,7 @@ export function inputOf({ input }: ToolCall, tool: CallerTool | undefined): stri
   return asString(asObject(tryParseJson(text))?.[CUSTOM_INPUT]) ?? text;
 }
 
-/** What only an API of OpenAI says of a message. It is in the state that the message's adapter keeps. */
+/** Fields of a message that only OpenAI's API has. They are in the provider state. */
 function messageFieldsOf({ providerState }: ContentPart): { phase: object; logprobs: readonly unknown[] } {
   const { item, part } = dataOfState(providerState);
   const phase = asString(objectIn(item).phase);
@@ -223,8 +223,8 @@ function messageFieldsOf({ providerState }: ContentPart): { phase: object; logpr
 }
 
 /**
- * The type of a whole part's item. What has no form at OpenAI has a type of its own with the name of its origin before
- * a colon, as Open Responses asks.
+ * The type of a whole part's item. A part that OpenAI's API has no type for gets the type `provider:kind`, as Open
+ * Responses requires.
  */
 function typeOf({ part }: ContentPart): string {
   switch (part.case) {

@@ -1,6 +1,6 @@
 /**
- * Runs -> response objects. One function writes all of them: the answer to a request, what a stream's first and last
- * events have, and what is read later.
+ * Runs -> response objects. One function writes all of them: the response to a request, those in the first and last
+ * events of a stream, and stored ones.
  */
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { InferenceError } from "../../gen/outrigger/v1/error_pb.ts";
@@ -20,7 +20,7 @@ import { toolPathsOf } from "./request-paths.ts";
 import type { RequestWarning, ResponseSettings } from "./settings.ts";
 import { warningOf } from "./warnings.ts";
 
-/** What a run has brought so far. */
+/** The output of a run so far. */
 export interface RunOutput {
   /** The model that answers; empty while that is not known. */
   readonly model: string;
@@ -94,7 +94,7 @@ function errorOf(error: InferenceError | undefined): ResponseError | null {
   return error === undefined ? null : responseErrorOf(error);
 }
 
-/** OpenAI has no words for limits on steps, calls or cost: they are told as that on tokens. */
+/** OpenAI has no reasons for limits on steps, calls or cost: they are reported as the one on tokens. */
 function incompleteDetailsOf({ status, incompleteReason }: Run): IncompleteDetails | null {
   if (status !== RunStatus.INCOMPLETE) return null;
   const isFiltered = incompleteReason === IncompleteReason.CONTENT_FILTER;
@@ -114,7 +114,7 @@ export function usageOf(usage: Usage | undefined): WrittenUsage | null {
   };
 }
 
-/** `warnings`, which OpenAI does not have, is there only where there are some. */
+/** `warnings`, which OpenAI does not have, is present only if there are any. */
 function warningsText(warnings: readonly RequestWarning[]): string {
   return warnings.length === 0 ? "" : `"warnings":${JSON.stringify(warnings)},`;
 }

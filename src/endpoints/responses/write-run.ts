@@ -1,4 +1,4 @@
-/** The response object of a run as it is kept. */
+/** The response object of a stored run. */
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { answerMessageId } from "../../runs/ids.ts";
 import { settingsOf } from "./settings.ts";

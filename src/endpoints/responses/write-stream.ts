@@ -1,4 +1,4 @@
-/** The stream of a response: of a run that its request started, or of one that is kept. */
+/** The stream of a response: of a run that its request started, or of a stored one. */
 
 import type { Batches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
@@ -10,14 +10,14 @@ import { settingsOf } from "./settings.ts";
 import { StreamBody } from "./stream-body.ts";
 import { ResponseEvents } from "./write-events.ts";
 
-/** What a stream is made of. */
+/** Options of a stream. */
 export interface StreamSource extends EventOptions {
   readonly run: Run;
   readonly events: Batches<RunEvent>;
   /** Items that `include` asks for in addition to what the request asked for. */
   readonly include: readonly string[];
   readonly keepAliveMs: number;
-  /** Aborted when the caller is gone. */
+  /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
   /** Whether the request started the run, so that a failure of the run is one of the request. */
   readonly startedRun: boolean;
@@ -28,7 +28,7 @@ export interface StreamSource extends EventOptions {
 const HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache",
-  // nginx would hold the events back.
+  // Otherwise nginx would buffer the events.
   "x-accel-buffering": "no",
 };
 
@@ -38,8 +38,8 @@ export function streamResponse(source: StreamSource): EndpointResponse {
 }
 
 /**
- * The stream of a run in the foreground as a response, once the provider has accepted its request: until then a failure
- * has a status of its own, which is how clients know what a retry can bring.
+ * The stream of a foreground run as a response, once the provider has accepted its request. An earlier failure gets its
+ * own HTTP status, by which clients decide about retries.
  * @throws SDKError what the run failed with.
  */
 export async function acceptedStreamResponse(source: StreamSource): Promise<EndpointResponse> {
@@ -65,7 +65,7 @@ class OpenStream {
     this.#writer = new ResponseEvents(run, this.#sink, source, wanted);
   }
 
-  /** Reads until the run does more than begin. What it failed with, where it does no more than that. */
+  /** Reads until there is an event after the start of the run. Returns the error if the run fails before that. */
   async untilAccepted(): Promise<SDKError | undefined> {
     for (let hasBegun = false; !hasBegun; ) {
       const { done, value } = await this.#events.next();

@@ -35,7 +35,7 @@ import { createDecoder, parserOf } from "./stream.ts";
 
 export type { CommandAdapterOptions } from "./settings.ts";
 
-/** A model that is served by a program of this machine, which is started for each call. */
+/** A model served by a local program that is started for each call. */
 export class CommandAdapter implements ProviderAdapter {
   readonly name: string;
   readonly #options: CommandAdapterOptions;
@@ -46,7 +46,7 @@ export class CommandAdapter implements ProviderAdapter {
   readonly #mask: KeyMask;
   readonly #models = new WeakMap<Catalog, ProviderModels>();
   readonly #running = new Set<ProgramRun>();
-  /** The ends of programs, which outlast the programs by the removal of their folders. */
+  /** Cleanup after programs that have ended, including the removal of their folders. */
   readonly #ending = new Set<Promise<void>>();
   /** Programs that are about to start. */
   #starting = 0;
@@ -102,7 +102,10 @@ export class CommandAdapter implements ProviderAdapter {
     });
   }
 
-  /** Starts the program, where not too many of it run. One that is being ended counts until it has. */
+  /**
+   * Starts the program unless too many of its processes run. A process that is being stopped counts until it has
+   * exited.
+   */
   async #start(
     request: Request,
     { args, input }: ProgramInput,

@@ -23,8 +23,8 @@ const MAX_MESSAGES = 16;
 const MAX_KIND_CHARS = 128;
 
 /**
- * The events of `codex exec --json`. Messages and reasoning arrive as they end, or grow by updates; what else the agent
- * does (commands, changes of files, calls of tools, searches) is kept as native parts. `turn.completed` ends the answer.
+ * The events of `codex exec --json`. Messages and reasoning arrive when they end, or grow by updates; other activities
+ * of the agent (commands, file changes, tool calls, searches) become native parts. `turn.completed` ends the answer.
  */
 export class CodexDecoder implements StreamDecoder {
   readonly #facts: CallFacts;
@@ -42,7 +42,7 @@ export class CodexDecoder implements StreamDecoder {
   push({ data }: SseEvent): void {
     if (data.trim() === "") return;
     const event = asObject<CodexEvent>(tryParseJson(data));
-    // A wrapper around the program may write what it likes.
+    // A wrapper around the program may write other lines.
     if (event === undefined) this.#note(data);
     else this.#readEvent(event);
   }

@@ -15,8 +15,8 @@ interface FailedCall {
 }
 
 /**
- * The error of a program that ended other than with status 0. Of what it wrote to standard error the last line is
- * repeated, unless that repeats the prompt.
+ * The error of a program that did not exit with status 0. It includes the last line of standard error, unless that
+ * repeats the prompt.
  */
 export function exitError(exit: ProgramExit, { provider, request }: FailedCall): SDKError {
   const code = exit.signal ?? `exit status ${exit.code}`;
@@ -32,7 +32,7 @@ export function reportedError(report: unknown, { provider, request }: FailedCall
   return providerErrorOf(failure, { provider, request, body: asObject(report) ?? { message } });
 }
 
-/** The error of a call that is one too many for the program. */
+/** The error of a call over the limit on processes. */
 export function tooManyProcesses(provider: string, max: number): SDKError {
   const message = `${provider} already runs ${max} programs, the limit set by max_processes`;
   return errorOf(ErrorKind.RATE_LIMIT, message, { provider, retryAfter: 1 });
@@ -41,7 +41,7 @@ export function tooManyProcesses(provider: string, max: number): SDKError {
 /** How often a report may have another one in it. */
 const MAX_LEVELS = 4;
 
-/** What a program reports, each empty where it is not said. */
+/** What a program reports. Fields that it does not report are empty. */
 interface Report {
   readonly message: string;
   readonly code: string;

@@ -1,4 +1,4 @@
-/** A conversation -> the one text that a program gets. */
+/** A conversation -> the prompt for a program. */
 import { invalidField } from "../../core/errors.ts";
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -87,7 +87,7 @@ function textOfPart(whole: ContentPart, field: string, context: PromptContext): 
   }
 }
 
-/** Reasoning and activities. The program's own are of no use to it: each call begins anew. */
+/** Reasoning and activities. A program does not get its own: each call starts a new process. */
 function textOfState(part: ContentPart, field: string, { request, provider, loss }: PromptContext): string {
   const isOwn = part.part.case === "native" && part.part.value.provider === provider;
   const isPlain = part.part.case === "reasoning" && part.providerState === undefined;
@@ -99,7 +99,7 @@ function textOfState(part: ContentPart, field: string, { request, provider, loss
   return text?.case === "text" ? text.value : "";
 }
 
-/** Asks for the form of the answer, which a program cannot be held to. */
+/** Requests the response format in the prompt, where it cannot be enforced. */
 function formatInstruction({ responseFormat: format }: Request, loss: LossReport): string[] {
   if (format?.type !== Format.JSON && format?.type !== Format.JSON_SCHEMA) return [];
   const unenforced = format.strict ? " and is not enforced" : "";

@@ -17,8 +17,8 @@ import { usageOf } from "./usage.ts";
 const MAX_KIND_CHARS = 128;
 
 /**
- * Lines of JSON. The text of an object (`text`, else `content`) is a piece of the answer, and so is a line that is no
- * object, as it stands. The answer ends with the program.
+ * Lines of JSON. The text of an object (`text`, or else `content`) is a piece of the answer, and so is a whole line
+ * that is not an object. The answer ends when the program exits.
  */
 export class JsonLinesDecoder implements StreamDecoder {
   readonly #facts: CallFacts;

@@ -1,4 +1,4 @@
-/** A program that answers one request: started without a shell, bounded in time, and ended with all that it started. */
+/** A program that answers one request: started without a shell, limited in time, and stopped with all its processes. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ export interface ProgramCall {
   readonly input: string;
   /** Longest run, in milliseconds; 0 for no limit. */
   readonly requestMs: number;
-  /** Longest silence while its output is waited for, in milliseconds; 0 for no limit. */
+  /** Longest time between two pieces of its output, in milliseconds; 0 for no limit. */
   readonly betweenBytesMs: number;
   readonly signal: AbortSignal | undefined;
   /** Name of the provider, for errors. */
@@ -36,22 +36,22 @@ export interface ProgramExit {
   readonly stderr: string;
 }
 
-/** How long a program may take to end after SIGTERM, in milliseconds. Then it gets SIGKILL. */
+/** How long a program may take to exit after SIGTERM before it gets SIGKILL, in milliseconds. */
 const TERMINATION_MS = 2_000;
 
 /** How long a program may run on after it has closed its output or given its whole answer, in milliseconds. */
 const EXIT_MS = 5_000;
 
-/** How long others may hold its output open without a word once it has ended, in milliseconds. */
+/** How long other processes may hold its output open without writing once it has exited, in milliseconds. */
 const HELD_MS = 1_000;
 
-/** How long the end of standard error is waited for once the program has ended, in milliseconds. */
+/** How long to wait for the end of standard error once the program has exited, in milliseconds. */
 const STDERR_MS = 200;
 
 /** Bytes of standard error that are kept. */
 const MAX_STDERR_BYTES = 8 * 1024;
 
-/** A running program. Its output is read once, by one reader; leaving the reading ends it. */
+/** A running program. Its output is read once, by one reader; ending the iteration early stops the program. */
 export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
   readonly #call: ProgramCall;
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
@@ -64,7 +64,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
   #failure: SDKError | undefined;
   #silence: NodeJS.Timeout | undefined;
   #killer: NodeJS.Timeout | undefined;
-  /** Settles when its own folder has been removed. */
+  /** Resolves when its own folder has been removed. */
   #removed: Promise<void> | undefined;
   #isReading = false;
   #isReleased = false;
@@ -97,7 +97,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
       cwd: folder,
       env: { HOME: folder, ...environment },
       stdio: ["pipe", "pipe", "pipe"],
-      // A process group of its own, which is ended with whatever the program starts.
+      // Its own process group, so that everything that the program starts is stopped with it.
       detached: true,
       shell: false,
     });
@@ -117,7 +117,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     return this.#exited.promise;
   }
 
-  /** Resolves when it has ended and nothing is left of it. Never rejects. */
+  /** Resolves when it has exited and its processes and folder are gone. Never rejects. */
   async gone(): Promise<void> {
     await this.#exited.promise;
     await this.#removed;
@@ -137,7 +137,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     return { done: true, value: undefined };
   }
 
-  /** The reader needs no more: the program is ended. */
+  /** Stops the program when the reader needs no more. */
   async return(): Promise<IteratorResult<Uint8Array>> {
     this.#stopWatching();
     if (!this.#isReleased) this.#terminate();
@@ -145,13 +145,13 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     return { done: true, value: undefined };
   }
 
-  /** The answer is complete. The program may end by itself, for a while. */
+  /** The answer is complete: gives the program EXIT_MS to exit by itself. */
   release(): void {
     this.#isReleased = true;
     if (this.#exit === undefined) this.#killer ??= setTimeout(() => this.#terminate(), EXIT_MS);
   }
 
-  /** Ends the program, whose reader gets an error. */
+  /** Stops the program; its reader gets the error. */
   stop(error: SDKError): void {
     this.#fail(error);
   }
@@ -174,7 +174,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     }
   }
 
-  /** Time counts only while the reader waits: a slow reader is none of the program's business. */
+  /** Time counts only while the reader waits, so that a slow reader does not fail the program. */
   #watchSilence(): void {
     clearTimeout(this.#silence);
     const { betweenBytesMs } = this.#call;
@@ -212,7 +212,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     else stderr.once("close", finish);
   }
 
-  /** Ends what the program started and left behind, after a while where that may still write to its output. */
+  /** Kills processes that the program left running, after HELD_MS if they may still write to its output. */
   #killRest(): void {
     if (this.#child.stdout.readableEnded || this.#child.stdout.destroyed) this.#kill("SIGKILL");
     else this.#killer = setTimeout(() => this.#kill("SIGKILL"), HELD_MS).unref();

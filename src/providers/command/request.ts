@@ -21,7 +21,7 @@ type RequestOptions = Pick<CommandAdapterOptions, "command" | "prompt" | "effort
   readonly provider: string;
 };
 
-/** A word that no program takes for an option, and no shell for anything but a word. */
+/** A word that cannot be read as an option by a program, or as syntax by a shell. */
 const MODEL = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,255}$/;
 
 /** Bytes of one argument. Linux takes 128 KiB. */
@@ -46,7 +46,7 @@ export function toProgramInput(request: Request, options: RequestOptions): Progr
   loss.enforce(request.lossPolicy);
   const { warnings } = loss;
   if (options.prompt !== "argument") return { args, input: prompt, warnings };
-  // Whatever follows is no option, however it begins.
+  // What follows `--` is never read as an option.
   return { args: [...args, "--", asArgument(prompt)], input: "", warnings };
 }
 

@@ -3,11 +3,11 @@
 import type { HttpTimeouts } from "../../kit/http/timeouts.ts";
 import type { AnswerLimits } from "../../kit/stream/answer-limits.ts";
 
-/** Forms of a program's output. */
+/** Formats of a program's output. */
 export const commandFormats = ["text", "json-lines", "codex"] as const;
 
 /**
- * Form of a program's output: `text` is the answer itself; `json-lines` has a JSON object in each line, or text;
+ * Format of a program's output: `text` is the answer itself; `json-lines` has a JSON object in each line, or text;
  * `codex` is what `codex exec --json` writes.
  */
 export type CommandFormat = (typeof commandFormats)[number];
@@ -25,7 +25,7 @@ export interface CommandAdapterOptions {
    * an argument `{effort}` by the arguments that `efforts` has for the effort of the request. No shell is involved.
    */
   readonly command: readonly string[];
-  /** Form of its output. */
+  /** Format of its output. */
   readonly format: CommandFormat;
   /** Name under which the adapter is registered. Default `command`. */
   readonly name?: string | undefined;
@@ -39,11 +39,11 @@ export interface CommandAdapterOptions {
   readonly efforts?: Readonly<Record<string, readonly string[]>> | undefined;
   /** How many of its processes may run at once; a further call is refused. Default 4. */
   readonly maxProcesses?: number | undefined;
-  /** Whether the program keeps to this machine and private networks, which nothing here checks. Default false. */
+  /** Whether the program connects only to this machine and private networks, which is not checked. Default false. */
   readonly local?: boolean | undefined;
-  /** Refuses a program that is not said to be `local`. Default false. */
+  /** Refuses a program without `local`. Default false. */
   readonly localOnly?: boolean | undefined;
-  /** Time limits; those left out keep their defaults. There is no connecting. */
+  /** Time limits; those left out keep their defaults. `connectMs` is not used. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
   /** Limits of each answer; those left out keep their defaults. */
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
@@ -61,5 +61,5 @@ export const DEFAULT_ENVIRONMENT: Readonly<Record<string, string>> = {
 /** Argument that stands for the model. */
 export const MODEL_ARGUMENT = "{model}";
 
-/** Argument that stands for those of the effort. */
+/** Argument that is replaced by those of the effort. */
 export const EFFORT_ARGUMENT = "{effort}";

@@ -6,23 +6,23 @@ import { TokenBucket } from "../../middleware/token-bucket.ts";
 import { bearerTokenOf } from "./bearer-token.ts";
 import { KeyRing } from "./key-ring.ts";
 
-/** Whom a request is from, and whether it may go on. */
+/** The caller of a request, and whether the request is admitted. */
 export interface Admission {
   readonly caller: Caller;
-  /** Why the request is refused. Undefined: it is not. */
+  /** Why the request is refused. Undefined if it is admitted. */
   readonly refusal: SDKError | undefined;
 }
 
-/** The admission of every request where there are no access keys, and of those that need none. */
+/** The admission of requests that need no access key. */
 export const openAdmission: Admission = { caller: anyCaller, refusal: undefined };
 
-/** Where the access keys are. */
+/** A source of access keys. */
 export interface AccessKeySource {
-  /** The keys of now. Gives the same list until one of them changes. */
+  /** The current keys. Returns the same list until one of them changes. */
   current(): readonly AccessKey[];
 }
 
-/** Decides by access keys which requests go on. */
+/** Admits or refuses requests by their access keys. */
 export class AccessControl {
   readonly #source: AccessKeySource;
   readonly #now: () => number;
@@ -47,8 +47,8 @@ export class AccessControl {
   }
 
   /**
-   * The caller of a name, for work that goes on without a request: a run in the background, for instance. A name that has
-   * no key any more may use nothing.
+   * The caller with a name, for work without a request, such as a background run. A name without a key may use no
+   * model.
    */
   callerNamed(name: string): Caller {
     this.#refresh();
@@ -82,13 +82,13 @@ function nobody(name: string): Caller {
   return { name, allowsModel: () => false, isRestricted: true };
 }
 
-/** A limit, and what is left of it. */
+/** A limit, and how much of it is left. */
 interface Rate {
   readonly limit: AccessRateLimit;
   readonly bucket: TokenBucket;
 }
 
-/** A limit that stays as it was keeps what was used of it. */
+/** An unchanged limit keeps its current state. */
 function rateOf(limit: AccessRateLimit, before: Rate | undefined, now: () => number): Rate {
   const { requestsPerMinute, burst } = limit;
   const isSame = before?.limit.requestsPerMinute === requestsPerMinute && before.limit.burst === burst;
@@ -101,7 +101,7 @@ function overRate(name: string, { requestsPerMinute }: AccessRateLimit, retryAft
   return new RateLimitError(message, { retryAfter });
 }
 
-// Made once: a flood of wrong keys is to cost little.
+// Created once, so that a flood of invalid keys costs little.
 const NO_KEY: Admission = refusedFor('expected an access key in the header "authorization: Bearer KEY"');
 const WRONG_KEY: Admission = refusedFor('the header "authorization" holds no valid access key');
 

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-/** Longer ones are no access keys. */
+/** Longer tokens cannot be access keys. */
 const MAX_TOKEN_CHARS = 512;
 
 /**
- * The token of `authorization: Bearer <token>` (RFC 6750). Empty where there is none; undefined where it is no access
- * key for sure.
+ * The token of `authorization: Bearer <token>` (RFC 6750). Empty if there is none; undefined if it cannot be an access
+ * key.
  */
 export function bearerTokenOf({ authorization = "" }: IncomingHttpHeaders): string | undefined {
   if (authorization === "") return "";

@@ -14,8 +14,8 @@ export class KeyRing {
   }
 
   /**
-   * The key that a token is; undefined where it is none. Takes the same steps whichever key it is, or none: the token is
-   * hashed, and its digest is compared with every other one in constant time.
+   * The key with this token; undefined if there is none. Takes the same steps in every case: the token is hashed, and
+   * its digest is compared with that of every key in constant time.
    */
   find(token: string): AccessKey | undefined {
     const digest = hash("sha256", token, "buffer");
@@ -27,7 +27,7 @@ export class KeyRing {
     return this.#owners[position - 1];
   }
 
-  /** The key of a name; undefined where there is none any more. */
+  /** The key with a name; undefined if there is none. */
   named(name: string): AccessKey | undefined {
     return this.#byName.get(name);
   }
