@@ -87,7 +87,7 @@ providers:
 
   it("is refused by local_only unless the entry says that it keeps to this machine", async () => {
     const entry = "command: [/bin/cat], format: text";
-    expect(await problem(entry, "local_only: true\n")).toContain("say `local: true`");
+    expect(await problem(entry, "local_only: true\n")).toContain("set `local: true`");
     expect(await problem(`${entry}, local: true`, "local_only: true\n")).toBe("");
   });
 });

@@ -148,7 +148,7 @@ describe("what a program does not take", () => {
 
   it("is refused where the request says so", () => {
     expect(() => inputOf({ ...fields, lossPolicy: LossPolicy.REFUSE })).toThrow(
-      /temperature: a program does not/,
+      /temperature: a program has no such setting/,
     );
   });
 

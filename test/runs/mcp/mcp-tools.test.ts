@@ -303,7 +303,7 @@ describe("a server that misbehaves", () => {
     const redirect = { location: "http://169.254.169.254/" };
     expect(
       await listingError({ initialize: (_, response) => void response.writeHead(307, redirect).end() }),
-    ).toBe("MCP server desk: the MCP server redirects (status 307), which is not followed");
+    ).toBe("MCP server desk: the MCP server sent a redirect (status 307), which is not followed");
     expect(await listingError({ "tools/list": () => page(3) }, { limits: { maxTools: 2 } })).toBe(
       "MCP server desk: it has 3 tools, expected at most 2: select some with allowed_tools",
     );

@@ -71,7 +71,7 @@ describe("BodyCodec", () => {
 
   it("refuses a body that is not encrypted where the store is", () => {
     const body = plain.encode(Buffer.from("planted"), "here");
-    expect(() => encrypted.decode(body, "here")).toThrow(/not encrypted, and the store is/);
+    expect(() => encrypted.decode(body, "here")).toThrow(/not encrypted, but the store is/);
   });
 
   it("refuses compressed content that is damaged or is larger than it says", () => {
