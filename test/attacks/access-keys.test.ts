@@ -81,7 +81,7 @@ describe.each(SIZES)("strangers, against $name", ({ heapMiB, maxPeakMiB }) => {
     await sidecar.expectRecovered();
   });
 
-  it("who watch the health of the sidecar do not use up its calls", async () => {
+  it("that watch the health of the sidecar do not use up its calls", async () => {
     const sidecar = await attacks.start({ heapMiB, config });
     const report = await sidecar.withstand(async () => {
       const sessions = Array.from({ length: CONNECTIONS }, () =>

@@ -76,7 +76,7 @@ keys:
     expect(keys[0]?.allowsModel("anything", "at all")).toBe(true);
   });
 
-  it("takes the whole rate of a minute as the burst where there is none", async () => {
+  it("uses the rate of a minute as the burst where none is set", async () => {
     const { keys } = await load(
       `keys: [{ name: a, key: ${SECRET}, rate_limit: { requests_per_minute: 60 } }]`,
     );

@@ -72,7 +72,7 @@ mcp:
     expect([servers.size, allowedUrls]).toEqual([0, []]);
   });
 
-  it("is refused with its mistakes, none of which shows a token", async () => {
+  it("is refused with its mistakes, without showing a token", async () => {
     expect(await problem("mcp: { allow_urls: [http://example.com] }")).toContain(
       'mcp.allow_urls[0]: expected an origin such as "https://mcp.example.com"',
     );

@@ -80,7 +80,7 @@ runs:
     expect(fromFile.store).toEqual({ kind: "postgres", url, listenUrl: `${url}_direct` });
   });
 
-  it("is overridden by the variable for the store, and by nothing else", async () => {
+  it("is overridden only by the variable for the store", async () => {
     const runs = await load("runs: { store: /a.db, max_body_bytes: 1MiB, limits: { max_steps: 3 } }", {
       OUTRIGGER_RUNS_STORE: "/b.db",
     });
@@ -97,7 +97,7 @@ runs:
     });
   });
 
-  it("refuses what is no store, without showing a password", async () => {
+  it("refuses an invalid store, without showing a password", async () => {
     expect(await problem("runs: { store: sqlite }")).toContain(
       'outrigger.yaml:1:9 runs.store: expected "memory", the absolute path of a file such as ' +
         '"/var/lib/outrigger/runs.db", or a URL that begins with "postgres://", found "sqlite"',

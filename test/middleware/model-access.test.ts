@@ -62,7 +62,7 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
     expect(askedOf(simulator())).toHaveLength(1);
   });
 
-  it("checks what an alias stands for", async () => {
+  it("checks the target of an alias", async () => {
     const aliases = createModelAliases({ "sim-text": { provider: "two", model: "sim-tools" } });
     const denied = await failureOf(
       run([aliases, access], "sim-text", callerOf("one/sim-text", "two/sim-text")),
@@ -94,7 +94,7 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
     expect(askedOf(simulator())).toEqual([]);
   });
 
-  it("keeps the answers of a cache from a caller who may not use the model", async () => {
+  it("returns no cached answers to a caller that may not use the model", async () => {
     const middleware = [access, createCache()];
     const client = clientOf(simulator(), middleware);
     const request = requestFor("sim-text", { temperature: 0 });

@@ -84,7 +84,7 @@ describe.each(PHASES)("a run in the foreground that is cancelled $title", ({ mod
     expect(await engine.getRun("", started.run.id)).toMatchObject({ status: RunStatus.CANCELLED });
   });
 
-  it("closes it where somebody cancels the run, and says so in the last event", async () => {
+  it("closes it when the run is cancelled, and reports that in the last event", async () => {
     const started = await start(engine, simulated(model));
     const events = eventsOf(started.events);
     await fixture.simulator.waitForRequest();
@@ -108,7 +108,7 @@ describe.each(PHASES)("a run in the foreground that is cancelled $title", ({ mod
 });
 
 describe("a run in the background", () => {
-  it("goes on where its caller disconnects or leaves", async () => {
+  it("continues when its caller disconnects or stops reading", async () => {
     const caller = new AbortController();
     const request = simulated("sim-long:rate=200,tokens=20", { background: true });
     const started = await engine.createRun({ request }, { owner: "", signal: caller.signal });

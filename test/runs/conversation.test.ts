@@ -38,7 +38,7 @@ describe("composeConversation()", () => {
     expect(added).toEqual([]);
   });
 
-  it("gives calls of the history that nobody answered an error result", () => {
+  it("gives unanswered calls of the history an error result", () => {
     const history = [userMessage("hi"), calling("a", "b"), toolResult("a", 1)];
     const { messages, added, unanswered } = composeConversation({
       ...nothing,

@@ -97,7 +97,7 @@ describe("a run in the foreground", () => {
 });
 
 describe("a conversation", () => {
-  it("reads what earlier runs said, but not their system message", async () => {
+  it("reads the messages of earlier runs, but not their system message", async () => {
     const { engine, model } = engineWith(["one", "two"]);
     const first = await run(
       engine,
@@ -128,7 +128,7 @@ describe("a conversation", () => {
     expect(texts[3]).toEqual(["hi", "root", "go left", "left", "go on"]);
   });
 
-  it("lets the runs of a thread wait for each other", async () => {
+  it("executes the runs of a thread one at a time", async () => {
     const { engine, model } = engineWith([(request) => `after ${request.messages.length}`]);
     const thread = await engine.createThread("", { metadata: {}, messages: [] });
     const request = () => runRequest("hi", { threadId: thread.id });
@@ -136,7 +136,7 @@ describe("a conversation", () => {
     expect(model.requests.map(({ messages }) => messages.length)).toEqual([1, 3, 5]);
   });
 
-  it("tells the model that a call was not executed where nobody answered it", async () => {
+  it("tells the model that a call without a result was not executed", async () => {
     const { engine, model } = engineWith([[{ name: "ask_person" }], "fine"]);
     const options = { request: { model: "m", messages: [userMessage("hi")], tools } };
     const first = await run(engine, runRequest("", { options }));
@@ -161,7 +161,7 @@ describe("a conversation", () => {
 });
 
 describe("a run that requires action", () => {
-  it("goes on with the results that are submitted", async () => {
+  it("continues with the submitted results", async () => {
     const { engine, model } = engineWith([[{ name: "ask_person" }], "thanks"]);
     const options = { request: { model: "m", messages: [userMessage("hi")], tools } };
     const started = await start(engine, runRequest("", { options }));

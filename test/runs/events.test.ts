@@ -66,7 +66,7 @@ async function readSlowly(events: AsyncIterable<readonly RunEvent[]>): Promise<R
 }
 
 describe("the events of a run", () => {
-  it("are the same for the caller, for readers that come at any time, and for slow ones", async () => {
+  it("are the same for the caller, for readers that start at any time, and for slow readers", async () => {
     const { engine } = engineOf(2_000);
     const started = await start(engine, runRequest("hi", { background: true }));
     const { id } = started.run;
@@ -85,7 +85,7 @@ describe("the events of a run", () => {
     for (const other of others) expect(other).toEqual(first);
   });
 
-  it("can be taken up at any sequence number while the run is under way", async () => {
+  it("can be resumed at any sequence number while the run is in progress", async () => {
     const { engine } = engineOf(300);
     const started = await start(engine, runRequest("hi"));
     const { id } = started.run;
@@ -100,7 +100,7 @@ describe("the events of a run", () => {
     for (const part of await Promise.all(parts)) expect(part).toEqual(all.slice(-part.length));
   });
 
-  it("are written before anybody is told of them", async () => {
+  it("are written before they are published", async () => {
     const memory = new MemoryStore();
     let written = -1;
     const store = wrapStore(memory, {
@@ -166,7 +166,7 @@ describe("a store that fails", () => {
     return { memory, store };
   }
 
-  it("makes the run fail, and nothing of it is lost or told twice", async () => {
+  it("makes the run fail, and no event is lost or sent twice", async () => {
     const { store } = failing((write) => write === 5);
     const { engine, client } = engineOf(500, store);
     const started = await start(engine, runRequest("hi"));

@@ -34,7 +34,7 @@ const refusedBy = (limit: string) => ({
 });
 
 describe("the limits of runs", () => {
-  it("refuse a run in the foreground, and take one again when another is over", async () => {
+  it("refuse a foreground run, and accept one again when another has ended", async () => {
     const { engine, model } = engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
     model.beforeAnswer = untilAborted;
     const first = await start(engine, runRequest("hi", { store: false }));

@@ -44,7 +44,7 @@ function toolEvents(events: readonly RunEvent[]): string[] {
 }
 
 describe("the tools of servers", () => {
-  it("run at the same time, and their events come one tool after the other, in the order of the calls", async () => {
+  it("run concurrently, and their events are sent one tool after the other, in the order of the calls", async () => {
     let running = 0;
     const both = Promise.withResolvers<void>();
     const tools = new FakeServerTools(["slow", "fast"], async ({ name }) => {
@@ -202,7 +202,7 @@ describe("calls that need approval", () => {
     expect(next.warnings).toEqual([]);
   });
 
-  it("have to be answered all, and no others", async () => {
+  it("must all be answered, and no others", async () => {
     const { engine, first, risky } = await waiting();
     const approvals = [
       { toolCallId: risky, approve: true },

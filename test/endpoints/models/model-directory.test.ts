@@ -30,7 +30,7 @@ describe("the name of a model", () => {
     expect(directory().resolve(name)).toMatchObject({ provider, model, served: { provider: served, model } });
   });
 
-  it("leads to what an alias stands for, which the middleware replaces", () => {
+  it("resolves an alias to its target, which the middleware inserts", () => {
     expect(directory().resolve("fast")).toEqual({
       provider: "",
       model: "fast",
@@ -43,7 +43,7 @@ describe("the name of a model", () => {
     });
   });
 
-  it("stays with the default provider where that lists it, or nobody does", () => {
+  it("stays with the default provider if it lists the model, or if no provider does", () => {
     const catalog = createCatalog({ models: [{ id: "gpt-5.2", provider: "router" }] });
     const own = new ModelDirectory({ providers, defaultProvider: "router", catalog });
     expect(own.resolve("gpt-5.2").served.provider).toBe("router");
@@ -59,7 +59,7 @@ describe("the name of a model", () => {
 });
 
 describe("the list of models", () => {
-  it("has every model under a name that leads to it", () => {
+  it("lists every model under a name that resolves to it", () => {
     const own = directory();
     const listed = own.list();
     expect(listed.length).toBeGreaterThan(20);

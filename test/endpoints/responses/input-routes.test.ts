@@ -64,7 +64,7 @@ describe("POST /v1/responses/compact", () => {
     { role: "user", content: "And a taxi?" },
   ];
 
-  it("keeps what the user said and puts a summary in the place of the rest, which can be read back", async () => {
+  it("keeps the user messages and replaces the rest by a summary that can be read back", async () => {
     const { routes, client, model } = open("A table is booked for 8 pm.");
     const { status, body } = await call(routes, "POST /v1/responses/compact", {
       body: { model: "m", input, instructions: "You book." },

@@ -44,7 +44,7 @@ async function open(...turns: Turn[]) {
 }
 
 describe("an MCP server", () => {
-  it("is called by the sidecar, and the calls come back as the conversation that they were", async () => {
+  it("is called by the sidecar, and its calls return as the same conversation", async () => {
     const { model, tool, create } = await open(
       [{ name: "desk__look", args: '{"at":"sea"}' }],
       "It is blue.",

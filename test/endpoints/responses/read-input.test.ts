@@ -489,7 +489,7 @@ describe("state that the client returned", () => {
     expect(states).toEqual(kept.message?.content.map(({ providerState }) => providerState));
   });
 
-  it("is told where its item is missing, and refused where it was cut off", async () => {
+  it("is reported where its item is missing, and refused where it was truncated", async () => {
     const part = keptMessage({
       role: Role.ASSISTANT,
       content: [{ part: { case: "text", value: "a" }, providerState: state }],

@@ -117,7 +117,7 @@ describe("the settings of a request", () => {
     expect((await read({ model: "gpt-5.2", input: "hi", ...body })).settings.warnings).toEqual([]);
   });
 
-  it("are told where another provider has no such setting, unless they ask for what happens anyway", async () => {
+  it("cause a warning where the provider lacks the setting, unless they request the default behaviour", async () => {
     const lost = {
       prompt_cache_key: "k",
       truncation: "auto",
@@ -540,7 +540,7 @@ describe("a body that is wrong", () => {
     });
   });
 
-  it("is not found where its conversation is none", async () => {
+  it("is not found where its conversation does not exist", async () => {
     const body = { model: "m", input: "a", conversation: { id: "conv_1" } };
     const failure = await read(body).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({ name: "NotFoundError", violations: [{ field: "conversation" }] });

@@ -101,7 +101,7 @@ describe("an answer that a client sends back", () => {
     maxLength: 8,
   });
 
-  it("is the same message with the state of its provider, though the client knows OpenAI's items alone", async () => {
+  it("is the same message with its provider state, although the client knows only OpenAI's items", async () => {
     await fc.assert(
       fc.asyncProperty(content, async (parts) => {
         const items = outputOf(parts).map(asCodexReturns);

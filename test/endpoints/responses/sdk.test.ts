@@ -121,7 +121,7 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
     await expect(openai.responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
   });
 
-  it("goes on with the results of tools by the id of the response", async () => {
+  it("continues with tool results by the id of the response", async () => {
     const { openai } = await startApi(servers);
     const first = await openai.responses.create({
       model: model("sim-tools:calls=2"),
@@ -142,7 +142,7 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
     expect({ ...again, output_text: first.output_text }).toEqual(first);
   });
 
-  it("goes on where the caller sends all items back and nothing is kept", async () => {
+  it("continues where the caller sends all items back and nothing is stored", async () => {
     const { openai } = await startApi(servers);
     const request = { model: model("sim-reasoning"), tools, store: false } as const;
     const input = [{ role: "user" as const, content: "Weather in Paris?" }];

@@ -153,7 +153,7 @@ describe.each(columns)("With $title behind it, a WebSocket of the API", ({ name 
 });
 
 describe("A WebSocket of the API", () => {
-  it("answers mistakes with an error and goes on", async () => {
+  it("answers an invalid message with an error and stays open", async () => {
     const api = await startApi(servers);
     const connection = new Connection(api);
     const wrong = await connection.create({ model: "openai/sim-echo", input: "x", temperature: 9 });

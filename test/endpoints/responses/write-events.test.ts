@@ -162,7 +162,7 @@ describe("The events of a response", () => {
     expect(outputOf(events)).toEqual([{ ...data, id: `ws_${DIGITS}0001000` }]);
   });
 
-  it("name blocks of other providers by the provider, with the block as it came", () => {
+  it("name blocks of other providers by the provider, with the unchanged block", () => {
     const dataJson = '{"type":"server_tool_use","input":{"b":1,"a":12345678901234567890}}';
     const native = { provider: "anthropic", kind: "server_tool_use", dataJson };
     const run = runOf();

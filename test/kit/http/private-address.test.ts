@@ -89,7 +89,7 @@ describe("a transport with localOnly", () => {
     },
   );
 
-  it("does not follow a name that leads elsewhere since it was checked", async () => {
+  it("does not connect to a name that resolves elsewhere since it was checked", async () => {
     await withServer(async (port) => {
       const baseUrl = `http://rebound.example:${port}`;
       dns.set("rebound.example", [{ address: "127.0.0.1", family: 4 }]);
@@ -108,7 +108,7 @@ describe("a transport with localOnly", () => {
     });
   });
 
-  it("uses the private addresses alone of a name that has others too", async () => {
+  it("uses only the private addresses of a name that also has others", async () => {
     await withServer(async (port) => {
       dns.set("mixed.example", [
         { address: "192.0.2.1", family: 4 },

@@ -206,7 +206,7 @@ describe("a program that fails", () => {
 });
 
 describe("a program that takes too long", () => {
-  it("is ended at the limit of the whole call, and at that of silence", async () => {
+  it("is stopped at the time limit of the call, and at that between bytes", async () => {
     const slow = await adapterOf(`for (;;) { print("."); await sleep(20); }`, {
       timeouts: { requestMs: 700 },
     });

@@ -48,7 +48,7 @@ describe("the prompt", () => {
     ]);
   });
 
-  it("leaves out what the program did and thought earlier, and treats that of others by foreign_state", () => {
+  it("leaves out earlier activities and reasoning of the program, and treats those of others by foreign_state", () => {
     const native = (provider: string) => ({
       part: { case: "native", value: { provider, kind: "command_execution", dataJson: "{}" } } as const,
     });
@@ -107,7 +107,7 @@ describe("the arguments", () => {
     expect(inputOf({}, { command, efforts }).args).toEqual(["run", "-m", "m-1", "x{model}"]);
   });
 
-  it("never have a model that could be an option or a text of several words", () => {
+  it("never contain a model that could be an option or several words", () => {
     for (const model of ["-c", "--config=x", "a b", "a;b", "", "a\nb", "a".repeat(300)])
       expect(() => inputOf({ model }, { command, efforts })).toThrow(/^model: expected/);
   });

@@ -69,7 +69,7 @@ const CODEX = [
 ].map((line) => `${line}\n`);
 
 describe("output that is text", () => {
-  it("is the answer as it stands, wherever it is cut", async () => {
+  it("is the unchanged answer, wherever the output is split", async () => {
     const text = "Grüße 😀\n\n  and more\n";
     for (const size of [1, 2, 3, 7, 100]) expect(textOf(await responseTo("text", text, { size }))).toBe(text);
   });

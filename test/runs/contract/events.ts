@@ -62,7 +62,7 @@ export function eventTests(context: StoreContext): void {
     expect(await store.readSteps(run.id)).toEqual([]);
   });
 
-  it("notifies subscribers of events, and not those who left", async () => {
+  it("notifies current subscribers of events, and no former ones", async () => {
     const { store } = context;
     const run = await createdRun(store);
     const other = await createdRun(store);

@@ -53,7 +53,7 @@ export function leaseTests(context: StoreContext): void {
     }
   });
 
-  it("writes while nobody else has taken the run, also when the lease has run out", async () => {
+  it("writes while no other process has taken the run, even after the lease has expired", async () => {
     const { store } = context;
     const run = await createdRun(store, { lease: shortLease });
     await leasesRunOut();
@@ -94,7 +94,7 @@ export function leaseTests(context: StoreContext): void {
     expect(ids.sort()).toEqual(runs.map(({ id }) => id).sort());
   });
 
-  it("keeps what a process renews", async () => {
+  it("keeps the runs whose leases a process renews", async () => {
     const { store } = context;
     const run = await createdRun(store, { lease: shortLease });
     const queued = await createdRun(store, { queued: true });

@@ -42,7 +42,7 @@ export function runTests(context: StoreContext): void {
     expect(await store.getRun("owner", run.id)).toBeDefined();
   });
 
-  it("knows no run that was never created", async () => {
+  it("finds no run that was never created", async () => {
     const { store } = context;
     const { run } = creation();
     expect(await store.getRun("owner", run.id)).toBeUndefined();
@@ -96,7 +96,7 @@ export function runTests(context: StoreContext): void {
     expect(elements).toEqual([expected]);
   });
 
-  it("notes a cancellation once and keeps it through later writes", async () => {
+  it("records a cancellation once and keeps it through later writes", async () => {
     const { store } = context;
     const run = await createdRun(store);
     expect((await store.requestCancel("owner", run.id))?.run.cancelRequested).toBe(true);
@@ -105,7 +105,7 @@ export function runTests(context: StoreContext): void {
     expect((await store.getRun("owner", run.id))?.run).toEqual({ ...ended, cancelRequested: true });
   });
 
-  it("does not note a cancellation of a run that is over", async () => {
+  it("does not record a cancellation of a run that has ended", async () => {
     const { store } = context;
     const ended = await endedRun(store);
     expect((await store.requestCancel("owner", ended.id))?.run).toEqual(ended);

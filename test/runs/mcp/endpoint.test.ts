@@ -73,7 +73,7 @@ describe("the address of an MCP server", () => {
       ]);
   });
 
-  it("is refused where it is no address or holds a password", () => {
+  it("is refused where it is not an address or contains a password", () => {
     expect(problem({ serverUrl: "nowhere" })).toBe("mcp_servers[0].server_url: expected an https: address");
     expect(problem({ serverUrl: `https://a.example.org/${"x".repeat(3000)}` })).toContain(
       "expected an https:",
@@ -98,7 +98,7 @@ describe("the description of an MCP server", () => {
     expect(problem({}, {}, {}, {}, {})).toBe("mcp_servers: expected at most 4 servers, found 5");
   });
 
-  it("may add headers, but none of the connection, of the protocol or of the configuration", () => {
+  it("may add headers, except those of the connection, the protocol or the configuration", () => {
     const headersOf = (headers: Record<string, string>, serverLabel = "docs") =>
       problem({ serverLabel, headers });
     expect(headersOf({ "X-Team": "a" })).toBe("");

@@ -395,7 +395,7 @@ describe("a server that misbehaves", () => {
     await waitUntil(() => openSockets(server) <= 1);
   });
 
-  it("may end a connection and have the answer taken up again", async () => {
+  it("may end a connection and resume the answer on another one", async () => {
     let resumed = "";
     const server = await serveMcp((request, body, response) => {
       const event = (id: string, data: unknown) => `id: ${id}\nretry: 10\ndata: ${JSON.stringify(data)}\n\n`;
@@ -415,7 +415,7 @@ describe("a server that misbehaves", () => {
     expect(resumed).toMatch(/^e\d+$/);
   });
 
-  it("gets no answer to its own requests but that there is none", async () => {
+  it("gets only refusals of its own requests", async () => {
     const server = await serveByHand({
       "tools/call": ({ id }, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });

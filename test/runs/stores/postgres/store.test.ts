@@ -93,7 +93,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       expect((await store.getRun("owner", run.id))?.run).toEqual(run);
     });
 
-    it("is not created by a role without rights, which is told so", async () => {
+    it("is not created by a role without rights, and the error says so", async () => {
       const schema = newSchema();
       await postgres.query(`CREATE ROLE ${schema}_role LOGIN`);
       const opening = open({ schema, url: postgres.url("postgres", `${schema}_role`) });
@@ -108,7 +108,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
   });
 
   describe("its address", () => {
-    it("is refused without a word of it where it is wrong, since it has a password", async () => {
+    it("is refused without being shown where it is invalid, since it contains a password", async () => {
       const secret = "s3cret-p4ssword";
       const urls = [`mysql://u:${secret}@h/d`, `postgres://u:${secret}@h:port/d`, secret];
       const missing = `postgres://u:${secret}@h/d?sslmode=verify-full&sslrootcert=/missing/ca.pem`;
@@ -119,7 +119,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       }
     });
 
-    it("fails clearly where nobody answers, and where the role or the database is not there", async () => {
+    it("fails with a clear error where no server answers, and where the role or the database does not exist", async () => {
       const secret = "s3cret-p4ssword";
       const dead = `postgres://u:${secret}@127.0.0.1:1/d`;
       const urls = new Map([
