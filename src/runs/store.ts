@@ -32,19 +32,19 @@ export interface RunStore {
   getRun(owner: string, runId: string): Promise<StoredRun | undefined>;
   /** The steps of a run, in order. */
   readSteps(runId: string): Promise<readonly StepResult[]>;
-  /** The runs of an owner, the latest first; those of the same millisecond by descending id. */
+  /** The runs of an owner, newest first; those of the same millisecond by descending id. */
   listRuns(owner: string, query: RunQuery): Promise<Page<Run>>;
   /**
-   * Removes a run with its steps and events, and its messages where no later run of its threads reads them; otherwise
-   * they go with the last of these. Messages of a conversation stay in it. A thread that a run created goes with its
-   * last run. Notifies the subscribers; a process that holds the run does not hold it any more.
+   * Deletes a run with its steps and events, and its messages unless later runs of its threads read them; otherwise
+   * they are deleted with the last of these. Messages of a conversation stay in it. A thread that a run created is
+   * deleted with its last run. Notifies the subscribers; a process that holds the run loses its lease.
    */
   deleteRun(owner: string, runId: string): Promise<boolean>;
 
   /**
-   * Changes a run that this process holds. False where it does not hold it any more, since its lease ran out and
-   * another process has taken it or declared it failed, or since the run was deleted: nothing is written then. Renews
-   * the lease. `cancel_requested` stays set once it was. Messages for a thread that was deleted are dropped.
+   * Changes a run that this process holds. Returns false and writes nothing if the process no longer holds it: its
+   * lease expired and another process has taken the run or marked it as failed, or the run was deleted. Renews the
+   * lease. `cancel_requested` is never reset. Messages for a thread that was deleted are dropped.
    */
   write(write: RunWrite): Promise<boolean>;
   /** The events after a sequence number, in order: at most `maxEvents` of them, fewer where they are large. */
@@ -55,11 +55,12 @@ export interface RunStore {
    */
   requestCancel(owner: string, runId: string): Promise<StoredRun | undefined>;
   /**
-   * Calls back when another process, or this one, has written events to a run, has asked to cancel it or has deleted it.
-   * Notices of one kind may be joined, so that a reader reads all there is. Returns what ends the subscription.
+   * Calls back when another process, or this one, has written events to a run, has asked to cancel it or has deleted
+   * it. Notices of one kind may be merged, so a reader must read everything new. Returns a function that ends the
+   * subscription.
    */
   subscribe(runId: string, onNotice: (notice: RunNotice) => void): () => void;
-  /** How many runs are QUEUED, of all owners. */
+  /** Number of QUEUED runs of all owners. */
   countQueued(): Promise<number>;
 
   /**
@@ -70,14 +71,14 @@ export interface RunStore {
   deliverQueued(handle: (runId: string) => Promise<void>, concurrency: number): Promise<() => Promise<void>>;
   /**
    * Takes a run that is QUEUED or REQUIRES_ACTION and that no process holds, or held under a lease that has run out.
-   * Undefined where that fails. Its status stays until it is written.
+   * Undefined if that fails. Does not change its status.
    */
   take(runId: string, lease: Lease): Promise<StoredRun | undefined>;
   /** Renews the leases of a process. Returns the runs that it holds and that are to be cancelled. */
   renewLeases(lease: Lease): Promise<readonly string[]>;
   /**
-   * Runs that are IN_PROGRESS and whose lease has run out, now held under the lease given here, so that one process
-   * declares them failed. At most `limit`.
+   * Takes runs that are IN_PROGRESS and whose lease has expired, at most `limit`, so that one process marks them as
+   * failed.
    */
   takeAbandoned(lease: Lease, limit: number): Promise<readonly StoredRun[]>;
 
@@ -101,7 +102,7 @@ export interface RunStore {
   readHistory(runId: string): Promise<readonly Message[]>;
 
   /**
-   * Removes runs that ended before that time, and conversations that nothing was added to since, at most `limit`. A run
+   * Deletes runs that ended before that time, and conversations without additions since then, at most `limit`. A run
    * that is REQUIRES_ACTION counts from its creation. Returns how many were removed.
    */
   removeOld(before: Date, limit: number): Promise<number>;
@@ -111,20 +112,20 @@ export interface RunStore {
 /** What happened to a run: its events were written or it was deleted (`change`), or it is to be cancelled (`cancel`). */
 export type RunNotice = "change" | "cancel";
 
-/** The right to change a run, of one process. */
+/** The right of one process to change a run. */
 export interface Lease {
   /** Id of the process. */
   readonly holder: string;
-  /** How long it lasts if it is not renewed. */
+  /** How long it lasts without renewal. */
   readonly durationMs: number;
 }
 
-/** A run as a store has it. */
+/** A stored run. */
 export interface StoredRun {
   /** Without its steps. */
   readonly run: Run;
   readonly owner: string;
-  /** What it was created with, without the secrets of MCP servers. */
+  /** The request that created it, without the secrets of MCP servers. */
   readonly request: CreateRunRequest;
 }
 
@@ -139,18 +140,18 @@ export interface RunCreation extends StoredRun {
   readonly events: readonly RunEvent[];
   /**
    * The messages that the run adds to its thread at its creation, in order. Called once, in the transaction, with the
-   * messages that the run reads before them. What it throws is thrown, and nothing is written then.
+   * messages that the run reads before them. If it throws, nothing is written and its error is thrown.
    */
   readonly input: (history: readonly Message[]) => readonly ThreadMessage[];
-  /** Set where the run begins at once in this process. Otherwise it is delivered as a queued run. */
+  /** Set if the run begins immediately in this process. Otherwise it is delivered as a queued run. */
   readonly lease?: Lease | undefined;
-  /** The previous run as it is once it was continued: called where it is REQUIRES_ACTION. */
+  /** Returns the previous run as it is after being continued. Called if it is REQUIRES_ACTION. */
   readonly concludePrevious: (previous: Run) => RunChange;
 }
 
 /** The result of creating a run. */
 export type RunCreationResult =
-  /** `forked` where the previous run had been continued before: the thread is a new one with the same messages. */
+  /** `forked` if the previous run was already continued: the thread is a new one with the same messages. */
   | { readonly case: "created"; readonly run: Run; readonly forked: boolean }
   /** Another run of the thread is under way. */
   | { readonly case: "busy"; readonly activeRunId: string }
@@ -160,7 +161,7 @@ export type RunCreationResult =
 
 /** A change of a run. */
 export interface RunChange {
-  /** The run as it is then. Absent: only what follows is added. */
+  /** The changed run. Absent: only the following fields are written. */
   readonly run?: Run | undefined;
   /** Events to append; their sequence numbers follow those that are there: an InternalError where they do not. */
   readonly events?: readonly RunEvent[] | undefined;
@@ -178,7 +179,7 @@ export interface RunWrite extends RunChange {
   readonly messages?: readonly ThreadMessage[] | undefined;
 }
 
-/** Which runs to list. */
+/** Selects runs to list. */
 export interface RunQuery extends PageQuery {
   /** Empty: of all threads. */
   readonly threadId: string;
@@ -194,10 +195,10 @@ export interface MessageQuery extends PageQuery {
   readonly order: "oldest first" | "latest first";
 }
 
-/** Which part of a list. */
+/** Selects a page of a list. */
 export interface PageQuery {
   /**
-   * Id of the last element of the page before. Empty: the first page. Where the list has no such element, the method
+   * Id of the last element of the previous page. Empty: the first page. Where the list has no such element, the method
    * throws an InvalidRequestError with a violation of the field `after`.
    */
   readonly after: string;

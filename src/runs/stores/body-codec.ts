@@ -102,7 +102,7 @@ export class BodyCodec {
   }
 }
 
-/** Undefined where it is not worth it. */
+/** Undefined if it saves nothing. */
 function compress(bytes: Uint8Array): Uint8Array | undefined {
   if (bytes.byteLength < MIN_COMPRESSED_BYTES || bytes.byteLength > MAX_COMPRESSED_BYTES) return undefined;
   const deflated = deflateRawSync(bytes, { level: 1 });
@@ -121,7 +121,7 @@ function decompress(packed: Uint8Array, place: string): Uint8Array {
     const bytes = inflateRawSync(view.subarray(FLAGS_BYTES + LENGTH_BYTES), { maxOutputLength: length || 1 });
     if (bytes.byteLength === length) return bytes;
   } catch {
-    // What zlib says about it helps nobody.
+    // The message of zlib does not help.
   }
   throw unreadable(place, "its compressed content is damaged");
 }

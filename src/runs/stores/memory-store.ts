@@ -29,7 +29,7 @@ export interface MemoryStoreOptions {
 /** How long a run that was delivered and not taken waits for the next delivery, in milliseconds. */
 const REDELIVERY_MS = 1_000;
 
-/** A run with all that belongs to it. */
+/** A run with its data. */
 interface RunRecord extends StoredRun {
   run: Run;
   readonly steps: StepResult[];
@@ -69,7 +69,7 @@ export class MemoryStore implements RunStore {
   readonly #runs = new Map<string, RunRecord>();
   readonly #threads = new Map<string, ThreadRecord>();
   readonly #listeners = new Map<string, Set<(notice: RunNotice) => void>>();
-  /** Ids of queued runs that nobody has been given. */
+  /** Ids of queued runs that have not been delivered. */
   readonly #queue = new Set<string>();
   readonly #consumers = new Set<Consumer>();
 
@@ -404,7 +404,7 @@ export class MemoryStore implements RunStore {
       }
   }
 
-  /** Puts a run back that its consumer has not taken, after a while. */
+  /** Requeues a run that its consumer has not taken, after REDELIVERY_MS. */
   #settleDelivery(runId: string): void {
     const record = this.#runs.get(runId);
     if (record?.run.status === RunStatus.QUEUED && !isHeld(record))
@@ -418,7 +418,7 @@ export class MemoryStore implements RunStore {
   }
 }
 
-/** What `deliverQueued` was given. */
+/** A consumer of queued runs, with the arguments of `deliverQueued`. */
 class Consumer {
   readonly #handle: Handler;
   readonly #concurrency: number;
@@ -461,7 +461,7 @@ type Place =
     }
   | Exclude<RunCreationResult, { case: "created" }>;
 
-/** What callers see of a run. */
+/** A copy of a run for callers. */
 function viewOf(record: RunRecord): StoredRun;
 function viewOf(record: RunRecord | undefined): StoredRun | undefined;
 function viewOf(record: RunRecord | undefined): StoredRun | undefined {
@@ -502,7 +502,7 @@ function isHeld({ lease }: RunRecord): boolean {
   return lease !== undefined && lease.expiresAt > performance.now();
 }
 
-/** A lease that has run out still counts as long as nobody else took the run. */
+/** An expired lease remains valid until another process takes the run. */
 function isHeldBy({ lease }: RunRecord, holder: string): boolean {
   return lease?.holder === holder;
 }

@@ -38,7 +38,7 @@ function routeOf(route: EndpointRoute, endpoint: Endpoint, parts: EndpointParts)
   };
 }
 
-/** The error that a rejected request gets in the form of its API. */
+/** The error of a rejected request, for the API to format. */
 function errorOfRejection({ code, message, error }: Rejection): SDKError {
   if (error?.cause instanceof SDKError) return error.cause;
   switch (code) {

@@ -19,13 +19,13 @@ import type { WebSockets } from "../websocket/web-sockets.ts";
 import { endpointRequestOf, errorOfRefusal } from "./request.ts";
 import { BodyResponse } from "./response.ts";
 
-/** What all requests share. */
+/** What all requests of an API share. */
 export interface EndpointParts {
   /** Calls the models. */
   readonly inference: Inference;
   readonly intake: Intake;
   readonly unsent: UnsentResponses;
-  /** The signals of the requests under way. */
+  /** The signals of the requests in progress. */
   readonly signals: CallSignals;
   readonly sockets: WebSockets;
 }
@@ -39,7 +39,9 @@ export interface ExchangeOptions extends EndpointParts {
   readonly recorder: CallRecorder;
 }
 
-/** Serves a request. Resolves with its outcome when its response is flushed, or its peer is gone; never rejects. */
+/**
+ * Serves a request. Resolves with its outcome when its response is flushed or the peer has disconnected; never rejects.
+ */
 export async function serveEndpoint(options: ExchangeOptions): Promise<TransportOutcome> {
   const exchange = new EndpointExchange(options);
   const outcome = await exchange.serve();
@@ -76,7 +78,7 @@ class EndpointExchange {
     } catch (thrown) {
       if (share === undefined) await this.#refuse(errorOfRefusal(thrown));
       else if (!this.#isPeerGone(thrown)) {
-        // A body that breaks off must not look complete.
+        // A truncated body must not look complete.
         response.destroy();
         this.#outcome = { code: Code.Internal, disconnected: false, fault: thrown };
       }

@@ -1,4 +1,4 @@
-/** One request as an HTTP API sees it. */
+/** Converts a request for an HTTP API. */
 
 import type { Caller } from "../../core/caller.ts";
 import { type SDKError, toSdkError } from "../../core/errors.ts";
@@ -14,13 +14,13 @@ import { countJsonElements, isArgumentsKey } from "../requests/json-element-coun
 import type { RequestShare } from "../requests/request-memory.ts";
 import { failureOf } from "../status/status.ts";
 
-/** What a request needs of its server. */
+/** What a request needs from its server. */
 export interface RequestParts {
   readonly caller: Caller;
   readonly client: ModelClient;
   readonly signal: AbortSignal;
   readonly intake: Intake;
-  /** Pays for the body. */
+  /** The share of the request memory that the body uses. */
   readonly share: RequestShare;
   readonly noteFailure: (error: SDKError) => void;
 }
@@ -43,12 +43,12 @@ export function endpointRequestOf(request: HttpRequest, parts: RequestParts): En
   };
 }
 
-/** The error that a refused body means: the limits of requests throw statuses. */
+/** Converts the refusal of a body, which limits throw as a status, to one of our errors. */
 export function errorOfRefusal(thrown: unknown): SDKError {
   return toSdkError(failureOf(thrown, ENDPOINT_RPC).status.cause ?? thrown);
 }
 
-/** Name under which limits explain themselves as they do to calls of our own services. */
+/** RPC name that the limits use in their messages. */
 const ENDPOINT_RPC = "outrigger.endpoint";
 
 async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<Uint8Array> {

@@ -22,7 +22,7 @@ export class BodyResponse extends FlushedResponse {
   }
 
   /**
-   * Sends a response to its end. Resolves when it is flushed or the peer is gone.
+   * Sends a whole response. Resolves when it is flushed or the peer has disconnected.
    * @param ids Headers by which the caller can name this call. May grow until the body begins.
    * @throws PeerClosedError, after the body was left. What the body throws.
    */

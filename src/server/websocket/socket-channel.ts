@@ -10,22 +10,22 @@ import { countJsonElements, isArgumentsKey } from "../requests/json-element-coun
 import type { RequestShare } from "../requests/request-memory.ts";
 import { closeCodes } from "./close-codes.ts";
 
-/** What a channel is made of. */
+/** Options of a channel. */
 export interface SocketChannelOptions {
   readonly socket: WebSocket;
   /** The connection below it. */
   readonly connection: Duplex;
   readonly limits: Limits;
   readonly unsent: UnsentResponses;
-  /** Pays for what arrives. */
+  /** The share of the request memory that messages use. */
   readonly share: RequestShare;
-  /** Counts a further request of the caller. Throws SDKError where it is one too many. */
+  /** Counts a further request of the caller. Throws SDKError if it is over a limit. */
   readonly admit: () => void;
-  /** The caller is gone. Called once. */
+  /** Called once when the caller has disconnected. */
   readonly onClose: () => void;
 }
 
-/** Messages that may wait while another one is answered. A caller that sends more does not wait for answers. */
+/** Maximum number of messages that wait while another one is answered. */
 const MAX_WAITING = 16;
 
 /** Bytes around the content of a small frame of a client. */
@@ -44,8 +44,8 @@ interface Ending {
 }
 
 /**
- * The messages of a WebSocket, one after the other. It goes on reading while a message is answered, so that it sees a
- * caller that leaves; what waits is limited.
+ * The messages of a WebSocket, one after the other. It continues to read while a message is answered, to notice when
+ * the caller disconnects; the waiting messages are limited.
  */
 export class SocketChannel extends FlushedResponse implements EndpointSocket {
   readonly messages: AsyncIterable<string>;
@@ -77,7 +77,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
       this.#isAlive = true;
       this.#give(data.byteLength + FRAME_HEADER_BYTES);
     });
-    // The library closes the connection itself, with the status that fits.
+    // The library closes the connection itself, with the right status.
     socket.on("error", () => {});
     socket.once("close", () => this.#end());
   }
@@ -109,7 +109,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
   }
 
   close(code: number, reason: string): void {
-    // What waits is not answered any more.
+    // Waiting messages are no longer answered.
     this.#ending ??= { code, reason };
     this.#options.socket.close(code, reason);
     this.#wake?.();
@@ -119,13 +119,13 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     this.#options.socket.terminate();
   }
 
-  /** Closes the socket when the message that is being answered is: at once where there is none. */
+  /** Closes the socket when the current message has been answered, or at once if there is none. */
   finish(code: number, reason: string): void {
     this.#ending ??= { code, reason };
     this.#wake?.();
   }
 
-  /** To be called at each interval: finds out whether the peer is there, and whether it is idle or too slow. */
+  /** To be called at each interval: checks whether the peer responds, and whether it is idle or too slow. */
   check(now: number): void {
     const { socket, limits } = this.#options;
     if (!this.#isAlive) return this.cutOff();
@@ -155,7 +155,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     return { done: false, value: next.text };
   }
 
-  /** The message before has been answered. */
+  /** Ends the accounting of the answered message. */
   #settle(): void {
     this.#options.share.give(this.#answering);
     this.#answering = 0;

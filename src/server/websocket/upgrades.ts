@@ -14,7 +14,7 @@ import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
-/** What upgrades are made with. */
+/** Options of upgrades. */
 export interface UpgradesOptions {
   readonly limits: Limits;
   readonly checks: RequestChecks;
@@ -85,7 +85,7 @@ class Handshake {
     this.#maxMessageBytes = maxMessageBytes;
   }
 
-  /** Undefined where the peer has left. */
+  /** Undefined if the peer has disconnected. */
   async accept(
     request: IncomingMessage,
     connection: Duplex,
@@ -118,7 +118,7 @@ class Handshake {
   }
 }
 
-/** What the library would refuse in its own words. */
+/** Checks what the library would refuse with errors of its own. */
 function isHandshake({ method, headers }: IncomingMessage): boolean {
   const { "sec-websocket-key": key = "", "sec-websocket-version": version } = headers;
   return method === "GET" && /^[+/0-9A-Za-z]{22}==$/.test(key) && (version === "13" || version === "8");

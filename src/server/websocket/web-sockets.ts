@@ -13,7 +13,7 @@ export class WebSockets {
     this.#limits = limits;
   }
 
-  /** Whether no new ones are taken. */
+  /** Whether new sockets are refused. */
   get isDraining(): boolean {
     return this.#isDraining;
   }
@@ -34,7 +34,7 @@ export class WebSockets {
     this.#timer = undefined;
   }
 
-  /** Closes each socket when what is under way on it is answered. */
+  /** Closes each socket when its current message has been answered. */
   drain(): void {
     this.#isDraining = true;
     for (const channel of this.#open) channel.finish(closeCodes.goingAway, STOPPING);
@@ -61,5 +61,5 @@ export class WebSockets {
 
 const STOPPING = "the sidecar is stopping";
 
-/** The longest timer, 24.8 days. Longer limits count as none. */
+/** The longest timer of Node, 24.8 days. Longer limits are ignored. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -87,7 +87,7 @@ interface LockedRun extends RunRow {
   readonly is_held: boolean;
 }
 
-/** Where a run goes. */
+/** The thread and position of a run. */
 interface Place {
   readonly threadId: string;
   readonly position: number;
@@ -158,7 +158,7 @@ async function placeInThread(
   return { threadId, position: thread.next_position, forkOf: "" };
 }
 
-/** Ends a run that requires action, which nobody holds: its conversation goes on without the results. */
+/** Ends a run that requires action and that no process holds: its conversation continues without the results. */
 async function conclude(
   queries: Queries,
   previous: LockedRun,

@@ -9,7 +9,7 @@ export interface Statement {
   readonly text: string;
 }
 
-/** What statements take. */
+/** The types of parameters of statements. */
 export type Value =
   | string
   | number
@@ -26,7 +26,7 @@ export interface Queries {
   execute(text: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** Where the database is, and how it is used. */
+/** Options of a database. */
 export interface DatabaseOptions {
   /** Connection string: `postgres://user:password@host:5432/database?sslmode=verify-full`. */
   readonly url: string;
@@ -42,7 +42,7 @@ const MAX_ATTEMPTS = 5;
 /** Time limits in milliseconds. A statement that takes longer waits for a lock or for a disk that does not answer. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 20_000;
-/** For a network that swallows what is sent: longer than the database's own limit, which frees its locks. */
+/** For a network that drops packets: longer than the database's own limit, which frees its locks. */
 const ANSWER_TIMEOUT_MS = 25_000;
 
 /** OID of BIGINT. Times in milliseconds and counts fit a number. */
@@ -97,12 +97,12 @@ export class Database implements Queries {
     );
   }
 
-  /** Runs `work` in a transaction, again where other transactions disturbed it. What it throws rolls back. */
+  /** Runs `work` in a transaction, and repeats it after a conflict with another one. An error of `work` rolls back. */
   async transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result> {
     return this.#attempt(() => this.#withClient((client) => this.#transact(client, work)));
   }
 
-  /** Resolves when the statements under way are over. */
+  /** Resolves when the current statements have ended. */
   async close(): Promise<void> {
     await this.#pool.end();
   }

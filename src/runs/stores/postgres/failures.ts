@@ -1,7 +1,7 @@
 import { DatabaseError } from "pg";
 import { InternalError, SDKError, ServerError } from "../../../core/errors.ts";
 
-/** What a caller can be told of a failure of the database, by the class of its SQLSTATE: its first two characters. */
+/** Messages for callers by the class of the SQLSTATE, which is its first two characters. */
 const SQLSTATE_CLASSES: ReadonlyMap<string, string> = new Map([
   ["08", "the connection to the database of runs broke"],
   ["28", "the database of runs refused the sidecar's credentials"],
@@ -10,7 +10,7 @@ const SQLSTATE_CLASSES: ReadonlyMap<string, string> = new Map([
   ["57", "the database of runs is shutting down or took too long"],
 ]);
 
-/** SQLSTATEs that say more than their class. */
+/** Messages for SQLSTATEs that are more specific than their class. */
 const SQLSTATES: ReadonlyMap<string, string> = new Map([
   ["08P01", "the database of runs, or a pooler before it, refuses a parameter of the connection"],
   ["25006", "the database of runs is read-only"],
