@@ -51,8 +51,10 @@ export class BodyResponse extends FlushedResponse {
     this.#response.destroy();
   }
 
-  #end(last?: Uint8Array): Promise<void> {
+  async #end(last?: Uint8Array): Promise<void> {
     this.#ended = true;
-    return endPaced(this.#response, last);
+    this.beginWrite(last?.byteLength ?? 0);
+    await endPaced(this.#response, last);
+    this.onFlush();
   }
 }
