@@ -5,6 +5,7 @@ import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import { type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import type { EngineParts } from "./engine-parts.ts";
+import type { HistoryShare } from "./history-memory.ts";
 import { outputsOfStep } from "./outputs.ts";
 import { createStatusEvent } from "./run-event.ts";
 import { withStatus } from "./status.ts";
@@ -16,8 +17,11 @@ const REMOVAL_INTERVAL_MS = 600_000;
 /** Runs that are removed, or marked as failed, in one transaction: few, to keep locks short. */
 const BATCH = 100;
 
-/** Starts a queued run that this process has taken. Resolves when this process is done with it. Never rejects. */
-export type RunTaken = (stored: StoredRun) => Promise<void>;
+/**
+ * Starts a queued run that this process has taken. Resolves when this process is done with it. Never rejects.
+ * @param share Memory for its conversation.
+ */
+export type RunTaken = (stored: StoredRun, share: HistoryShare) => Promise<void>;
 
 /**
  * Takes queued runs, renews the leases of this process, marks runs of crashed processes as failed, and removes old
@@ -75,7 +79,8 @@ export class BackgroundRuns {
   }
 
   async #handle(runId: string): Promise<void> {
-    const { gates, store, lease, observer } = this.#parts;
+    const { gates, histories, store, lease, observer } = this.#parts;
+    let share: HistoryShare | undefined;
     try {
       await gates.background.wait(this.#stopped.signal);
     } catch {
@@ -83,11 +88,13 @@ export class BackgroundRuns {
       return;
     }
     try {
+      share = await histories.wait(this.#stopped.signal);
       const stored = this.#stopped.signal.aborted ? undefined : await store.take(runId, lease);
-      if (stored !== undefined) await this.#runTaken(stored);
+      if (stored !== undefined) await this.#runTaken(stored, share);
     } catch (thrown) {
-      observer.failed?.("start a queued run", thrown);
+      if (!this.#stopped.signal.aborted) observer.failed?.("start a queued run", thrown);
     } finally {
+      share?.release();
       gates.background.leave();
     }
   }

@@ -3,6 +3,7 @@ import { LinkedSignal, untilAborted } from "../generation/linked-signal.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
 import { abortErrorOf } from "../kit/http/abort.ts";
 import type { Gate } from "./gate.ts";
+import type { HistoryMemory } from "./history-memory.ts";
 import type { RunLimits } from "./limits.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunObserver } from "./observer.ts";
@@ -23,6 +24,7 @@ export interface EngineParts {
   readonly lease: Lease;
   /** One limit for each kind of work. */
   readonly gates: Readonly<Record<"foreground" | "background" | "tools" | "readers", Gate>>;
+  readonly histories: HistoryMemory;
   /** The runs in progress in this process, by their ids. */
   readonly live: Map<string, LiveRun>;
 }

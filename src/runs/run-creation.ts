@@ -29,6 +29,11 @@ export interface CreationOptions {
   readonly lease: Lease | undefined;
   readonly signal: AbortSignal;
   readonly deadline: number | undefined;
+  /**
+   * Is told of the conversation that the run continues, and of its input, before anything is written.
+   * @param field What names them in the request.
+   */
+  readonly onConversation: (messages: readonly Message[], field: string) => void;
 }
 
 /** A run that was created. */
@@ -107,9 +112,17 @@ class Creation {
     };
   }
 
+  /** What the request names as its conversation. */
+  get #conversationField(): string {
+    const { previousRunId, threadId } = this.#draft.request;
+    if (previousRunId !== "") return "previous_run_id";
+    return threadId === "" ? this.#options.inputPath : "thread_id";
+  }
+
   /** The messages to add. @throws InvalidRequestError if they do not fit the history. */
   #inputAfter(runId: string, history: readonly Message[]): readonly ThreadMessage[] {
     this.#history = history;
+    this.#options.onConversation([...history, ...this.conversation.input], this.#conversationField);
     const { added } = checkConversation(this.conversation, this.#draft, this.#options.inputPath);
     const sent = new Set(openCallIds(this.conversation.input));
     const isSent = ({ toolCallId }: ToolResult) => sent.has(toolCallId);

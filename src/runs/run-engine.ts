@@ -19,6 +19,7 @@ import type { RunEngine, RunInput, RunOptions, StartedRun } from "./engine.ts";
 import { drain, type EngineParts, readRun, waitForRun } from "./engine-parts.ts";
 import { missing, RunLimitError } from "./errors.ts";
 import { Gate } from "./gate.ts";
+import { HistoryMemory, type HistoryShare } from "./history-memory.ts";
 import { DEFAULT_RUN_LIMITS, type RunLimits } from "./limits.ts";
 import { listRuns } from "./list-runs.ts";
 import { LiveRun, type LiveRunOptions } from "./live-run.ts";
@@ -86,21 +87,22 @@ class Engine extends ThreadMethods implements RunEngine {
       observer,
       lease: { holder: randomUUID(), durationMs: limits.leaseMs },
       gates: gatesOf(limits),
+      histories: new HistoryMemory(),
       live: new Map(),
     };
     super(parts);
     this.#parts = parts;
-    this.#background = new BackgroundRuns(parts, (stored) => this.#runTaken(stored));
+    this.#background = new BackgroundRuns(parts, (stored, share) => this.#runTaken(stored, share));
   }
 
   async createRun(input: RunInput, options: RunOptions): Promise<StartedRun> {
     this.#refuseWhileDraining();
     const { background } = input.request;
     if (background && input.request.store !== false) return this.#createInBackground(input, options);
-    return this.#inForeground(async (leave) => {
+    return this.#enter("foreground", async (leave, share) => {
       const draft = await this.#read(input, options.owner);
       const store = draft.isStored ? this.#parts.store : new MemoryStore({ keepsEvents: false });
-      const created = await this.#create(store, draft, input, options);
+      const created = await this.#create(store, draft, input, options, share);
       return this.#startForCaller(store, this.#planOf(draft, created, input, options), options, leave);
     });
   }
@@ -111,10 +113,8 @@ class Engine extends ThreadMethods implements RunEngine {
     const found = await store.getRun(options.owner, request.runId);
     if (found === undefined) throw missing("run", request.runId, "run_id");
     if (found.run.background) {
-      this.#parts.gates.background.enter();
-      const leave = () => this.#parts.gates.background.leave();
-      return this.#orLeave(leave, async () => {
-        const plan = await this.#resume(request, found, options);
+      return this.#enter("background", async (leave, share) => {
+        const plan = await this.#resume(request, found, options, share);
         this.#start(
           {
             store,
@@ -126,8 +126,8 @@ class Engine extends ThreadMethods implements RunEngine {
         return this.#startedInBackground(plan.run, options, plan.run.lastSequence - 1);
       });
     }
-    return this.#inForeground(async (leave) => {
-      const plan = await this.#resume(request, found, options);
+    return this.#enter("foreground", async (leave, share) => {
+      const plan = await this.#resume(request, found, options, share);
       return this.#startForCaller(store, plan, options, leave);
     });
   }
@@ -223,6 +223,7 @@ class Engine extends ThreadMethods implements RunEngine {
     draft: RunDraft,
     input: RunInput,
     { owner, signal, deadline }: RunOptions,
+    share: HistoryShare,
     isQueued = false,
   ): Promise<CreatedRun> {
     const created = await createInStore(this.#parts, store, draft, {
@@ -232,25 +233,25 @@ class Engine extends ThreadMethods implements RunEngine {
       lease: isQueued ? undefined : this.#parts.lease,
       signal,
       deadline,
+      onConversation: (messages, field) =>
+        isQueued ? share.check(messages, field) : share.take(messages, field),
     });
     this.#parts.observer.runCreated?.(created.run);
     return created;
   }
 
   async #createInBackground(input: RunInput, options: RunOptions): Promise<StartedRun> {
-    const { store, limits, gates } = this.#parts;
+    const { store, limits, histories } = this.#parts;
     const draft = await this.#read(input, options.owner);
     if (!draft.hasSecrets) {
       const { maxQueuedRuns } = limits;
       if ((await store.countQueued()) >= maxQueuedRuns)
         throw new RunLimitError("max_queued_runs", maxQueuedRuns, "queued runs");
-      const { run } = await this.#create(store, draft, input, options, true);
+      const { run } = await this.#create(store, draft, input, options, histories.begin(), true);
       return this.#startedInBackground(run, options, -1);
     }
-    gates.background.enter();
-    const leave = () => gates.background.leave();
-    return this.#orLeave(leave, async () => {
-      const created = await this.#create(store, draft, input, options);
+    return this.#enter("background", async (leave, share) => {
+      const created = await this.#create(store, draft, input, options, share);
       const plan = this.#planOf(draft, created, input, options);
       const own = { ...plan, client: this.#clientOf(options.owner), deadline: undefined };
       this.#start({ store, plan: own, events: [statusEventOf(plan.run)] }, leave);
@@ -281,7 +282,7 @@ class Engine extends ThreadMethods implements RunEngine {
   }
 
   /** Executes a queued run that this process has taken. */
-  async #runTaken(stored: StoredRun): Promise<void> {
+  async #runTaken(stored: StoredRun, share: HistoryShare): Promise<void> {
     const { run: queued } = stored;
     let isCancelled = queued.cancelRequested;
     // From its start on the run listens itself.
@@ -289,7 +290,7 @@ class Engine extends ThreadMethods implements RunEngine {
       isCancelled ||= notice === "cancel";
     });
     try {
-      const plan = await this.#beginTaken(stored, () => isCancelled);
+      const plan = await this.#beginTaken(stored, share, () => isCancelled);
       if (plan === undefined) return;
       const options = { store: this.#parts.store, plan, events: [statusEventOf(plan.run)] };
       const live = this.#start(options, () => undefined);
@@ -301,10 +302,15 @@ class Engine extends ThreadMethods implements RunEngine {
   }
 
   /** Writes that a queued run is in progress. Undefined where it does not go on here. */
-  async #beginTaken(stored: StoredRun, isCancelled: () => boolean): Promise<RunPlan | undefined> {
+  async #beginTaken(
+    stored: StoredRun,
+    share: HistoryShare,
+    isCancelled: () => boolean,
+  ): Promise<RunPlan | undefined> {
     const { store, lease } = this.#parts;
     const { run: queued } = stored;
     const plan = await this.#storedPlan(stored);
+    share.settle([...plan.conversation.history, ...plan.conversation.input]);
     if (isCancelled() && queued.status === RunStatus.QUEUED) {
       await this.#endTaken(queued);
       return undefined;
@@ -354,10 +360,14 @@ class Engine extends ThreadMethods implements RunEngine {
     request: SubmitToolResultsRequest,
     found: StoredRun,
     { client, deadline }: RunOptions,
+    share: HistoryShare,
   ): Promise<RunPlan> {
+    // Once the submission is written nothing may refuse the run: what it takes is counted even where it is too much.
+    this.#parts.histories.check(0, "run_id", false);
     const submission = await readSubmission(this.#parts, request, found);
     const plan = await this.#storedPlan(submission.stored);
     const { input, history, approvals } = plan.conversation;
+    share.settle([...history, ...input]);
     const own = input.filter((message) => !submission.isResult(message));
     return {
       ...plan,
@@ -389,17 +399,20 @@ class Engine extends ThreadMethods implements RunEngine {
     if (taken !== undefined) await this.#endTaken(taken.run);
   }
 
-  /** Takes a place for a foreground run, which the work must release at the end of its run. */
-  #inForeground(work: (leave: () => void) => Promise<StartedRun>): Promise<StartedRun> {
-    const { foreground } = this.#parts.gates;
-    foreground.enter();
-    const leave = () => foreground.leave();
-    return this.#orLeave(leave, () => work(leave));
-  }
-
-  async #orLeave(leave: () => void, work: () => Promise<StartedRun>): Promise<StartedRun> {
+  /** Takes a place and memory for a run, which the work must give back at its end. */
+  async #enter(
+    kind: "foreground" | "background",
+    work: (leave: () => void, share: HistoryShare) => Promise<StartedRun>,
+  ): Promise<StartedRun> {
+    const { gates, histories } = this.#parts;
+    gates[kind].enter();
+    const share = histories.begin();
+    const leave = () => {
+      share.release();
+      gates[kind].leave();
+    };
     try {
-      return await work();
+      return await work(leave, share);
     } catch (thrown) {
       leave();
       throw thrown;
