@@ -2,6 +2,7 @@ import { equals } from "@bufbuild/protobuf";
 import { NotFoundError } from "../../core/errors.ts";
 import { type ContentPart, ContentPartSchema, type Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
+import { memoryOf } from "../../runs/history-memory.ts";
 import { mistake, quote } from "./fields.ts";
 import type { ItemPlace } from "./ids.ts";
 import type { IdentifiedPart } from "./message-drafts.ts";
@@ -9,9 +10,13 @@ import type { IdentifiedPart } from "./message-drafts.ts";
 /** Messages that the items of one request may look up. */
 const MAX_MESSAGES = 256;
 
+/** Memory that they may take: as much as the largest request. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
 /** The messages of earlier responses that the items of one request refer to. Each is read once. */
 export class KeptMessages {
   readonly #read: (messageId: string) => Promise<ThreadMessage>;
+  #bytes = 0;
   readonly #known = new Map<string, Promise<Message | undefined>>();
 
   /** @param read Reads a message of the caller. Throws NotFoundError. */
@@ -41,7 +46,7 @@ export class KeptMessages {
   #find(messageId: string): Promise<Message | undefined> {
     const known = this.#known.get(messageId);
     if (known !== undefined) return known;
-    if (this.#known.size >= MAX_MESSAGES) return Promise.resolve(undefined);
+    if (this.#known.size >= MAX_MESSAGES || this.#bytes >= MAX_BYTES) return Promise.resolve(undefined);
     const found = this.#load(messageId);
     this.#known.set(messageId, found);
     return found;
@@ -49,7 +54,9 @@ export class KeptMessages {
 
   async #load(messageId: string): Promise<Message | undefined> {
     try {
-      return (await this.#read(messageId)).message;
+      const { message } = await this.#read(messageId);
+      this.#bytes += memoryOf(message);
+      return message;
     } catch (thrown) {
       if (thrown instanceof NotFoundError) return undefined;
       throw thrown;

@@ -112,6 +112,8 @@ class InputReader {
   readonly #states = new StateAttacher();
   readonly #kept: KeptMessages;
   readonly #approvals: ToolApproval[] = [];
+  /** What was referred to. Each adds all of an item, so that a small request could become a huge one. */
+  readonly #references = new Set<string>();
   readonly #approved = new Map<string, string>();
   /** Ids of the requests for approval among the items. */
   readonly #requests = new Set<string>();
@@ -243,15 +245,24 @@ class InputReader {
     const place = placeOfItem(id);
     if (place === undefined) return this.#addForeignReference(item, id);
     const message = await this.#kept.find(place, id, item.at("id"));
-    if (message.role !== Role.ASSISTANT)
+    if (message.role !== Role.ASSISTANT) {
+      this.#checkRepetition(place.messageId, id, item);
       return this.#drafts.addWhole(
         message,
         item.path,
         message.content.map(() => item.path),
       );
+    }
+    this.#checkRepetition(`${place.messageId}/${place.part}`, id, item);
     const part = message.content[place.part];
     // A reasoning item that only carries state is no part: the parts that are kept have their state.
     if (part !== undefined) this.#drafts.addToTurn(part, item);
+  }
+
+  #checkRepetition(target: string, id: string, item: Fields): void {
+    if (this.#references.has(target))
+      throw mistake(item.at("id"), "invalid_value", `${quote(id)} is referred to twice, expected once`);
+    this.#references.add(target);
   }
 
   #addForeignReference(item: Fields, id: string): void {
