@@ -1,8 +1,9 @@
 /** Keys that are in files of their own. They may change while the sidecar runs: mounted secrets are rotated. */
+import { readSmallFile, systemCodeOf } from "./small-file.ts";
 import { type Parsed, WatchedFile } from "./watched-file.ts";
 
 /** Largest file with a key, in bytes. Tokens of cloud providers have a few thousand. */
-export const MAX_KEY_BYTES = 64 * 1024;
+const MAX_KEY_BYTES = 64 * 1024;
 
 /** Where changes of key files are noted. A logger is one. */
 export interface KeyFileLog {
@@ -53,8 +54,20 @@ export class KeyFile extends WatchedFile<string> {
   }
 }
 
+/** Reads the key in a file once. */
+export async function readKeyFile(path: string): Promise<Parsed<string>> {
+  try {
+    const content = await readSmallFile(path, MAX_KEY_BYTES);
+    return content === undefined
+      ? { problem: `${path} is over ${MAX_KEY_BYTES} bytes` }
+      : parseKey(content, path);
+  } catch (error) {
+    return { problem: `cannot read ${path} (${systemCodeOf(error)})` };
+  }
+}
+
 /** The key of a file's content, without the line break that editors put at its end. */
-export function parseKey(content: string, path: string): Parsed<string> {
+function parseKey(content: string, path: string): Parsed<string> {
   const key = content.replace(/[\r\n]+$/, "");
   if (/^[!-~]+$/.test(key)) return { value: key };
   const found = key === "" ? "nothing" : "spaces, line breaks or other characters that a key does not have";

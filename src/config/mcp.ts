@@ -2,11 +2,9 @@
 import { resolve } from "node:path";
 import { ConfigurationError } from "../core/errors.ts";
 import type { ConfiguredMcpServer, McpSettings } from "../runs/mcp/settings.ts";
-import { MAX_KEY_BYTES, parseKey } from "./key-files.ts";
+import { readKeyFile } from "./key-files.ts";
 import type { Locate } from "./problems.ts";
 import type { Settings } from "./schema.ts";
-import { readSmallFile, systemCodeOf } from "./small-file.ts";
-import type { Parsed } from "./watched-file.ts";
 
 type Section = NonNullable<Settings["mcp"]>;
 
@@ -29,7 +27,7 @@ export async function checkMcpTokens(
   locate: Locate,
 ): Promise<string[]> {
   const checks = Object.entries(section?.servers ?? {}).map(async ([label, { authorization_file: file }]) => {
-    const read = file === undefined ? undefined : await readToken(resolve(folder, file));
+    const read = file === undefined ? undefined : await readKeyFile(resolve(folder, file));
     if (read === undefined || "value" in read) return [];
     return [`${locate(["mcp", "servers", label, "authorization_file"])}: ${read.problem}`];
   });
@@ -44,19 +42,8 @@ function serverOf(server: Section["servers"][string], folder: string): Configure
 
 /** The token of now: mounted secrets are rotated, and a run needs it once. */
 async function currentToken(path: string): Promise<string> {
-  const read = await readToken(path);
+  const read = await readKeyFile(path);
   if ("value" in read) return read.value;
   // Callers see the message; where the sidecar keeps its secrets is not theirs to know.
   throw new ConfigurationError("its authorization_file cannot be read", { cause: new Error(read.problem) });
-}
-
-async function readToken(path: string): Promise<Parsed<string>> {
-  try {
-    const content = await readSmallFile(path, MAX_KEY_BYTES);
-    return content === undefined
-      ? { problem: `${path} is over ${MAX_KEY_BYTES} bytes` }
-      : parseKey(content, path);
-  } catch (error) {
-    return { problem: `cannot read ${path} (${systemCodeOf(error)})` };
-  }
 }

@@ -1,10 +1,8 @@
 import { resolve } from "node:path";
 import { needsNoKey } from "../client/providers.ts";
 import { isObject } from "../kit/json/json.ts";
-import { MAX_KEY_BYTES, parseKey } from "./key-files.ts";
+import { readKeyFile } from "./key-files.ts";
 import type { Locate } from "./problems.ts";
-import { readSmallFile, systemCodeOf } from "./small-file.ts";
-import type { Parsed } from "./watched-file.ts";
 
 /** The keys of the providers in a file. */
 export interface ProviderKeys {
@@ -39,7 +37,7 @@ export async function readProviderKeys(
       keys.set(name, key);
     } else if (typeof path === "string") {
       const file = resolve(folder, path);
-      const read = await readKey(file);
+      const read = await readKeyFile(file);
       keyFiles.set(name, file);
       if ("value" in read) keys.set(name, read.value);
       else problems.push(`${locate(["providers", name, "api_key_file"])}: ${read.problem}`);
@@ -50,14 +48,3 @@ export async function readProviderKeys(
 
 const MISSING = "expected api_key or api_key_file, found neither";
 const DOUBLE = "expected either api_key or api_key_file, found both";
-
-async function readKey(path: string): Promise<Parsed<string>> {
-  try {
-    const content = await readSmallFile(path, MAX_KEY_BYTES);
-    return content === undefined
-      ? { problem: `${path} is over ${MAX_KEY_BYTES} bytes` }
-      : parseKey(content, path);
-  } catch (error) {
-    return { problem: `cannot read ${path} (${systemCodeOf(error)})` };
-  }
-}

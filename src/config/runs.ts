@@ -4,11 +4,10 @@ import { ConfigurationError } from "../core/errors.ts";
 import type { RunLimits } from "../runs/limits.ts";
 import { type EncryptionKey, parseEncryptionKey } from "../runs/stores/encryption-key.ts";
 import { compact } from "./fields.ts";
-import { MAX_KEY_BYTES, parseKey } from "./key-files.ts";
+import { readKeyFile } from "./key-files.ts";
 import type { Locate } from "./problems.ts";
 import { parseStorePlace, type StorePlace } from "./runs-schema.ts";
 import type { Settings } from "./schema.ts";
-import { readSmallFile, systemCodeOf } from "./small-file.ts";
 import type { Parsed } from "./watched-file.ts";
 
 /** How runs are kept. */
@@ -130,7 +129,7 @@ async function readPlace({
   if (runs.store !== undefined || runs.store_file === undefined)
     return { value: runs.store ?? { kind: "memory" } };
   const where = locate(["runs", "store_file"]);
-  const read = await readText(resolve(folder ?? "", runs.store_file));
+  const read = await readKeyFile(resolve(folder ?? "", runs.store_file));
   if (!("value" in read)) return { problem: `${where}: ${read.problem}` };
   const place = parseStorePlace(read.value);
   return place === undefined
@@ -144,7 +143,7 @@ async function readListenUrl(
 ): Promise<Parsed<string | undefined>> {
   const { listen_url: url, listen_url_file: file } = postgres;
   if (file === undefined) return { value: url };
-  const read = await readText(resolve(folder ?? "", file));
+  const read = await readKeyFile(resolve(folder ?? "", file));
   if ("value" in read) return read;
   return { problem: `${locate(["runs", "postgres", "listen_url_file"])}: ${read.problem}` };
 }
@@ -164,24 +163,13 @@ async function readKeys(
 }
 
 async function readEncryptionKey(path: string): Promise<Parsed<EncryptionKey>> {
-  const read = await readText(path);
+  const read = await readKeyFile(path);
   if (!("value" in read)) return read;
   try {
     return { value: parseEncryptionKey(read.value, path) };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return { problem: error.message };
-  }
-}
-
-async function readText(path: string): Promise<Parsed<string>> {
-  try {
-    const content = await readSmallFile(path, MAX_KEY_BYTES);
-    return content === undefined
-      ? { problem: `${path} is over ${MAX_KEY_BYTES} bytes` }
-      : parseKey(content, path);
-  } catch (error) {
-    return { problem: `cannot read ${path} (${systemCodeOf(error)})` };
   }
 }
 
