@@ -4,13 +4,19 @@ import { SDKError } from "../core/errors.ts";
 import type { RunEngine } from "../runs/engine.ts";
 import { createLazyRunEngine } from "../runs/lazy-engine.ts";
 import type { AccessControl, Inference } from "../server/index.ts";
+import { createBackgroundClient } from "../server/services/background-calls.ts";
+import type { CallObserver } from "../server/telemetry/call-observer.ts";
 import { describeFault } from "../server/telemetry/logging.ts";
+import type { Metrics } from "../server/telemetry/metrics.ts";
 
 /** What the runs of a sidecar need. */
 export interface RunsOptions {
   readonly config: Pick<Config, "runs" | "mcp">;
   /** Calls the models. */
   readonly client: Inference;
+  /** Follow the provider calls of runs in the background. */
+  readonly observers: readonly CallObserver[];
+  readonly metrics: Pick<Metrics, "runs">;
   /** Whose models a run in the background may use. Undefined: everybody may use all. */
   readonly access?: AccessControl | undefined;
   readonly logger: Logger;
@@ -22,7 +28,8 @@ export interface RunsOptions {
  * @throws ConfigurationError where the store cannot be used as it is configured; ServerError where its database cannot
  * be reached.
  */
-export async function openRuns({ config, client, access, logger }: RunsOptions): Promise<RunEngine> {
+export async function openRuns(options: RunsOptions): Promise<RunEngine> {
+  const { config, client, observers, metrics, access, logger } = options;
   const { runs, mcp } = config;
   const report = (what: string, error: unknown) => {
     // The messages of our own errors hold nothing of a run.
@@ -35,9 +42,9 @@ export async function openRuns({ config, client, access, logger }: RunsOptions):
       import("../runs/mcp/mcp-tools.ts"),
     ]);
     const store = await openRunStore(runs, (error) => report("reach the database of runs", error));
-    const observer = { failed: report };
+    const observer = { ...metrics.runs, failed: report };
     return createRunEngine({
-      client,
+      client: createBackgroundClient(client, observers),
       callerNamed: access && ((name) => access.callerNamed(name)),
       store,
       limits: runs.limits,

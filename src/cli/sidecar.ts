@@ -36,8 +36,9 @@ export interface SidecarOptions {
 /** Starts the server of `outrigger serve` and `outrigger demo`: the services over a client, the log and the metrics. */
 export async function startSidecar(options: SidecarOptions): Promise<RunningServer> {
   const { config, client, logger, metrics, access, parts = [] } = options;
-  const runs = await openRuns(options);
   const idleMemory = createIdleMemory();
+  const observers = [metrics, createCallLog(logger), idleMemory];
+  const runs = await openRuns({ ...options, observers });
   return startServer({
     listeners: config.listeners,
     reflection: config.reflection,
@@ -52,7 +53,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       endpoints: [createV1Api({ engine: runs, models: modelsOf(config, client) })],
       inference: client,
     },
-    observers: [metrics, createCallLog(logger), idleMemory],
+    observers,
     metrics,
     shutdown: {
       timeoutMs: config.shutdown.timeoutMs,

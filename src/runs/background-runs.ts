@@ -46,7 +46,8 @@ export class BackgroundRuns {
         parts.observer.failed?.("take queued runs", thrown);
         return undefined;
       });
-    this.#repeat(limits.leaseMs / 3, "renew the leases of runs", () => this.#keepLeases());
+    // The first time at once: runs of an earlier process of this store are over.
+    void this.#repeat(limits.leaseMs / 3, "renew the leases of runs", () => this.#keepLeases())();
     if (limits.retentionMs > 0) this.#repeat(REMOVAL_INTERVAL_MS, "remove old runs", () => this.#removeOld());
   }
 
@@ -62,7 +63,8 @@ export class BackgroundRuns {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
-  #repeat(ms: number, what: string, work: () => Promise<void>): void {
+  /** Repeats work, and reports its failures. Returns what does it once more, now. */
+  #repeat(ms: number, what: string, work: () => Promise<void>): () => Promise<void> {
     let isAtWork = false;
     const run = async () => {
       if (isAtWork) return;
@@ -76,6 +78,7 @@ export class BackgroundRuns {
       }
     };
     this.#timers.push(setInterval(run, ms).unref());
+    return run;
   }
 
   async #handle(runId: string): Promise<void> {

@@ -48,8 +48,8 @@ export interface RunEngine {
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<void>;
 
   /**
-   * Refuses new runs. Resolves when the foreground runs have ended; background runs are returned to the queue or marked
-   * as failed.
+   * Refuses new runs. Resolves when those under way have ended. Queued runs stay queued, for another process or the
+   * next start.
    */
   drain(): Promise<void>;
   /** Ends all runs and closes the store. */

@@ -1,7 +1,7 @@
 /** The body of `POST /v1/responses` -> the input of the engine, and the settings that the response repeats. */
 import { create } from "@bufbuild/protobuf";
 import type { SDKError } from "../../core/errors.ts";
-import { GenerationOptionsSchema } from "../../gen/outrigger/v1/generation_pb.ts";
+import { GenerationOptionsSchema, RetryPolicySchema } from "../../gen/outrigger/v1/generation_pb.ts";
 import {
   type Request,
   RequestSchema,
@@ -225,6 +225,8 @@ class RequestReader {
   #runOf(request: Request, { tools }: ReadToolChoice, { approvals }: ReadInput) {
     const fields = this.#fields;
     const options = create(GenerationOptionsSchema, { request, system: fields.string("instructions") ?? "" });
+    // The official SDKs repeat requests themselves; both together would multiply the calls of the provider.
+    if (!this.#state.background) options.retry = create(RetryPolicySchema, { maxRetries: 0 });
     const maxToolCalls = fields.integer("max_tool_calls", { min: 1 });
     // All other calls are the caller's, those of tools that it does not define too: the model is called once.
     if (!this.#executesTools) options.maxToolRounds = 0;

@@ -4,9 +4,12 @@ import type { CallObserver } from "./call-observer.ts";
 import { createCallerMetrics } from "./caller-metrics.ts";
 import { createMiddlewareMetrics } from "./middleware-metrics.ts";
 import { createCounter, createGauge, createHistogram, createReadCounter, type Metric } from "./prometheus.ts";
+import { createRunMetrics, type RunMetrics } from "./run-metrics.ts";
 
 /** The metrics of the server. */
 export interface Metrics extends Required<CallObserver>, Required<MiddlewareObserver> {
+  /** Is notified of runs. */
+  readonly runs: Pick<RunMetrics, "runEnded" | "queueMeasured">;
   /** A connection was closed because too many are open. */
   connectionRefused(listener: string): void;
   /** All metrics in Prometheus' text format. */
@@ -78,11 +81,13 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
   const labelOf = boundedLabels(MAX_MODEL_LABELS, isKnownModel);
   const middleware = createMiddlewareMetrics(labelOf);
   const callers = createCallerMetrics();
+  const runs = createRunMetrics();
   const all: Metric[] = [requests, seconds, firstOutput, gauge, attempts, tokens];
-  all.push(refusedConnections, ...callers.all, ...middleware.all, ...processMetrics(version));
+  all.push(refusedConnections, ...callers.all, ...middleware.all, ...runs.all, ...processMetrics(version));
   if (readDroppedLogLines !== undefined) all.push(droppedLogLines(readDroppedLogLines));
   return {
     ...middleware.observer,
+    runs,
     begin() {
       inflight += 1;
     },

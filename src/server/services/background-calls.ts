@@ -1,0 +1,78 @@
+/** Provider calls that no RPC waits for: those of runs in the background. */
+import type { CallOptions } from "../../core/adapter.ts";
+import { BatchStream, lazyBatches } from "../../core/batches.ts";
+import type { SDKError } from "../../core/errors.ts";
+import type { ModelClient } from "../../generation/model-calls.ts";
+import { codeOf } from "../status/status-code.ts";
+import { createCall } from "../telemetry/call.ts";
+import type { CallObserver } from "../telemetry/call-observer.ts";
+import { CallRecorder } from "../telemetry/call-recorder.ts";
+import { errorOfCall } from "./call-signal.ts";
+import type { Inference } from "./inference.ts";
+import { InferenceRecord } from "./inference-record.ts";
+import { recordComplete, recordStream } from "./recorded-calls.ts";
+
+/** Name of these calls in logs and metrics, in the place of an RPC. */
+const BACKGROUND = "background run";
+
+/** Calls the models, and reports each call to the observers as a call of its own. */
+export function createBackgroundClient(
+  inference: Inference,
+  observers: readonly CallObserver[],
+): ModelClient {
+  return {
+    async complete(request, options = {}) {
+      const call = new BackgroundCall(inference, observers, options);
+      try {
+        return await recordComplete(call.record, inference, request, options);
+      } catch (thrown) {
+        throw call.fail(thrown);
+      } finally {
+        call.end();
+      }
+    },
+    stream: (request, options = {}) =>
+      new BatchStream(
+        lazyBatches(() => {
+          const call = new BackgroundCall(inference, observers, options);
+          const onFailure = (thrown: unknown) => call.fail(thrown);
+          return recordStream(call.record, inference, request, options, {
+            onFailure,
+            onEnd: () => call.end(),
+          });
+        }),
+      ),
+  };
+}
+
+const NEVER = new AbortController().signal;
+
+class BackgroundCall {
+  readonly record: InferenceRecord;
+  readonly #recorder: CallRecorder;
+  readonly #signal: AbortSignal;
+  #error: SDKError | undefined;
+
+  constructor(
+    inference: Inference,
+    observers: readonly CallObserver[],
+    { signal = NEVER, caller }: CallOptions,
+  ) {
+    const call = createCall({ rpc: BACKGROUND, requestId: "", httpVersion: "", protocol: "", caller });
+    this.#recorder = new CallRecorder(call, observers);
+    this.record = new InferenceRecord(inference, this.#recorder);
+    this.#signal = signal;
+  }
+
+  fail(thrown: unknown): SDKError {
+    this.#error = errorOfCall(thrown, this.#signal);
+    this.record.fail(this.#error);
+    return this.#error;
+  }
+
+  end(): void {
+    this.record.end(this.#signal);
+    const code = this.#error === undefined ? undefined : codeOf(this.#error.kind);
+    this.#recorder.end({ code, disconnected: false });
+  }
+}
