@@ -84,14 +84,14 @@ describe.each(SIZES)("stored responses, with $name", ({ heapMiB, maxPeakMiB }) =
     const sidecar = await attacks.start({ heapMiB, config: { runs: RUNS } });
     let cutOff = 0;
     const report = await sidecar.withstand(async () => {
-      const { conversationId } = await createConversation(sidecar, 4 * MIB);
+      const { conversationId } = await createConversation(sidecar, 12 * MIB);
       const request = `GET /v1/conversations/${conversationId}/items HTTP/1.1\r\nhost: localhost\r\n\r\n`;
       const sockets: Socket[] = [];
-      for (let count = 0; count < 80; count++) {
+      for (let count = 0; count < 40; count++) {
         const socket = connect(Number(new URL(sidecar.url).port), "127.0.0.1").on("error", () => {});
         socket.write(request);
         sockets.push(socket);
-        await sleep(50);
+        await sleep(200);
       }
       await sleep(3000);
       for (const socket of sockets) socket.on("close", () => (cutOff += 1)).resume();
