@@ -43,6 +43,12 @@ async function createConversation(sidecar: AttackedSidecar, bytes: number) {
   return { conversationId: String(id), itemId: String(data[0].id) };
 }
 
+/** A request of HTTP/1.1 as it is sent. */
+function requestOf(method: string, path: string, body: string): string {
+  const head = `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n`;
+  return `${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
 function countOf(answers: readonly Answer[], ...statuses: number[]): number {
   return answers.filter(({ status }) => statuses.includes(status)).length;
 }
@@ -80,12 +86,23 @@ describe.each(SIZES)("stored responses, with $name", ({ heapMiB, maxPeakMiB }) =
     expect(answer?.text).toContain("input[1].id");
   });
 
-  it("cuts off large answers that nobody reads", async () => {
+  it.each([
+    ["/v1", (id: string) => requestOf("GET", `/v1/conversations/${id}/items`, "")],
+    [
+      "Connect",
+      (id: string) =>
+        requestOf(
+          "POST",
+          "/outrigger.v1.RunService/ListMessages",
+          JSON.stringify({ threadId: id.replace("conv_", "thread_") }),
+        ),
+    ],
+  ])("cuts off large answers of %s that nobody reads", async (_api, requestFor) => {
     const sidecar = await attacks.start({ heapMiB, config: { runs: RUNS } });
     let cutOff = 0;
     const report = await sidecar.withstand(async () => {
       const { conversationId } = await createConversation(sidecar, 12 * MIB);
-      const request = `GET /v1/conversations/${conversationId}/items HTTP/1.1\r\nhost: localhost\r\n\r\n`;
+      const request = requestFor(conversationId);
       const sockets: Socket[] = [];
       for (let count = 0; count < 40; count++) {
         const socket = connect(Number(new URL(sidecar.url).port), "127.0.0.1").on("error", () => {});

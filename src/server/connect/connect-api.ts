@@ -110,7 +110,7 @@ function routeOf(
 
 async function serveByHandler(
   handler: UniversalHandler,
-  { intake, compressions }: ConnectApiOptions,
+  { intake, unsent, compressions }: ConnectApiOptions,
   request: HttpRequest,
   response: HttpResponse,
   recorder: CallRecorder,
@@ -118,7 +118,7 @@ async function serveByHandler(
   const exchange = new ConnectExchange(recorder, intake.memory);
   try {
     const body = { exchange, intake, method: handler.method, compressions };
-    return await serve(handler, body, request, response);
+    return await serve(handler, body, unsent, request, response);
   } catch (error) {
     return outcomeOfBreak(exchange, error, response);
   } finally {
@@ -129,6 +129,7 @@ async function serveByHandler(
 async function serve(
   handler: UniversalHandler,
   body: BodyOptions,
+  unsent: UnsentResponses,
   request: HttpRequest,
   response: HttpResponse,
 ): Promise<TransportOutcome> {
@@ -142,6 +143,7 @@ async function serve(
   await sendResponse(answer, response, {
     isUnary: handler.method.methodKind === "unary",
     isDisconnected: () => exchange.disconnected,
+    unsent,
   });
   discardBody(request);
   return exchange.outcome;

@@ -1,6 +1,7 @@
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { endPaced, endWithHeadersPaced, writePaced } from "../http/paced-writer.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
+import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { HttpResponse } from "../listen/http-types.ts";
 import { readableTrailers } from "../status/grpc-message.ts";
 
@@ -10,6 +11,8 @@ export interface Flow {
   readonly isUnary: boolean;
   /** Whether the peer is gone. A write would then never be flushed. */
   isDisconnected(): boolean;
+  /** Limits what waits for all readers together. */
+  readonly unsent: UnsentResponses;
 }
 
 /**
@@ -23,32 +26,49 @@ export async function sendResponse(
 ): Promise<void> {
   const headers = Object.fromEntries(header ?? []);
   const begin = () => response.writeHead(status, headers);
-  const hasBody = body !== undefined && (await sendBody(body, response, flow, begin));
+  const sent = body === undefined ? NOTHING : await sendBody(body, response, flow, begin);
   if (flow.isDisconnected()) throw new PeerClosedError();
   const trailers = trailer === undefined ? {} : readableTrailers(trailer);
   // Trailers-Only: a gRPC call that failed before its first message is left to the retry policy of its client.
-  if (!hasBody && isGrpcFailure(trailers)) return endWithHeadersPaced(response, { ...headers, ...trailers });
-  if (!hasBody) begin();
+  if (!sent.hasBegun && isGrpcFailure(trailers))
+    return endWithHeadersPaced(response, { ...headers, ...trailers });
+  if (!sent.hasBegun) begin();
   response.addTrailers(trailers);
+  const waiting = { cutOff: () => response.destroy() };
+  flow.unsent.add(waiting, sent.unflushedBytes);
   await endPaced(response);
+  flow.unsent.remove(waiting);
 }
 
-/** Sends the frames of a body, the headers before the first one. Returns false where there was none. */
+/** What was sent of a body. */
+interface SentBody {
+  /** Whether there was a frame, and with it the headers were sent. */
+  readonly hasBegun: boolean;
+  /** Bytes that the end of the response waits for. */
+  readonly unflushedBytes: number;
+}
+
+const NOTHING: SentBody = { hasBegun: false, unflushedBytes: 0 };
+
+/** Sends the frames of a body, the headers before the first one. */
 async function sendBody(
   body: AsyncIterable<Uint8Array>,
   response: HttpResponse,
   flow: Flow,
   begin: () => void,
-): Promise<boolean> {
+): Promise<SentBody> {
   let hasBegun = false;
+  let unflushedBytes = 0;
   for await (const frame of body) {
     if (flow.isDisconnected()) throw new PeerClosedError();
     if (!hasBegun) begin();
     hasBegun = true;
-    if (flow.isUnary) response.write(frame);
-    else await writePaced(response, frame);
+    if (flow.isUnary) {
+      unflushedBytes += frame.byteLength;
+      response.write(frame);
+    } else await writePaced(response, frame);
   }
-  return hasBegun;
+  return { hasBegun, unflushedBytes };
 }
 
 function isGrpcFailure({ "grpc-status": status = "0" }: Readonly<Record<string, string>>): boolean {
