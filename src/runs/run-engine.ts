@@ -15,6 +15,7 @@ import type { ModelClient } from "../generation/model-calls.ts";
 import { BoundedMap } from "../middleware/bounded-map.ts";
 import { BackgroundRuns } from "./background-runs.ts";
 import { createCallerClient } from "./caller-client.ts";
+import { cancelHeldRun, failHeldRun } from "./end-held-run.ts";
 import type { RunEngine, RunInput, RunOptions, StartedRun } from "./engine.ts";
 import { drain, type EngineParts, readRun, waitForRun } from "./engine-parts.ts";
 import { missing, RunLimitError } from "./errors.ts";
@@ -290,7 +291,7 @@ class Engine extends ThreadMethods implements RunEngine {
       isCancelled ||= notice === "cancel";
     });
     try {
-      const plan = await this.#beginTaken(stored, share, () => isCancelled);
+      const plan = await this.#orFail(queued, () => this.#beginTaken(stored, share, () => isCancelled));
       if (plan === undefined) return;
       const options = { store: this.#parts.store, plan, events: [statusEventOf(plan.run)] };
       const live = this.#start(options, () => undefined);
@@ -298,6 +299,16 @@ class Engine extends ThreadMethods implements RunEngine {
       await live.ended;
     } finally {
       unsubscribe();
+    }
+  }
+
+  /** Does what comes before the start of a run that this process holds. Where that fails, the run has failed. */
+  async #orFail<Result>(run: Run, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (thrown) {
+      await failHeldRun(this.#parts, run, thrown);
+      throw thrown;
     }
   }
 
@@ -309,15 +320,20 @@ class Engine extends ThreadMethods implements RunEngine {
   ): Promise<RunPlan | undefined> {
     const { store, lease } = this.#parts;
     const { run: queued } = stored;
-    const plan = await this.#storedPlan(stored);
-    share.settle([...plan.conversation.history, ...plan.conversation.input]);
-    if (isCancelled() && queued.status === RunStatus.QUEUED) {
-      await this.#endTaken(queued);
+    const giveBack = () => store.write({ runId: queued.id, lease, run: queued });
+    if (queued.status !== RunStatus.QUEUED) {
+      // It was delivered twice, and requires action by now.
+      await giveBack();
       return undefined;
     }
-    // A run that was delivered twice may require action by now. One that is queued goes back into the queue.
-    if (this.#isDraining || queued.status !== RunStatus.QUEUED) {
-      await store.write({ runId: queued.id, lease, run: queued });
+    const plan = await this.#storedPlan(stored);
+    share.settle([...plan.conversation.history, ...plan.conversation.input]);
+    if (isCancelled()) {
+      await cancelHeldRun(this.#parts, queued);
+      return undefined;
+    }
+    if (this.#isDraining) {
+      await giveBack();
       return undefined;
     }
     const run = withStatus(queued, RunStatus.IN_PROGRESS, {
@@ -365,7 +381,7 @@ class Engine extends ThreadMethods implements RunEngine {
     // Once the submission is written nothing may refuse the run: what it takes is counted even where it is too much.
     this.#parts.histories.check(0, "run_id", false);
     const submission = await readSubmission(this.#parts, request, found);
-    const plan = await this.#storedPlan(submission.stored);
+    const plan = await this.#orFail(submission.run, () => this.#storedPlan(submission.stored));
     const { input, history, approvals } = plan.conversation;
     share.settle([...history, ...input]);
     const own = input.filter((message) => !submission.isResult(message));
@@ -379,24 +395,10 @@ class Engine extends ThreadMethods implements RunEngine {
     };
   }
 
-  async #endTaken(run: Run): Promise<void> {
-    const { store, lease, observer } = this.#parts;
-    const lastSequence = run.lastSequence + 1;
-    const cancelled = withStatus(run, RunStatus.CANCELLED, {
-      lastSequence,
-      cancelRequested: true,
-      requiredResults: [],
-      requiredApprovals: [],
-      endedAt: timestampNow(),
-    });
-    const events = [statusEventOf(cancelled)];
-    if (await store.write({ runId: run.id, lease, run: cancelled, events })) observer.runEnded?.(cancelled);
-  }
-
   /** Cancels a run that no process executes. */
   async #cancelIdle(runId: string): Promise<void> {
     const taken = await this.#parts.store.take(runId, this.#parts.lease);
-    if (taken !== undefined) await this.#endTaken(taken.run);
+    if (taken !== undefined) await cancelHeldRun(this.#parts, taken.run);
   }
 
   /** Takes a place and memory for a run, which the work must give back at its end. */

@@ -2,6 +2,7 @@
 import { inspect } from "node:util";
 import { functionTool, textOf, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
+import { ServerError } from "../../src/core/errors.ts";
 import { type Run, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import type { RunLimits } from "../../src/runs/limits.ts";
 import { MemoryStore } from "../../src/runs/stores/memory-store.ts";
@@ -49,6 +50,17 @@ async function waitForStatus({ engine }: TestEngine, runId: string, status: RunS
 }
 
 describe("queued runs", () => {
+  it("fail where they cannot be started", async () => {
+    const store = new MemoryStore();
+    const readHistory = () => Promise.reject(new ServerError("the history cannot be read"));
+    const here = engineWith(["hello"], { store: wrapStore(store, { readHistory }) });
+    const { run } = await start(here.engine, background("hi"));
+    const failed = await waitForStatus(here, run.id, RunStatus.FAILED);
+    expect(failed.error?.message).toContain("the history cannot be read");
+    expect(statusesIn(await replay(here.engine, run.id))).toEqual([RunStatus.QUEUED, RunStatus.FAILED]);
+    expect(here.model.requests).toEqual([]);
+  });
+
   it("are executed by another process, and can be read and cancelled here", async () => {
     const store = new MemoryStore();
     const here = processOn(store, { maxBackgroundRuns: 0 });
