@@ -94,6 +94,7 @@ export interface RunStore {
     threadId: string,
     messages: readonly ThreadMessage[],
   ): Promise<"appended" | "busy" | "missing">;
+  /** Messages in pages. One with large messages may end before its limit, with `hasMore`. */
   listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>>;
   getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined>;
   /** Removes a message from a thread. Its forks keep it. */

@@ -40,23 +40,24 @@ export async function listItems(
   writer: ItemWriter,
 ): Promise<EndpointResponse> {
   const { limit } = query;
-  const items = await readItems(new ItemReader(engine, query, writer), limit);
+  const reader = new ItemReader(engine, query, writer);
+  const items = await readItems(reader, limit);
   const data = items.slice(0, limit);
   return jsonResponse({
     object: "list",
     data,
     first_id: data[0]?.id ?? "",
     last_id: data.at(-1)?.id ?? "",
-    has_more: items.length > limit,
+    has_more: items.length > limit || reader.hasMore,
   });
 }
 
-/** Reads one item more than the page, to know whether there are more. */
+/** Reads one item more than the page, to know whether there are more. A page with large items ends early. */
 async function readItems(reader: ItemReader, limit: number): Promise<readonly WrittenItem[]> {
   const items: WrittenItem[] = [];
   for await (const page of reader.pages()) {
     items.push(...page);
-    if (items.length > limit) break;
+    if (items.length > limit || (reader.isCut && items.length > 0)) break;
   }
   return items;
 }
@@ -65,6 +66,10 @@ class ItemReader {
   readonly #engine: Pick<RunEngine, "listMessages" | "getMessage">;
   readonly #query: ItemQuery;
   readonly #writer: ItemWriter;
+  /** Whether the store has ended the last page of messages early, since they are large. */
+  isCut = false;
+  /** Whether there are messages after the last page. */
+  hasMore = false;
 
   constructor(engine: Pick<RunEngine, "listMessages" | "getMessage">, query: ItemQuery, writer: ItemWriter) {
     this.#engine = engine;
@@ -84,17 +89,18 @@ class ItemReader {
       yield items.slice(items.findIndex(({ id }) => id === after) + 1);
     }
     const direction = order === "asc" ? "oldest first" : "latest first";
-    for (let hasMore = true; hasMore; ) {
+    do {
       const page = await this.#engine.listMessages(owner, {
         ...source,
         after: last,
         limit: limit + 1,
         order: direction,
       });
-      yield page.elements.flatMap((message) => this.#itemsOf(message));
       last = page.elements.at(-1)?.id ?? "";
-      hasMore = page.hasMore && last !== "";
-    }
+      this.hasMore = page.hasMore && last !== "";
+      this.isCut = this.hasMore && page.elements.length <= limit;
+      yield page.elements.flatMap((message) => this.#itemsOf(message));
+    } while (this.hasMore);
   }
 
   #itemsOf(message: ThreadMessage): readonly WrittenItem[] {

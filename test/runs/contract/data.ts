@@ -217,3 +217,19 @@ export async function threadTexts(store: RunStore, threadId: string, owner = "ow
 export function leasesRunOut(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20));
 }
+
+/** The sizes of the pages of a thread with three large messages. */
+export async function pagesOfLargeMessages(store: RunStore): Promise<number[]> {
+  const large = thread();
+  const messages = [1, 2, 3].map(() => message("x".repeat(3 * 1024 * 1024)));
+  await store.createThread("owner", large, messages);
+  const sizes: number[] = [];
+  for (let after = "", hasMore = true; hasMore; ) {
+    const query = { threadId: large.id, after, limit: 3, order: "oldest first" } as const;
+    const page = await store.listMessages("owner", query);
+    sizes.push(page.elements.length);
+    after = page.elements.at(-1)?.id ?? "";
+    hasMore = page.hasMore;
+  }
+  return sizes;
+}

@@ -3,6 +3,7 @@ import { InvalidRequestError } from "../../../core/errors.ts";
 import type { Message } from "../../../gen/outrigger/v1/message_pb.ts";
 import type { ThreadMessage } from "../../../gen/outrigger/v1/thread_pb.ts";
 import type { MessageQuery, Page } from "../../store.ts";
+import { MAX_PAGE_BYTES } from "../page-bytes.ts";
 import type { Bodies } from "./bodies.ts";
 import type { Queries, Statement } from "./database.ts";
 
@@ -44,14 +45,29 @@ const FIND_POSITION: Statement = {
   text: `SELECT place.position ${FROM_THREAD} AND message.id = $4`,
 };
 
+/** A page ends early where its bodies are large: `bytes` are those of the rows before, `total` counts all rows. */
+function pageOfMessages(comparison: string, direction: string): string {
+  return `
+    SELECT id, body, total FROM (
+      SELECT id, body, position, (count(*) OVER ())::int AS total,
+        sum(octet_length(body)) OVER (ORDER BY position ${direction}) AS bytes
+      FROM (
+        SELECT message.id, message.body, place.position ${FROM_THREAD} AND place.position ${comparison} $4
+        ORDER BY place.position ${direction} LIMIT $5
+      ) AS page
+    ) AS measured
+    WHERE bytes <= ${MAX_PAGE_BYTES} OR bytes = octet_length(body)
+    ORDER BY position ${direction}`;
+}
+
 const LIST_OLDEST_FIRST: Statement = {
   name: "list_messages_oldest_first",
-  text: `SELECT message.id, message.body ${FROM_THREAD} AND place.position > $4 ORDER BY place.position LIMIT $5`,
+  text: pageOfMessages(">", "ASC"),
 };
 
 const LIST_LATEST_FIRST: Statement = {
   name: "list_messages_latest_first",
-  text: `SELECT message.id, message.body ${FROM_THREAD} AND place.position < $4 ORDER BY place.position DESC LIMIT $5`,
+  text: pageOfMessages("<", "DESC"),
 };
 
 const THREAD_OF_RUN: Statement = {
@@ -66,6 +82,12 @@ const MAX_POSITION = 2 ** 31 - 1;
 export interface MessageRow {
   readonly id: string;
   readonly body: Uint8Array;
+}
+
+/** A row of a page. */
+interface ListedRow extends MessageRow {
+  /** Rows that the page would have without its limit of bytes, and one more where there is one. */
+  readonly total: number;
 }
 
 /** The messages of rows, without what is known of them beside. */
@@ -91,8 +113,9 @@ export async function listMessages(
     start = row.position;
   }
   const statement = order === "oldest first" ? LIST_OLDEST_FIRST : LIST_LATEST_FIRST;
-  const rows = await queries.query<MessageRow>(statement, [...list, start, limit + 1]);
-  return pageOf(rows, limit, ({ id, body }) => bodies.readMessage(id, body));
+  const rows = await queries.query<ListedRow>(statement, [...list, start, limit + 1]);
+  const elements = rows.slice(0, limit).map(({ id, body }) => bodies.readMessage(id, body));
+  return { elements, hasMore: (rows[0]?.total ?? 0) > elements.length };
 }
 
 /** A page of rows of which one more was read than the page has. */

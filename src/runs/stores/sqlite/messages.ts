@@ -4,6 +4,7 @@ import type { Message } from "../../../gen/outrigger/v1/message_pb.ts";
 import { type ThreadMessage, ThreadMessageSchema } from "../../../gen/outrigger/v1/thread_pb.ts";
 import type { MessageQuery, Page } from "../../store.ts";
 import type { BodyCodec } from "../body-codec.ts";
+import { MAX_PAGE_BYTES } from "../page-bytes.ts";
 import { blob, integer, text } from "./columns.ts";
 import type { Row } from "./database.ts";
 import { createdTimeOf, type Tables } from "./run-rows.ts";
@@ -92,11 +93,15 @@ export function listMessages(tables: Tables, owner: string, query: MessageQuery)
   const { threadId, inputOfRunId = "", order, limit } = query;
   const [sql, id] =
     threadId === undefined ? [SELECT_INPUT_OF_RUN[order], inputOfRunId] : [SELECT_OF_THREAD[order], threadId];
-  const rows = database.all(sql, id, owner, startOf(tables, owner, query), limit + 1);
-  return {
-    elements: rows.slice(0, limit).map((row) => messageOf(row, codec)),
-    hasMore: rows.length > limit,
-  };
+  const elements: ThreadMessage[] = [];
+  let bytes = 0;
+  for (const row of database.rows(sql, id, owner, startOf(tables, owner, query), limit + 1)) {
+    bytes += blob(row.body).byteLength;
+    const isFull = elements.length === limit || (elements.length > 0 && bytes > MAX_PAGE_BYTES);
+    if (isFull) return { elements, hasMore: true };
+    elements.push(messageOf(row, codec));
+  }
+  return { elements, hasMore: false };
 }
 
 /** The position of the last message of the page before. */

@@ -16,6 +16,7 @@ import {
   lease,
   message,
   otherLease,
+  pagesOfLargeMessages,
   step,
   textEvent,
   thread,
@@ -60,6 +61,11 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     const schema = newSchema();
     return [await open({ schema }), await open({ schema })];
   }
+
+  it("ends a page of large messages early", async () => {
+    const store = await open({ schema: newSchema(), maxBodyBytes: 16 * 1024 * 1024 });
+    expect(await pagesOfLargeMessages(store)).toEqual([1, 1, 1]);
+  });
 
   describe("its schema", () => {
     it("is created once by several processes that start at the same time", async () => {

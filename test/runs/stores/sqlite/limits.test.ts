@@ -8,6 +8,7 @@ import {
   finished,
   lease,
   message,
+  pagesOfLargeMessages,
   runEvent,
   thread,
 } from "../../contract/data.ts";
@@ -109,6 +110,14 @@ describe("a body that is too large", () => {
     await expect(store.createRun(toCreate)).rejects.toThrow(InvalidRequestError);
     expect(await store.getRun("owner", toCreate.run.id)).toBeUndefined();
     expect(await store.getThread("owner", toCreate.run.threadId)).toBeUndefined();
+    await store.close();
+  });
+});
+
+describe("a page of large messages", () => {
+  it("ends early", async () => {
+    const store = openMemory({}, 64 * MEBIBYTE);
+    expect(await pagesOfLargeMessages(store)).toEqual([1, 1, 1]);
     await store.close();
   });
 });
