@@ -77,8 +77,13 @@ function whyIncomplete(stopReason: StopReason, last: StepResult | undefined): In
     case FinishReason_Reason.LENGTH:
       return IncompleteReason.MAX_TOKENS;
     case FinishReason_Reason.CONTENT_FILTER:
-      return IncompleteReason.CONTENT_FILTER;
+      // A refusal in the model's own words is an answer, as in OpenAI's API.
+      return hasRefusal(last) ? IncompleteReason.UNSPECIFIED : IncompleteReason.CONTENT_FILTER;
     default:
       return IncompleteReason.UNSPECIFIED;
   }
+}
+
+function hasRefusal(step: StepResult | undefined): boolean {
+  return step?.response?.message?.content.some(({ refusal }) => refusal) ?? false;
 }

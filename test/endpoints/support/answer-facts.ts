@@ -23,14 +23,18 @@ export function factsOfAnswer({ message, finishReason, usage }: Response): Answe
     text: parts.map(textOf).join(""),
     reasoning: parts.map(reasoningOf).join(""),
     calls: parts.flatMap(callOf),
-    status: finishReason !== undefined && isCut(finishReason) ? "incomplete" : "completed",
+    status: finishReason !== undefined && isCut(finishReason, parts) ? "incomplete" : "completed",
     usage: [usage?.inputTokens ?? 0, usage?.outputTokens ?? 0, usage?.totalTokens ?? 0],
   };
 }
 
-/** Whether an answer ended before the model had said all: at its token limit, or at a filter. */
-function isCut({ reason }: FinishReason): boolean {
-  return reason === FinishReason_Reason.LENGTH || reason === FinishReason_Reason.CONTENT_FILTER;
+/**
+ * Whether an answer ended before the model had said all: at its token limit, or at a filter. A refusal in its own words
+ * is an answer.
+ */
+function isCut({ reason }: FinishReason, parts: readonly ContentPart[]): boolean {
+  if (reason === FinishReason_Reason.CONTENT_FILTER) return !parts.some(({ refusal }) => refusal);
+  return reason === FinishReason_Reason.LENGTH;
 }
 
 function textOf({ part }: ContentPart): string {
