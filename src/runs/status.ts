@@ -29,6 +29,14 @@ export function isTerminal(status: RunStatus): boolean {
   return !TRANSITIONS.has(status);
 }
 
+/**
+ * Whether a request to cancel counts for a run with this status. Not for one that ended otherwise while the request came:
+ * it is as its last event says.
+ */
+export function heedsCancel(status: RunStatus): boolean {
+  return !isTerminal(status) || status === RunStatus.CANCELLED;
+}
+
 /** Whether a run with this status is queued or in progress. */
 export function isUnderWay(status: RunStatus): boolean {
   return status === RunStatus.QUEUED || status === RunStatus.IN_PROGRESS;

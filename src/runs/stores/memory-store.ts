@@ -5,7 +5,7 @@ import type { StepResult } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Thread, type ThreadMessage, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
-import { isTerminal, isUnderWay } from "../status.ts";
+import { heedsCancel, isTerminal, isUnderWay } from "../status.ts";
 import type {
   Lease,
   MessageQuery,
@@ -334,7 +334,7 @@ export class MemoryStore implements RunStore {
     const fork = createThreadRecord(owner, newThread(run));
     fork.entries = thread.entries.filter(isOfPrevious);
     fork.nextPosition = thread.nextPosition;
-    return { case: "found", thread: fork, forked: true };
+    return { case: "found", thread: fork, previous, forked: true };
   }
 
   #ownRun(owner: string, runId: string): RunRecord | undefined {
@@ -519,7 +519,11 @@ function withThread(event: RunEvent, threadId: string): RunEvent {
 /** The next state of a run: the sequence number follows the events, and a request to cancel stays. */
 function withLatest(next: Run, before: Run, events: readonly RunEvent[]): Run {
   const lastSequence = events.at(-1)?.sequence ?? before.lastSequence;
-  return { ...next, lastSequence, cancelRequested: next.cancelRequested || before.cancelRequested };
+  return {
+    ...next,
+    lastSequence,
+    cancelRequested: next.cancelRequested || (before.cancelRequested && heedsCancel(next.status)),
+  };
 }
 
 function createdAt({ createdAt: time }: Pick<Run, "createdAt">): number {

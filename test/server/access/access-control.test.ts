@@ -55,7 +55,9 @@ describe("AccessControl", () => {
 
   it("compares with every key in constant time, without leaving the loop early", async () => {
     const source = await readFile(new URL("../../../src/server/access/key-ring.ts", import.meta.url), "utf8");
-    const find = source.slice(source.indexOf("  find("), source.indexOf("  named("));
+    const find = source
+      .slice(source.indexOf("  find("), source.indexOf("  named("))
+      .replace(/\/\*\*.*\*\//s, "");
     expect(find).toContain("timingSafeEqual");
     expect(find.match(/\b(?:if|break|continue|return|find|some|includes)\b/g)).toEqual(["find", "return"]);
   });

@@ -3,6 +3,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { InternalError } from "../../../core/errors.ts";
 import { type Run, type RunEvent, RunStatus } from "../../../gen/outrigger/v1/run_pb.ts";
 import type { ThreadMessage } from "../../../gen/outrigger/v1/thread_pb.ts";
+import { heedsCancel } from "../../status.ts";
 import type { StoredRun } from "../../store.ts";
 import type { Bodies } from "./bodies.ts";
 
@@ -35,7 +36,7 @@ export function runOf(row: RunRow, bodies: Bodies): Run {
   const run = bodies.readRun(row.id, row.body);
   run.threadId = row.thread_id;
   run.lastSequence = row.last_sequence;
-  run.cancelRequested ||= row.cancel_requested;
+  run.cancelRequested ||= row.cancel_requested && heedsCancel(run.status);
   return run;
 }
 

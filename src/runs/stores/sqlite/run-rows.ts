@@ -3,6 +3,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { InternalError } from "../../../core/errors.ts";
 import { type Run, type RunEvent, RunSchema, RunStatus } from "../../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../../gen/outrigger/v1/run_service_pb.ts";
+import { heedsCancel } from "../../status.ts";
 import type { StoredRun } from "../../store.ts";
 import type { BodyCodec } from "../body-codec.ts";
 import { blob, integer, text } from "./columns.ts";
@@ -57,7 +58,7 @@ export function findRunNumber({ database }: Tables, runId: string): number | und
 export function runRowOf(row: Row, codec: BodyCodec): RunRow {
   const run = codec.read(RunSchema, blob(row.body), runPlace(text(row.id)));
   run.lastSequence = typeof row.last_sequence === "number" ? row.last_sequence : run.lastSequence;
-  run.cancelRequested ||= row.cancel_requested === 1;
+  run.cancelRequested ||= row.cancel_requested === 1 && heedsCancel(run.status);
   return {
     number: integer(row.number),
     owner: text(row.owner),
