@@ -124,13 +124,22 @@ class Engine extends ThreadMethods implements RunEngine {
           },
           leave,
         );
+        await this.#heedEarlierCancel(options.owner, plan.run.id);
         return this.#startedInBackground(plan.run, options, plan.run.lastSequence - 1);
       });
     }
     return this.#enter("foreground", async (leave, share) => {
       const plan = await this.#resume(request, found, options, share);
-      return this.#startForCaller(store, plan, options, leave);
+      const started = this.#startForCaller(store, plan, options, leave);
+      await this.#heedEarlierCancel(options.owner, plan.run.id);
+      return started;
     });
+  }
+
+  /** Cancels a run that was to be cancelled while it was being continued: it did not listen yet. */
+  async #heedEarlierCancel(owner: string, runId: string): Promise<void> {
+    const stored = await this.#parts.store.getRun(owner, runId);
+    if (stored?.run.cancelRequested === true) this.#parts.live.get(runId)?.cancel();
   }
 
   async getRun(owner: string, runId: string): Promise<Run> {
