@@ -125,7 +125,10 @@ function isJsonKey(json: Uint8Array, start: number, end: number): boolean {
 
 function hasEscape(json: Uint8Array, start: number, end: number): boolean {
   for (let position = start; position < end; position++) {
-    if (json[position] === BACKSLASH && json[position + 1] === SMALL_U) return true;
+    if (json[position] !== BACKSLASH) continue;
+    if (json[position + 1] === SMALL_U) return true;
+    // Skip the escaped character: in `\\u` it is a backslash, which begins no escape.
+    position += 1;
   }
   return false;
 }

@@ -43,6 +43,11 @@ describe("countJsonElements()", () => {
     expect(count(`{"dataJson":"\\\\u002c"}`)).toBe(1);
   });
 
+  it("counts nothing inside the text of a key with an escaped backslash before a `u`", () => {
+    expect(count(String.raw`{"C:\\users":"{,,,[[["}`)).toBe(1);
+    expect(count(String.raw`{"\\\u006a":"{,,,[[["}`)).toBe(1 + 7);
+  });
+
   it("agrees with a parser about any JSON", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 5 }), (json) => {
