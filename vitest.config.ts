@@ -6,6 +6,11 @@ function pathOf(file: string): string {
 }
 
 const ATTACKS = "test/attacks/**/*.test.ts";
+const RUNS = "test/runs/**/*.test.ts";
+
+/** Fail tests that hold the event loop of a sidecar: of one in a process of its own, of one in the test's process. */
+const WATCH_PROCESSES = "./test/support/event-loop/watch-processes.ts";
+const WATCH_THIS_PROCESS = "./test/support/event-loop/watch-this-process.ts";
 
 export default defineConfig({
   resolve: {
@@ -29,13 +34,23 @@ export default defineConfig({
         test: {
           name: "tests",
           include: ["test/**/*.test.ts"],
-          exclude: [ATTACKS, "test/clients/**", "node_modules/**"],
+          exclude: [ATTACKS, RUNS, "test/clients/**", "node_modules/**"],
         },
+      },
+      {
+        extends: true,
+        test: { name: "runs", include: [RUNS], setupFiles: [WATCH_PROCESSES, WATCH_THIS_PROCESS] },
       },
       // Attacks look at latency and memory: they run when the other tests have left the cores to them.
       {
         extends: true,
-        test: { name: "attacks", include: [ATTACKS], testTimeout: 600_000, sequence: { groupOrder: 1 } },
+        test: {
+          name: "attacks",
+          include: [ATTACKS],
+          setupFiles: [WATCH_PROCESSES],
+          testTimeout: 600_000,
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },

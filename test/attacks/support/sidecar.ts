@@ -25,6 +25,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
 import { bundleProgram, writeBundle } from "../../../scripts/build/bundle.ts";
 import { ALLOCATOR_VARIABLES, NODE_OPTIONS } from "../../../src/cli/process-settings.ts";
+import { getWatchOptions } from "../../support/event-loop/watched-processes.ts";
 import { type Bystander, type Observed, startBystander } from "./bystander.ts";
 
 /** How a sidecar under attack is started. */
@@ -139,6 +140,7 @@ async function startProcess(
     process.execPath,
     ...NODE_OPTIONS,
     `--max-old-space-size=${heapMiB}`,
+    ...getWatchOptions(),
     join(folder, PROGRAM),
     ...["serve", "--config", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"],
   ];

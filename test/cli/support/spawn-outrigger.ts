@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { vi } from "vitest";
 import { run } from "../../../src/cli/run.ts";
+import { getWatchOptions } from "../../support/event-loop/watched-processes.ts";
 
 const START_MS = 60_000;
 
@@ -35,7 +36,7 @@ export function spawnOutrigger(
   env: Record<string, string> = {},
   program = main,
 ): Outrigger {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [...getWatchOptions(), program, ...args], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

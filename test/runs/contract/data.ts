@@ -1,5 +1,6 @@
 /** Runs, threads and messages for the tests of stores. */
 import { randomBytes } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type StepResult, StepResultSchema } from "../../../src/gen/outrigger/v1/generation_pb.ts";
@@ -166,6 +167,8 @@ export async function createdResult(
   store: RunStore,
   toCreate: RunCreation,
 ): Promise<Extract<RunCreationResult, { case: "created" }>> {
+  // A store in this process may answer without a turn of the event loop. Sidecars make one for each request.
+  await nextTurn();
   const result = await store.createRun(toCreate);
   if (result.case !== "created") throw new Error(`expected a run, found ${JSON.stringify(result)}`);
   return result;
@@ -178,6 +181,7 @@ export async function endRun(
   status: RunStatus = RunStatus.COMPLETED,
   answer = `answer of ${run.id}`,
 ): Promise<Run> {
+  await nextTurn();
   const ended = finished(run, status);
   if (status === RunStatus.REQUIRES_ACTION) ended.endedAt = undefined;
   const isHeld = await store.write({
@@ -222,10 +226,12 @@ export function leasesRunOut(): Promise<void> {
 export async function pagesOfLargeMessages(store: RunStore): Promise<number[]> {
   const large = thread();
   const messages = [1, 2, 3].map(() => message("x".repeat(3 * 1024 * 1024)));
+  await nextTurn();
   await store.createThread("owner", large, messages);
   const sizes: number[] = [];
   for (let after = "", hasMore = true; hasMore; ) {
     const query = { threadId: large.id, after, limit: 3, order: "oldest first" } as const;
+    await nextTurn();
     const page = await store.listMessages("owner", query);
     sizes.push(page.elements.length);
     after = page.elements.at(-1)?.id ?? "";

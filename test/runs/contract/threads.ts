@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
@@ -191,7 +192,9 @@ export function threadTests(context: StoreContext): void {
       texts.map((text) => message(text)),
     );
     const run = await createdRun(store, { threadId: long.id });
+    await nextTurn();
     expect(await historyOf(store, run.id)).toEqual(texts);
+    await nextTurn();
     await store.write({
       runId: run.id,
       lease,

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, ServerError } from "../../../../src/core/errors.ts";
 import { type Run, RunStatus } from "../../../../src/gen/outrigger/v1/run_pb.ts";
+import { testLoop } from "../../../support/event-loop/test-loop.ts";
 import {
   createdRun,
   creation,
@@ -96,8 +97,11 @@ describe("the file of a SQLite store", () => {
     const path = newPath();
     const store = openFile({}, path);
     const open = () => openFile({}, path);
-    expect(open).toThrow(ConfigurationError);
-    expect(open).toThrow(`cannot use the run store ${path}: another process uses it`);
+    // Opening waits for a lock, as a sidecar does before it serves.
+    testLoop.uncounted(() => {
+      expect(open).toThrow(ConfigurationError);
+      expect(open).toThrow(`cannot use the run store ${path}: another process uses it`);
+    });
     const reader = new DatabaseSync(path, { readOnly: true, timeout: 10 });
     expect(() => reader.prepare("SELECT * FROM runs").all()).toThrow("locked");
     reader.close();
