@@ -139,6 +139,9 @@ async function main(): Promise<number> {
   return rows.some(({ verdict }) => verdict !== undefined && isFaulty(verdict)) ? 1 : 0;
 }
 
+// Ends the sidecars as well.
+process.once("SIGINT", () => process.exit(130)).once("SIGTERM", () => process.exit(143));
+
 process.exit(
   await main().catch((error: unknown) => {
     process.stderr.write(`${error instanceof Error ? error.stack : error}\n`);

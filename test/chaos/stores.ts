@@ -48,6 +48,12 @@ export function openSqliteOnSmallDisk(): ChaosStore {
     rmSync(folder, { recursive: true });
     throw new Unavailable(`a small file system cannot be mounted here: ${error}`);
   }
+  const unmount = () => {
+    // Lazily: sidecars that were killed a moment ago may still have the file open.
+    execFileSync("umount", ["--lazy", folder]);
+    rmSync(folder, { recursive: true });
+  };
+  process.once("exit", unmount);
   const filler = join(folder, "filler");
   return {
     name: "sqlite",
@@ -66,8 +72,8 @@ export function openSqliteOnSmallDisk(): ChaosStore {
       free: () => rmSync(filler, { force: true }),
     },
     async close() {
-      execFileSync("umount", [folder]);
-      rmSync(folder, { recursive: true });
+      process.off("exit", unmount);
+      unmount();
     },
   };
 }
