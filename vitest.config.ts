@@ -12,6 +12,16 @@ const RUNS = "test/runs/**/*.test.ts";
 const WATCH_PROCESSES = "./test/support/event-loop/watch-processes.ts";
 const WATCH_THIS_PROCESS = "./test/support/event-loop/watch-this-process.ts";
 
+/** Tests that start whole processes of `outrigger`. */
+const PROCESSES = [
+  "test/cli/*.test.ts",
+  "test/runs/kill.test.ts",
+  "test/runs/stores/postgres/sidecars.test.ts",
+];
+
+/** Gives tests the bundle, which is what ships, in the place of the sources. */
+const globalSetup = "test/support/build-program.ts";
+
 export default defineConfig({
   resolve: {
     // The library's own name leads to its source, so that tests read like a user's code.
@@ -41,6 +51,7 @@ export default defineConfig({
         extends: true,
         test: { name: "runs", include: [RUNS], setupFiles: [WATCH_PROCESSES, WATCH_THIS_PROCESS] },
       },
+      { extends: true, test: { name: "bundle", include: PROCESSES, globalSetup, setupFiles: [WATCH_PROCESSES] } },
       // Attacks look at latency and memory: they run when the other tests have left the cores to them.
       {
         extends: true,
@@ -50,6 +61,7 @@ export default defineConfig({
           setupFiles: [WATCH_PROCESSES],
           testTimeout: 600_000,
           sequence: { groupOrder: 1 },
+          globalSetup,
         },
       },
     ],
