@@ -1,6 +1,7 @@
 import { isMessage } from "@bufbuild/protobuf";
 import { quote, Violations } from "../client/violations.ts";
 import { ToolSchema } from "../gen/outrigger/v1/tool_pb.ts";
+import { isRetryCount, MAX_RETRIES } from "../middleware/retry-policy.ts";
 import type { GenerateOptions } from "./generate-options.ts";
 import { isActiveTool } from "./local-executor.ts";
 
@@ -28,6 +29,8 @@ export function checkOptions(options: GenerateOptions): void {
   for (const name of FUNCTIONS)
     if (options[name] !== undefined && typeof options[name] !== "function")
       violations.add(name, `expected a function, found ${describe(options[name])}`);
+  checkRetries("maxRetries", options.maxRetries, violations);
+  checkRetries("retry.maxRetries", options.retry?.maxRetries, violations);
   if (typeof timeout === "object") checkNumbers("timeout", timeout, violations);
   else checkNumber("timeout", timeout, violations);
   checkNumbers("limits", limits, violations);
@@ -61,6 +64,11 @@ function checkNumber(field: string, value: unknown, violations: Violations): voi
   const isNumber = typeof value === "number" || typeof value === "bigint";
   if (value !== undefined && !(isNumber && value >= 0))
     violations.add(field, `expected a number from 0, found ${describe(value)}`);
+}
+
+function checkRetries(field: string, value: unknown, violations: Violations): void {
+  if (value !== undefined && !isRetryCount(value))
+    violations.add(field, `expected a whole number from 0 to ${MAX_RETRIES}, found ${describe(value)}`);
 }
 
 function describe(value: unknown): string {

@@ -33,7 +33,7 @@ export interface GenerateOptions extends Omit<RequestInput, "messages" | "tools"
   readonly stopWhen?: StopCondition | undefined;
   /** Repairs calls whose arguments do not match the tool's schema. Without it the model is told what is wrong. */
   readonly repairToolCall?: RepairToolCall | undefined;
-  /** Retries of each call of the model, at most. Defaults to 2; 0 disables retries. Takes precedence over `retry`. */
+  /** Retries of each call of the model, at most; from 0 to 10. Defaults to 2; 0 disables retries. Takes precedence over `retry`. */
   readonly maxRetries?: number | undefined;
   /** When and how often a call of the model is repeated. */
   readonly retry?: Partial<RetryPolicy> | undefined;

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { responseWithoutContent } from "../client/final-response.ts";
 import { AbortError, SDKError, withEarlierUsage } from "../core/errors.ts";
 import { toolCallsOf } from "../core/message.ts";
+import { RepeatLimit } from "../core/repeat-limit.ts";
 import type { CompleteResponse } from "../core/response.ts";
 import { toolMessage } from "../core/tools.ts";
 import { addUsage } from "../core/usage.ts";
@@ -56,6 +57,8 @@ export interface LoopOptions {
   readonly signal?: AbortSignal | undefined;
   /** When the caller's time is over, see CallOptions. What ends the loop is the signal. */
   readonly deadline?: number | undefined;
+  /** Limits the retries and fallbacks of several loops together. Default: a limit for this loop. */
+  readonly repeats?: RepeatLimit | undefined;
   /**
    * Steps of the loop that is continued, each with the results of all its calls. They come after the messages of the
    * request, count for all limits, and are part of the result. `stopWhen` is asked about them first.
@@ -168,8 +171,9 @@ class ToolLoop {
 
   #callsUnder(signal: AbortSignal, { totalMs = 0, perStepMs = 0 }: LoopTimeouts): ModelCalls {
     const { client, retry = {}, deadline: callersDeadline = Infinity } = this.#options;
+    const { repeats = new RepeatLimit() } = this.#options;
     const deadline = Math.min(callersDeadline, totalMs > 0 ? performance.now() + totalMs : Infinity);
-    return new ModelCalls({ client, retry, maxMs: perStepMs, signal, deadline, log: this.#log });
+    return new ModelCalls({ client, retry, maxMs: perStepMs, signal, deadline, repeats, log: this.#log });
   }
 
   async #isStopWanted(signal: AbortSignal): Promise<boolean> {

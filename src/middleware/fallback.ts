@@ -6,7 +6,7 @@ import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { isDenial } from "./model-access.ts";
 import type { MiddlewareObserver } from "./observer.ts";
-import { repeatCalls } from "./repeat-calls.ts";
+import { repeatCalls, withRepeatLimit } from "./repeat-calls.ts";
 
 /** Where a call goes next. At least one field; what is left out is that of the request. */
 export interface FallbackTarget {
@@ -102,7 +102,7 @@ function isTooLarge({ kind, retryable }: SDKError): boolean {
 }
 
 function mark(options: CallOptions): CallOptions {
-  const marked = { ...options };
+  const marked = { ...withRepeatLimit(options) };
   chained.add(marked);
   return marked;
 }

@@ -5,6 +5,7 @@ import {
   type GenerateResult,
   generate,
   InvalidRequestError,
+  ServerError,
   setDefaultClient,
   toJson,
   toolResult,
@@ -47,6 +48,12 @@ describe("The options of generate()", () => {
     ],
     ["a negative time limit", { prompt: "hi", timeout: -5 }, "timeout: expected a number from 0, found -5"],
     ["a time limit that is no number", { prompt: "hi", timeout: { perStepMs: "5" } }, "timeout.perStepMs"],
+    [
+      "too many retries",
+      { prompt: "hi", maxRetries: 11 },
+      "maxRetries: expected a whole number from 0 to 10, found 11",
+    ],
+    ["too many retries in the policy", { prompt: "hi", retry: { maxRetries: Infinity } }, "retry.maxRetries"],
     ["a negative limit", { prompt: "hi", limits: { maxSteps: -1 } }, "limits.maxSteps"],
     ["an option of another name", { prompt: "hi", maxRounds: 3 }, "maxRounds: is not a field of Request"],
     [
@@ -93,15 +100,16 @@ describe("The options of generate()", () => {
   });
 
   it("put maxRetries and onRetry before those of the policy", async () => {
-    const { client } = setUp();
+    const { model, client } = setUp([new ServerError("overloaded", { retryable: true })]);
     const policy: GenerateOptions = {
       model: "m",
       prompt: "hi",
       client,
-      maxRetries: -1,
-      retry: { maxRetries: 3 },
+      maxRetries: 0,
+      retry: { maxRetries: 3, baseDelay: 0 },
     };
-    await expect(generate(policy)).rejects.toThrow("maxRetries is -1");
+    await expect(generate(policy)).rejects.toThrow("overloaded");
+    expect(model.requests).toHaveLength(1);
   });
 });
 

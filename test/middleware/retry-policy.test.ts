@@ -145,7 +145,14 @@ describe("retry()", () => {
     expect(performance.now() - since).toBeGreaterThan(45);
   });
 
-  it.each(["maxRetries", "baseDelay", "maxDelay", "backoffMultiplier"] satisfies (keyof RetryPolicy)[])(
+  it("refuses a policy with more than ten retries, or a part of one", async () => {
+    for (const maxRetries of [-1, 11, 1.5, Infinity, Number.NaN])
+      await expect(retry(failing(), { maxRetries })).rejects.toThrow(
+        `the retry policy's maxRetries is ${maxRetries}; expected a whole number from 0 to 10`,
+      );
+  });
+
+  it.each(["baseDelay", "maxDelay", "backoffMultiplier"] satisfies (keyof RetryPolicy)[])(
     "refuses a policy whose %s is negative or no number",
     async (name) => {
       for (const value of [-1, Number.NaN]) {

@@ -112,13 +112,14 @@ export const GenerationOptionsSchema: GenMessage<GenerationOptions> = /*@__PURE_
  * never executes a tool again, and a stream is never retried after output began. An error is retried
  * if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
  * that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
- * one whose delay would end after the deadline.
+ * one whose delay would end after the deadline. The retries of all steps of a generation, and the
+ * retries and fallbacks of the configuration for them, are at most 100 together.
  *
  * @generated from message outrigger.v1.RetryPolicy
  */
 export type RetryPolicy = Message<"outrigger.v1.RetryPolicy"> & {
   /**
-   * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
+   * Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
    *
    * @generated from field: optional int32 max_retries = 1;
    */

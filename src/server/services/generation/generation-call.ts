@@ -1,5 +1,6 @@
 import { ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { type SDKError, toSdkError } from "../../../core/errors.ts";
+import { RepeatLimit } from "../../../core/repeat-limit.ts";
 import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.ts";
 import { type Generation, type GenerationBounds, readOptions } from "../../../generation/contract/options.ts";
 import type { ModelClient } from "../../../generation/model-calls.ts";
@@ -36,6 +37,7 @@ export class GenerationCall {
   readonly #context: HandlerContext;
   readonly #record: InferenceRecord;
   readonly #call: CallSignal;
+  readonly #repeats = new RepeatLimit();
   #isOver = false;
 
   constructor(parts: GenerationParts, context: HandlerContext) {
@@ -72,7 +74,8 @@ export class GenerationCall {
   /** The options of a loop that this call runs, but for its tools. */
   loopOptions(generation: Generation): Omit<LoopOptions, "executor" | "isStreamed"> {
     const client = this.#clientOf(generation);
-    return { ...generation, client, signal: this.signal, deadline: deadlineOf(this.#context) };
+    const deadline = deadlineOf(this.#context);
+    return { ...generation, client, signal: this.signal, deadline, repeats: this.#repeats };
   }
 
   /**
