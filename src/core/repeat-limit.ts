@@ -1,5 +1,5 @@
 /** Retries and fallbacks of one call, at most: of a generation, those of all its steps together. */
-export const MAX_REPEATS = 100;
+const MAX_REPEATS = 100;
 
 /**
  * Counts the provider calls that repeat an earlier one on behalf of one call. Fallbacks, retries of the middleware and
