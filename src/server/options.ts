@@ -26,11 +26,11 @@ export interface Limits extends MemoryLimits {
   /** Largest header list of a request. Default 64 KiB. */
   readonly maxHeaderListBytes: number;
   /**
-   * Resets that one HTTP/2 connection may send at once before it is closed as an attack. Default 20000: Node's 1000
+   * Resets that one HTTP/2 connection may send at once before it is closed as an attack. Default 10000: Node's 1000
    * closes the connection of a client that cancels often, and all its streams.
    */
   readonly streamResetBurst: number;
-  /** Resets per second by which the burst refills. Default 2000. */
+  /** Resets per second by which the burst refills. Default 500; Node has 33. */
   readonly streamResetRate: number;
   /** A peer that has not answered one HTTP/2 ping when the next is due is dead. Default 30 s. */
   readonly keepaliveIntervalMs: number;
@@ -65,8 +65,8 @@ export const DEFAULT_LIMITS: Limits = {
   maxCompressionRatio: 100,
   maxConcurrentStreams: 1000,
   maxHeaderListBytes: 64 * 1024,
-  streamResetBurst: 20_000,
-  streamResetRate: 2_000,
+  streamResetBurst: 10_000,
+  streamResetRate: 500,
   keepaliveIntervalMs: 30_000,
   maxConnectionIdleMs: 1_800_000,
   maxConnectionAgeMs: Number.POSITIVE_INFINITY,

@@ -8,7 +8,7 @@ import type { Intake } from "../requests/intake.ts";
 import { parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
 import { limitConnection } from "./connection-limits.ts";
-import { readFairly } from "./fair-reading.ts";
+import { readFairly } from "./fair-streams.ts";
 import { closeGracefully } from "./goaway.ts";
 import { createHttp1, createHttp2 } from "./http-servers.ts";
 import type { HttpHandler, HttpRequest, HttpResponse, StreamHandler, UpgradeHandler } from "./http-types.ts";
