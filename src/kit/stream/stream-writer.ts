@@ -169,7 +169,8 @@ export class StreamWriter {
   }
 
   /** Passes on an event of the provider that has no unified form. */
-  providerEvent(type: string, dataJson: string): void {
+  providerEvent(type: string, data: string): void {
+    const dataJson = this.#facts.withoutKeys?.(data) ?? data;
     this.#emit({
       case: "providerEvent",
       value: { $typeName: "outrigger.v1.ProviderEvent", type, dataJson },

@@ -115,10 +115,7 @@ function bodyOf(
 }
 
 /** The measured bytes of a body in slices, with turns of the event loop between them. */
-async function* slicesOf(
-  body: AsyncIterable<Uint8Array>,
-  gauge: JsonGauge,
-): AsyncGenerator<Uint8Array> {
+async function* slicesOf(body: AsyncIterable<Uint8Array>, gauge: JsonGauge): AsyncGenerator<Uint8Array> {
   let turnEndsAt = performance.now() + TURN_MS;
   for await (const chunk of body) {
     for (let start = 0; start < chunk.length; start += SLICE_BYTES) {

@@ -66,6 +66,11 @@ export class GenerationCall {
     return readOptions(options, path, this.#parts.bounds);
   }
 
+  /** What the sidecar allows, whatever a caller asks for. */
+  get bounds(): GenerationBounds {
+    return this.#parts.bounds;
+  }
+
   /** What the models can do. */
   get support(): ObjectSupport {
     return this.#parts.inference;
