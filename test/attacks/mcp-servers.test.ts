@@ -1,9 +1,7 @@
 /** MCP servers that flood the sidecar in the answer of one call. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { fileURLToPath } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
+import { startHostileServer } from "../runs/mcp/start-hostile-server.ts";
 import { startProvider, WHOLE_ANSWER } from "./support/provider.ts";
 import { expectWithstood, useSidecars } from "./support/sidecar.ts";
 import { SIZES } from "./support/sizes.ts";
@@ -11,15 +9,6 @@ import { SIZES } from "./support/sizes.ts";
 const attacks = useSidecars();
 
 const RUNS = 8;
-
-/** Starts the server, and gives its port. */
-async function startHostileServer(flood: string): Promise<string> {
-  const script = fileURLToPath(new URL("../runs/mcp/hostile-server.ts", import.meta.url));
-  const child = spawn(process.execPath, [script, flood], { stdio: ["ignore", "pipe", "inherit"] });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const [port] = await once(child.stdout, "data");
-  return String(port).trim();
-}
 
 /** A model that calls the server's tool once, and then answers. */
 function createModel(): (response: ServerResponse) => void {

@@ -1,24 +1,13 @@
 /** MCP servers that send as much as they can in the answer of one call. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { create } from "@bufbuild/protobuf";
 import { expect, it, onTestFinished } from "vitest";
 import { ToolCallSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { McpServerSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { createMcpTools } from "../../../src/runs/mcp/mcp-tools.ts";
+import { startHostileServer } from "./start-hostile-server.ts";
 
 /** Longest turn of the event loop, in milliseconds of this process on a core. */
 const MAX_TURN_MS = 250;
-
-/** Starts a server in a process of its own, so that its work is not measured. */
-async function startHostileServer(flood: string): Promise<string> {
-  const script = fileURLToPath(new URL("./hostile-server.ts", import.meta.url));
-  const child = spawn(process.execPath, [script, flood], { stdio: ["ignore", "pipe", "inherit"] });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const [port] = await once(child.stdout, "data");
-  return String(port).trim();
-}
 
 /** Measures each turn of the event loop until the returned function is called, which gives the longest one. */
 function watchTurns(): () => number {
