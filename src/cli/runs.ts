@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { type Config, openRunStore } from "../config/index.ts";
 import { SDKError } from "../core/errors.ts";
+import type { MemoryAccount } from "../core/memory-account.ts";
 import type { RunEngine } from "../runs/engine.ts";
 import { createLazyRunEngine } from "../runs/lazy-engine.ts";
 import type { AccessControl, Inference } from "../server/index.ts";
@@ -19,6 +20,8 @@ export interface RunsOptions {
   readonly metrics: Pick<Metrics, "runs">;
   /** Whose models a run in the background may use. Undefined: everybody may use all. */
   readonly access?: AccessControl | undefined;
+  /** The memory of the process. */
+  readonly account: MemoryAccount;
   readonly logger: Logger;
 }
 
@@ -29,7 +32,7 @@ export interface RunsOptions {
  * be reached.
  */
 export async function openRuns(options: RunsOptions): Promise<RunEngine> {
-  const { config, client, observers, metrics, access, logger } = options;
+  const { config, client, observers, metrics, access, account, logger } = options;
   const { runs, mcp } = config;
   const report = (what: string, error: unknown) => {
     // The messages of our own errors hold nothing of a run.
@@ -50,6 +53,7 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       limits: runs.limits,
       serverTools: createMcpTools(mcp),
       observer,
+      account,
     });
   });
   if (runs.store.kind !== "memory") await engine.open();

@@ -1,5 +1,6 @@
 /** How runs are kept, from the section `runs` of a configuration and the files that it names. */
 import { resolve } from "node:path";
+import { getHeapStatistics } from "node:v8";
 import { ConfigurationError } from "../core/errors.ts";
 import type { RunLimits } from "../runs/limits.ts";
 import { type EncryptionKey, parseEncryptionKey } from "../runs/stores/encryption-key.ts";
@@ -49,7 +50,15 @@ type Section = NonNullable<Settings["runs"]>;
 const MEBIBYTE = 1024 * 1024;
 
 /** Responses of about 10 KB: some thousands of them. */
-const DEFAULT_MEMORY_BYTES = 64 * MEBIBYTE;
+const MAX_DEFAULT_MEMORY_BYTES = 64 * MEBIBYTE;
+
+/** What the store may take of the heap's size unless the configuration says more: it is outside the heap. */
+const HEAP_SHARE = 1 / 8;
+
+/** The default size of a store in memory. */
+export function getDefaultMemorySize(heapBytes: number = getHeapStatistics().heap_size_limit): number {
+  return Math.min(Math.floor(heapBytes * HEAP_SHARE), MAX_DEFAULT_MEMORY_BYTES);
+}
 
 /** As the largest message that the sidecar takes. */
 const DEFAULT_MAX_BODY_BYTES = 32 * MEBIBYTE;
@@ -87,7 +96,7 @@ function runsOf(
   keys: readonly EncryptionKey[],
   { listenUrl }: { readonly listenUrl?: string },
 ): RunsConfig {
-  const { memory_size: maxBytes = DEFAULT_MEMORY_BYTES, retention, limits = {} } = section;
+  const { memory_size: maxBytes = getDefaultMemorySize(), retention, limits = {} } = section;
   const { max_body_bytes: maxBodyBytes = DEFAULT_MAX_BODY_BYTES, postgres = {} } = section;
   const { schema, pool_size: poolSize } = postgres;
   return {

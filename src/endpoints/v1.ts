@@ -1,24 +1,29 @@
 /** The HTTP API under `/v1`: that of OpenAI, for the models of every provider. */
+import { MemoryAccount } from "../core/memory-account.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ModelDirectory } from "./models/model-directory.ts";
 import { modelRoutes } from "./models/routes.ts";
 import { failedResponse } from "./responses/errors.ts";
 import { inputRoutes } from "./responses/input-routes.ts";
+import { KeptResponses } from "./responses/latest-response.ts";
 import type { ResponsesParts } from "./responses/parts.ts";
 import { responsesRoutes } from "./responses/routes.ts";
 import { endpointOf } from "./route-table.ts";
 
 /** What the API is made of. */
-export interface V1Parts extends ResponsesParts {
+export interface V1Parts extends Omit<ResponsesParts, "keptResponses"> {
   readonly models: ModelDirectory;
+  /** The memory of the process. Default: an account of its own. */
+  readonly account?: MemoryAccount | undefined;
 }
 
 /** Creates the API. */
 export function createV1Api(parts: V1Parts): Endpoint {
+  const { account = new MemoryAccount() } = parts;
   const routes = [
     ...inputRoutes(parts),
-    ...responsesRoutes(parts),
+    ...responsesRoutes({ ...parts, keptResponses: new KeptResponses(account.kept) }),
     ...conversationRoutes(parts.engine),
     ...modelRoutes(parts.models),
   ];

@@ -84,6 +84,7 @@ export class BackgroundRuns {
   async #handle(runId: string): Promise<void> {
     const { gates, histories, store, lease, observer } = this.#parts;
     let share: HistoryShare | undefined;
+    let claimedBy = "";
     try {
       await gates.background.wait(this.#stopped.signal);
     } catch {
@@ -93,12 +94,17 @@ export class BackgroundRuns {
     try {
       share = await histories.wait(this.#stopped.signal);
       const stored = this.#stopped.signal.aborted ? undefined : await store.take(runId, lease);
-      if (stored !== undefined) await this.#runTaken(stored, share);
+      if (stored === undefined) return;
+      const { run, owner } = stored;
+      // An owner with its share of the places under way: the store delivers the run again a while later.
+      if (!gates.background.claim(owner)) return void (await store.write({ runId, lease, run }));
+      claimedBy = owner;
+      await this.#runTaken(stored, share);
     } catch (thrown) {
       if (!this.#stopped.signal.aborted) observer.failed?.("start a queued run", thrown);
     } finally {
       share?.release();
-      gates.background.leave();
+      gates.background.leave(claimedBy);
     }
   }
 

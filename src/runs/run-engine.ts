@@ -3,6 +3,7 @@ import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { type Batches, lazyBatches } from "../core/batches.ts";
 import { anyCaller, type Caller } from "../core/caller.ts";
 import { AbortError, invalidField, ServerError } from "../core/errors.ts";
+import { MemoryAccount } from "../core/memory-account.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import { type McpServer, type Run, type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type {
@@ -49,6 +50,8 @@ export interface RunEngineOptions {
   /** Executes the tools of MCP servers. Default: there are none. */
   readonly serverTools?: ServerTools | undefined;
   readonly observer?: RunObserver | undefined;
+  /** The memory of the process, and how much of each limit one owner may take. Default: an account of its own. */
+  readonly account?: MemoryAccount | undefined;
 }
 
 /** Maximum number of runs that require action whose servers are kept in memory with their secrets. */
@@ -77,6 +80,7 @@ class Engine extends ThreadMethods implements RunEngine {
     limits: own,
     serverTools = NO_SERVER_TOOLS,
     observer = {},
+    account = new MemoryAccount(),
   }: RunEngineOptions) {
     const limits = { ...DEFAULT_RUN_LIMITS, ...own };
     const parts: EngineParts = {
@@ -87,8 +91,8 @@ class Engine extends ThreadMethods implements RunEngine {
       serverTools,
       observer,
       lease: { holder: randomUUID(), durationMs: limits.leaseMs },
-      gates: gatesOf(limits),
-      histories: new HistoryMemory(),
+      gates: gatesOf(limits, account),
+      histories: new HistoryMemory(account),
       live: new Map(),
     };
     super(parts);
@@ -100,11 +104,11 @@ class Engine extends ThreadMethods implements RunEngine {
     this.#refuseWhileDraining();
     const { background } = input.request;
     if (background && input.request.store !== false) return this.#createInBackground(input, options);
-    return this.#enter("foreground", async (leave, share) => {
+    return this.#enter("foreground", options.owner, async (leave, share) => {
       const draft = await this.#read(input, options.owner);
       const store = draft.isStored ? this.#parts.store : new MemoryStore({ keepsEvents: false });
       const created = await this.#create(store, draft, input, options, share);
-      return this.#startForCaller(store, this.#planOf(draft, created, input, options), options, leave);
+      return this.#startForCaller(store, this.#planOf(draft, created, input, options, share), options, leave);
     });
   }
 
@@ -114,12 +118,12 @@ class Engine extends ThreadMethods implements RunEngine {
     const found = await store.getRun(options.owner, request.runId);
     if (found === undefined) throw missing("run", request.runId, "run_id");
     if (found.run.background) {
-      return this.#enter("background", async (leave, share) => {
+      return this.#enter("background", options.owner, async (leave, share) => {
         const plan = await this.#resume(request, found, options, share);
         this.#start(
           {
             store,
-            plan: { ...plan, client: this.#clientOf(options.owner) },
+            plan: { ...plan, client: this.#clientOf(options.owner, share) },
             events: [statusEventOf(plan.run)],
           },
           leave,
@@ -128,7 +132,7 @@ class Engine extends ThreadMethods implements RunEngine {
         return this.#startedInBackground(plan.run, options, plan.run.lastSequence - 1);
       });
     }
-    return this.#enter("foreground", async (leave, share) => {
+    return this.#enter("foreground", options.owner, async (leave, share) => {
       const plan = await this.#resume(request, found, options, share);
       const started = this.#startForCaller(store, plan, options, leave);
       await this.#heedEarlierCancel(options.owner, plan.run.id);
@@ -257,13 +261,13 @@ class Engine extends ThreadMethods implements RunEngine {
       const { maxQueuedRuns } = limits;
       if ((await store.countQueued()) >= maxQueuedRuns)
         throw new RunLimitError("max_queued_runs", maxQueuedRuns, "queued runs");
-      const { run } = await this.#create(store, draft, input, options, histories.begin(), true);
+      const { run } = await this.#create(store, draft, input, options, histories.begin(options.owner), true);
       return this.#startedInBackground(run, options, -1);
     }
-    return this.#enter("background", async (leave, share) => {
+    return this.#enter("background", options.owner, async (leave, share) => {
       const created = await this.#create(store, draft, input, options, share);
-      const plan = this.#planOf(draft, created, input, options);
-      const own = { ...plan, client: this.#clientOf(options.owner), deadline: undefined };
+      const plan = this.#planOf(draft, created, input, options, share);
+      const own = { ...plan, client: this.#clientOf(options.owner, share), deadline: undefined };
       this.#start({ store, plan: own, events: [statusEventOf(plan.run)] }, leave);
       return this.#startedInBackground(created.run, options, -1);
     });
@@ -273,11 +277,12 @@ class Engine extends ThreadMethods implements RunEngine {
     { generation, request, servers, knownTools }: RunDraft,
     { run, conversation }: CreatedRun,
     input: RunInput,
-    { owner, client = this.#clientOf(owner), deadline }: RunOptions,
+    { owner, client, deadline }: RunOptions,
+    share: HistoryShare,
   ): RunPlan {
     return {
       run,
-      client,
+      client: client ?? this.#clientOf(owner, share),
       generation,
       system: request.options?.system ?? "",
       conversation,
@@ -335,8 +340,8 @@ class Engine extends ThreadMethods implements RunEngine {
       await giveBack();
       return undefined;
     }
-    const plan = await this.#storedPlan(stored);
-    share.settle([...plan.conversation.history, ...plan.conversation.input]);
+    const plan = await this.#storedPlan(stored, share);
+    share.settle([...plan.conversation.history, ...plan.conversation.input], stored.owner);
     if (isCancelled()) {
       await cancelHeldRun(this.#parts, queued);
       return undefined;
@@ -354,20 +359,20 @@ class Engine extends ThreadMethods implements RunEngine {
   }
 
   /** The client for a run that is not executed for a waiting caller. */
-  #clientOf(owner: string): ModelClient {
+  #clientOf(owner: string, share: HistoryShare): ModelClient {
     const { client, callerNamed } = this.#parts;
-    return createCallerClient(client, () => callerNamed(owner));
+    return createCallerClient(client, () => callerNamed(owner), share.openAnswers(owner));
   }
 
   /** The plan of a stored run, as far as the store has it. */
-  async #storedPlan({ run, owner, request }: StoredRun): Promise<RunPlan> {
+  async #storedPlan({ run, owner, request }: StoredRun, share: HistoryShare): Promise<RunPlan> {
     const { store, limits, serverTools, gates } = this.#parts;
     const generation = await readStoredRequest(request, limits.maxSteps);
     const history = await store.readHistory(run.id);
     const input = await readInputOf(store, owner, run.id);
     return {
       run,
-      client: this.#clientOf(owner),
+      client: this.#clientOf(owner, share),
       generation,
       system: request.options?.system ?? "",
       conversation: { history, input, approvals: request.approvals },
@@ -384,13 +389,13 @@ class Engine extends ThreadMethods implements RunEngine {
   async #resume(
     request: SubmitToolResultsRequest,
     found: StoredRun,
-    { client, deadline }: RunOptions,
+    { owner, client, deadline }: RunOptions,
     share: HistoryShare,
   ): Promise<RunPlan> {
     // Once the submission is written nothing may refuse the run: what it takes is counted even where it is too much.
-    this.#parts.histories.check(0, "run_id", false);
+    this.#parts.histories.check(0, "run_id", owner, 0);
     const submission = await readSubmission(this.#parts, request, found);
-    const plan = await this.#orFail(submission.run, () => this.#storedPlan(submission.stored));
+    const plan = await this.#orFail(submission.run, () => this.#storedPlan(submission.stored, share));
     const { input, history, approvals } = plan.conversation;
     share.settle([...history, ...input]);
     const own = input.filter((message) => !submission.isResult(message));
@@ -413,14 +418,15 @@ class Engine extends ThreadMethods implements RunEngine {
   /** Takes a place and memory for a run, which the work must give back at its end. */
   async #enter(
     kind: "foreground" | "background",
+    owner: string,
     work: (leave: () => void, share: HistoryShare) => Promise<StartedRun>,
   ): Promise<StartedRun> {
     const { gates, histories } = this.#parts;
-    gates[kind].enter();
-    const share = histories.begin();
+    gates[kind].enter(owner);
+    const share = histories.begin(owner);
     const leave = () => {
       share.release();
-      gates[kind].leave();
+      gates[kind].leave(owner);
     };
     try {
       return await work(leave, share);
@@ -505,8 +511,8 @@ class Engine extends ThreadMethods implements RunEngine {
     const { readers } = this.#parts.gates;
     return readRun(this.#parts, place, {
       signal,
-      onBegin: () => readers.enter(),
-      onEnd: () => readers.leave(),
+      onBegin: () => readers.enter(place.owner),
+      onEnd: () => readers.leave(place.owner),
     });
   }
 }
@@ -515,13 +521,13 @@ function closingError(): ServerError {
   return new ServerError("the sidecar stopped before the run was over");
 }
 
-function gatesOf(limits: RunLimits): EngineParts["gates"] {
+function gatesOf(limits: RunLimits, account: MemoryAccount): EngineParts["gates"] {
   const { maxForegroundRuns, maxBackgroundRuns, maxToolExecutions, maxStreamReaders } = limits;
   return {
-    foreground: new Gate("max_foreground_runs", maxForegroundRuns, "runs in the foreground"),
-    background: new Gate("max_background_runs", maxBackgroundRuns, "runs in the background"),
-    tools: new Gate("max_tool_executions", maxToolExecutions, "tool executions"),
-    readers: new Gate("max_stream_readers", maxStreamReaders, "readers of events"),
+    foreground: new Gate("max_foreground_runs", maxForegroundRuns, "runs in the foreground", account),
+    background: new Gate("max_background_runs", maxBackgroundRuns, "runs in the background", account),
+    tools: new Gate("max_tool_executions", maxToolExecutions, "tool executions", account),
+    readers: new Gate("max_stream_readers", maxStreamReaders, "readers of events", account),
   };
 }
 

@@ -86,7 +86,7 @@ export class ServerToolExecutor implements ToolExecutor {
       const message = thrown instanceof Error && !(thrown instanceof AbortError) ? thrown.message : "";
       return failedResult(call, message || "the tool failed");
     } finally {
-      gate.leave();
+      gate.leave("");
     }
   }
 }

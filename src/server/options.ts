@@ -1,8 +1,9 @@
 import type { Logger } from "pino";
+import type { MemoryAccount } from "../core/memory-account.ts";
 import type { Endpoint } from "../endpoints/endpoint.ts";
 import type { AccessControl } from "./access/access-control.ts";
 import type { HttpApi } from "./http/http-api.ts";
-import { type MemoryLimits, memoryLimitsFor } from "./memory-limits.ts";
+import { getHeapLimits, type HeapLimits } from "./memory-limits.ts";
 import type { Inference } from "./services/inference.ts";
 import type { Service } from "./services/service.ts";
 import type { ShutdownPart } from "./shutdown.ts";
@@ -10,7 +11,7 @@ import type { CallObserver } from "./telemetry/call-observer.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
 /** Limits of connections, requests and messages. What each defends against is in docs/operations.md. */
-export interface Limits extends MemoryLimits {
+export interface Limits extends HeapLimits {
   /** Connections that the data listener has open; further ones are closed at once. Default 1024. */
   readonly maxConnections: number;
   /** The same for the admin listener. Default 64. */
@@ -57,7 +58,7 @@ export interface Limits extends MemoryLimits {
 
 /** The limits of a server without settings of its own. Those of memory fit the heap of this process. */
 export const DEFAULT_LIMITS: Limits = {
-  ...memoryLimitsFor(),
+  ...getHeapLimits(),
   maxConnections: 1024,
   maxAdminConnections: 64,
   maxMessageBytes: 32 * 1024 * 1024,
@@ -117,6 +118,8 @@ export interface ServerOptions {
   readonly listeners: ListenersOptions;
   /** Who may call the data listener. Undefined: everybody who reaches it. */
   readonly access?: AccessControl | undefined;
+  /** The memory of the process. Default: an account of its own, with the limits of the listeners. */
+  readonly account?: MemoryAccount | undefined;
   /** Served on the data listener by gRPC, gRPC-Web, Connect and JSON. */
   readonly services: readonly Service[];
   /** Further HTTP APIs of the data listener. */

@@ -7,7 +7,7 @@ import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
 import { jsonResponse } from "../json-response.ts";
 import { type Fields, mistake, parseBody, quote } from "../responses/fields.ts";
 import { conversationIdOf, type ItemPlace, placeOfItem, threadIdOf } from "../responses/ids.ts";
-import { listItems, pageOf } from "../responses/item-list.ts";
+import { listItems, pageOf, withinMemory } from "../responses/item-list.ts";
 import { readInput } from "../responses/read-input.ts";
 import { readMetadata } from "../responses/read-metadata.ts";
 import { ReadingContext } from "../responses/reading-context.ts";
@@ -91,10 +91,11 @@ class ConversationRoutes {
     return jsonResponse({ id, object: "conversation.deleted", deleted: true });
   }
 
-  listItems({ caller, query }: EndpointRequest, id: string): Promise<EndpointResponse> {
+  listItems(request: EndpointRequest, id: string): Promise<EndpointResponse> {
+    const { caller, query } = request;
     const threadId = threadOf(id);
     const page = { owner: caller.name, source: { threadId }, ...pageOf(query) };
-    return listItems(this.#engine, page, writerOf(query));
+    return listItems(withinMemory(this.#engine, request), page, writerOf(query));
   }
 
   async createItems(request: EndpointRequest, id: string): Promise<EndpointResponse> {
@@ -111,12 +112,12 @@ class ConversationRoutes {
   }
 
   async retrieveItem(
-    { caller, query }: EndpointRequest,
+    { caller, query, readStored }: EndpointRequest,
     id: string,
     itemId: string,
   ): Promise<EndpointResponse> {
     await this.#engine.getThread(caller.name, threadOf(id));
-    const items = await this.#itemsOf(caller.name, itemId, writerOf(query));
+    const items = await readStored(() => this.#itemsOf(caller.name, itemId, writerOf(query)));
     const item = items.find((each) => each.id === itemId);
     return item === undefined ? missingItem(itemId) : jsonResponse(item);
   }

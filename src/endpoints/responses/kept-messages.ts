@@ -1,8 +1,8 @@
 import { equals } from "@bufbuild/protobuf";
 import { NotFoundError } from "../../core/errors.ts";
+import { measureMemory } from "../../core/measure-memory.ts";
 import { type ContentPart, ContentPartSchema, type Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
-import { memoryOf } from "../../runs/history-memory.ts";
 import { mistake, quote } from "./fields.ts";
 import type { ItemPlace } from "./ids.ts";
 import type { IdentifiedPart } from "./message-drafts.ts";
@@ -55,7 +55,7 @@ export class KeptMessages {
   async #load(messageId: string): Promise<Message | undefined> {
     try {
       const { message } = await this.#read(messageId);
-      this.#bytes += memoryOf(message);
+      this.#bytes += measureMemory(message);
       return message;
     } catch (thrown) {
       if (thrown instanceof NotFoundError) return undefined;

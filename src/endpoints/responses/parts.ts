@@ -1,11 +1,14 @@
 import type { RunEngine } from "../../runs/engine.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
+import type { KeptResponses } from "./latest-response.ts";
 
 /** The dependencies of the API. */
 export interface ResponsesParts {
   readonly engine: RunEngine;
   /** Resolves the models that requests name. */
   readonly models: Pick<ModelDirectory, "resolve">;
+  /** What WebSockets may continue without storing it. */
+  readonly keptResponses: KeptResponses;
   /** Longest silence of a stream before a keep-alive comment is sent, in milliseconds. Default 15 seconds. */
   readonly keepAliveMs?: number | undefined;
 }

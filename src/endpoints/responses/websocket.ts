@@ -25,8 +25,13 @@ export async function serveSocket(
   request: EndpointRequest,
   parts: ResponsesParts,
 ): Promise<void> {
-  const latest = new LatestResponse();
-  for await (const text of socket.messages) await new Exchange(socket, request, parts, latest).answer(text);
+  const latest = new LatestResponse(parts.keptResponses, request.caller.name);
+  try {
+    for await (const message of socket.messages)
+      await new Exchange(socket, request, parts, latest).answer(message);
+  } finally {
+    latest.forget();
+  }
   socket.close(NORMAL_CLOSURE, "");
 }
 
@@ -51,10 +56,10 @@ class Exchange {
     this.#latest = latest;
   }
 
-  async answer(text: string): Promise<void> {
+  async answer(message: Uint8Array): Promise<void> {
     try {
-      this.#socket.admit(text);
-      await this.#run(this.#bodyOf(text));
+      this.#socket.admit(message);
+      await this.#run(this.#bodyOf(message));
     } catch (thrown) {
       if (this.#request.signal.aborted) return;
       const error = toSdkError(thrown);
@@ -64,8 +69,8 @@ class Exchange {
   }
 
   /** The body of the request that a message is. */
-  #bodyOf(text: string): JsonObject {
-    const message = parseBody(Buffer.from(text));
+  #bodyOf(bytes: Uint8Array): JsonObject {
+    const message = parseBody(bytes);
     const streamId = message.string("stream_id", { max: 128 });
     if (streamId !== undefined) this.#suffix = `,"stream_id":${JSON.stringify(streamId)}}`;
     const type = message.requireString("type");
@@ -77,7 +82,9 @@ class Exchange {
         "unsupported_value",
         "expected true, since responses cannot be prepared without generating them",
       );
-    return this.#latest.expand(without(message.value, ...OWN_MEMBERS));
+    return this.#latest.expand(without(message.value, ...OWN_MEMBERS), (bytes) =>
+      this.#socket.reserve(bytes),
+    );
   }
 
   async #run(body: JsonObject): Promise<void> {

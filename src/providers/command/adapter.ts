@@ -18,6 +18,7 @@ import { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts
 import { timeoutsOf } from "../../kit/http/request-timeouts.ts";
 import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "../../kit/http/timeouts.ts";
 import { type AnswerLimits, DEFAULT_ANSWER_LIMITS } from "../../kit/stream/answer-limits.ts";
+import { AnswerMemory } from "../../kit/stream/answer-memory.ts";
 import { decodeStream } from "../../kit/stream/decode-stream.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import { exitError, tooManyProcesses } from "./error.ts";
@@ -99,6 +100,7 @@ export class CommandAdapter implements ProviderAdapter {
       createParser: parserOf(format),
       release: () => run.release(),
       limits: this.#limits,
+      memory: new AnswerMemory(options),
     });
   }
 

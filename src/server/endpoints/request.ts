@@ -41,6 +41,7 @@ export function endpointRequestOf(request: HttpRequest, parts: RequestParts): En
     signal,
     noteFailure,
     readBody: () => readJsonBody(request, parts),
+    readStored: (read) => parts.share.memory.reads.read(read, signal),
   };
 }
 

@@ -16,7 +16,7 @@ type Serve = (socket: EndpointSocket, request: EndpointRequest) => Promise<void>
 const echo: Serve = async (socket) => {
   for await (const text of socket.messages) {
     socket.admit(text);
-    await socket.send(`echo ${text}`);
+    await socket.send(`echo ${Buffer.from(text)}`);
   }
   socket.close(1000, "");
 };
@@ -266,7 +266,7 @@ describe("a WebSocket of an HTTP API", () => {
       for await (const text of socket.messages) {
         await socket.send("began");
         await goOn;
-        answered.push(text);
+        answered.push(Buffer.from(text).toString());
         await socket.send("ended");
       }
       socket.close(1000, "");

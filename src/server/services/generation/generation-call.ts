@@ -6,7 +6,7 @@ import { type Generation, type GenerationBounds, readOptions } from "../../../ge
 import type { ModelClient } from "../../../generation/model-calls.ts";
 import type { ObjectSupport } from "../../../generation/objects/object-format.ts";
 import type { LoopOptions } from "../../../generation/tool-loop.ts";
-import { requestShareOf } from "../../requests/request-memory.ts";
+import { answerMemory, requestShareOf } from "../../requests/request-memory.ts";
 import { failureOf } from "../../status/status.ts";
 import { recorderOf } from "../../telemetry/call-recorder.ts";
 import { type CallSignal, type CallSignals, deadlineOf, errorOfCall } from "../call-signal.ts";
@@ -43,7 +43,7 @@ export class GenerationCall {
   constructor(parts: GenerationParts, context: HandlerContext) {
     this.#parts = parts;
     this.#context = context;
-    this.#record = new InferenceRecord(parts.inference, recorderOf(context));
+    this.#record = new InferenceRecord(parts.inference, recorderOf(context), answerMemory(context));
     this.#call = parts.signals.open(context.signal);
   }
 
