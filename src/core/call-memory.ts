@@ -46,7 +46,8 @@ export class CallMemory {
   }
 
   #open(use: "answers" | "runAnswers" | "reads", open: () => MemoryShare): MemoryShare {
-    const share = (this.#shares[use] ??= open());
+    const share = this.#shares[use] ?? open();
+    this.#shares[use] = share;
     if (this.#hasEnded) share.end();
     return share;
   }

@@ -238,10 +238,11 @@ interface Waiter {
 /** What one call, run or socket holds of a pool, beyond what is free for each. */
 export class MemoryShare {
   readonly owner: string;
+  /** How many times each byte of what the share holds is in memory. */
+  readonly weight: number;
   /** Older shares have lower numbers. */
   readonly age: number;
   readonly #pool: MemoryPool;
-  readonly #weight: number;
   #bytes = 0;
   #isGrowing = true;
   #hasEnded = false;
@@ -251,7 +252,7 @@ export class MemoryShare {
     { owner, weight, age }: { readonly owner: string; readonly weight: number; readonly age: number },
   ) {
     this.#pool = pool;
-    this.#weight = weight;
+    this.weight = weight;
     this.owner = owner;
     this.age = age;
   }
@@ -268,7 +269,7 @@ export class MemoryShare {
 
   /** Bytes that count against the limit. */
   get countedBytes(): number {
-    return getCountedBytes(this.#weight * this.#bytes);
+    return getCountedBytes(this.weight * this.#bytes);
   }
 
   /**
@@ -294,16 +295,16 @@ export class MemoryShare {
    * @throws RateLimitError as `reserve`, and what the read throws.
    */
   async read<Value>(read: () => Promise<Value>, signal?: AbortSignal): Promise<Value> {
-    const expected = this.#pool.expectedBytes / this.#weight;
+    const expected = this.#pool.expectedBytes / this.weight;
     const waiting = this.reserve(expected, signal);
     if (waiting !== undefined) await waiting;
     // Reading and writing a large value takes a while, in which others are to have their turns.
-    if (waiting !== undefined || expected * this.#weight > MIN_EXPECTED_BYTES) await yieldToOthers();
+    if (waiting !== undefined || expected * this.weight > MIN_EXPECTED_BYTES) await yieldToOthers();
     let bytes = 0;
     try {
       const value = await read();
       bytes = measureMemory(value);
-      const needed = this.#weight * bytes;
+      const needed = this.weight * bytes;
       this.#pool.noteRead(needed);
       if (needed > this.#pool.maxBytes) throw this.#pool.createExcess("what is stored", needed);
       return value;
@@ -314,7 +315,7 @@ export class MemoryShare {
 
   /** How much more counts against the limit with that many bytes more. */
   getMore(bytes: number): number {
-    return getCountedBytes(this.#weight * (this.#bytes + bytes)) - this.countedBytes;
+    return getCountedBytes(this.weight * (this.#bytes + bytes)) - this.countedBytes;
   }
 
   /** Takes memory without a check, for what is held already. */
@@ -325,7 +326,7 @@ export class MemoryShare {
   /** Gives back all but so many bytes, of which there is one copy. They are only waiting for their reader. */
   shrink(bytes: number): void {
     this.#isGrowing = false;
-    this.#set(Math.min(this.#bytes, bytes / this.#weight));
+    this.#set(Math.min(this.#bytes, bytes / this.weight));
   }
 
   /** Gives some memory back. */

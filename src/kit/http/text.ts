@@ -35,7 +35,10 @@ export async function readText({ body, headers, maxBytes, peer, reserve }: Whole
     if (waiting !== undefined) await waiting;
     // Decoded as it comes, so that the bytes and their text are never both whole in memory.
     if (bytes === announced && utf8 === undefined) text = WHOLE_TEXT.decode(chunk);
-    else text += (utf8 ??= new TextDecoder()).decode(chunk, { stream: true });
+    else {
+      utf8 ??= new TextDecoder();
+      text += utf8.decode(chunk, { stream: true });
+    }
   }
   return utf8 === undefined ? text : text + utf8.decode();
 }
