@@ -98,10 +98,14 @@ export class MemoryPool {
 
   /** Whether an owner may take that much more. */
   fits(bytes: number, owner: string): boolean {
-    const { maxBytes } = this;
-    if (this.#usedBytes + bytes > maxBytes || !this.#account.fits(this, bytes)) return false;
-    const limit = this.#account.getOwnerLimit(maxBytes, owner);
-    return limit === maxBytes || (this.#bytesByOwner.get(owner) ?? 0) + bytes <= limit;
+    const isFull = this.#usedBytes + bytes > this.maxBytes || !this.#account.fits(this, bytes);
+    return !isFull && !this.isOwnerFull(bytes, owner);
+  }
+
+  /** Whether that much more is over the share of an owner. */
+  isOwnerFull(bytes: number, owner: string): boolean {
+    const limit = this.#account.getOwnerLimit(this.maxBytes, owner);
+    return limit < this.maxBytes && (this.#bytesByOwner.get(owner) ?? 0) + bytes > limit;
   }
 
   /** Changes what an owner has taken, without a check. */
@@ -173,8 +177,8 @@ export class MemoryPool {
     const oldest = this.#findWaiter(this.#oldestHolder);
     if (oldest !== undefined) this.#grantTo(oldest);
     for (const waiter of [...this.#waiting]) {
-      const isOwnerFull = this.fits(waiter.share.getMore(waiter.bytes), "");
-      if (!this.#grantTo(waiter) && !isOwnerFull) return;
+      const { share, bytes } = waiter;
+      if (!this.#grantTo(waiter) && !this.isOwnerFull(share.getMore(bytes), share.owner)) return;
     }
   }
 

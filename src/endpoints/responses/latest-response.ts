@@ -21,7 +21,7 @@ export class KeptResponses {
   keep(response: LatestResponse, bytes: number): boolean {
     const { owner } = response;
     while (!this.#pool.fits(bytes, owner)) {
-      const isOwnerFull = this.#pool.fits(bytes, "");
+      const isOwnerFull = this.#pool.isOwnerFull(bytes, owner);
       const [oldest] = [...this.#kept.keys()].filter((kept) => !isOwnerFull || kept.owner === owner);
       if (oldest === undefined) return false;
       oldest.forget();
