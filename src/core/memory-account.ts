@@ -1,5 +1,5 @@
 import { getHeapStatistics } from "node:v8";
-import { MemoryPool, type MemoryShare } from "./memory-pool.ts";
+import { MemoryPool, type MemoryShare, type PoolAccount } from "./memory-pool.ts";
 
 /** What the uses of memory may take, each for itself, in bytes. */
 export interface MemoryLimits {
@@ -75,7 +75,7 @@ export interface MemoryAccountOptions {
  * WebSockets keep draw on it before they are held. Each use has a limit, all of them together have one, and a part of
  * each limit is kept free for its use, so that none starves another.
  */
-export class MemoryAccount {
+export class MemoryAccount implements PoolAccount {
   readonly requests: MemoryPool;
   readonly answers: MemoryPool;
   readonly histories: MemoryPool;

@@ -1,7 +1,16 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { AbortError, RateLimitError, SDKError } from "./errors.ts";
 import { measureMemory } from "./measure-memory.ts";
-import type { MemoryAccount } from "./memory-account.ts";
+
+/** What a pool needs to know of the account that it belongs to. */
+export interface PoolAccount {
+  /** Whether a pool may take that much more without touching what others are guaranteed. */
+  fits(taker: MemoryPool, bytes: number): boolean;
+  /** The most that one owner may take of a limit. */
+  getOwnerLimit(max: number, owner: string): number;
+  /** Memory has been given back. */
+  wake(): void;
+}
 
 /** A limit of the account. */
 export interface MemoryPoolOptions {
@@ -36,7 +45,7 @@ const RETRY_AFTER_SECONDS = 1;
 export class MemoryPool {
   readonly maxBytes: number;
   readonly guaranteedBytes: number;
-  readonly #account: MemoryAccount;
+  readonly #account: PoolAccount;
   readonly #options: MemoryPoolOptions;
   readonly #bytesByOwner = new Map<string, number>();
   /** Shares that hold bytes and may need more, oldest first. */
@@ -49,7 +58,7 @@ export class MemoryPool {
   #opened = 0;
   #expectedBytes = MIN_EXPECTED_BYTES;
 
-  constructor(account: MemoryAccount, options: MemoryPoolOptions) {
+  constructor(account: PoolAccount, options: MemoryPoolOptions) {
     this.#account = account;
     this.#options = options;
     this.maxBytes = options.maxBytes;
