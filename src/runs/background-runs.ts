@@ -4,6 +4,7 @@ import { addUsage } from "../core/usage.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import { type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { BoundedMap } from "../middleware/bounded-map.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import type { HistoryShare } from "./history-memory.ts";
 import { outputsOfStep } from "./outputs.ts";
@@ -13,6 +14,9 @@ import type { StoredRun } from "./store.ts";
 
 /** How often runs that are too old are removed, in milliseconds. */
 const REMOVAL_INTERVAL_MS = 600_000;
+
+/** Queued runs whose owners are remembered. */
+const MAX_POSTPONED = 10_000;
 
 /** Runs that are removed, or marked as failed, in one transaction: few, to keep locks short. */
 const BATCH = 100;
@@ -32,6 +36,8 @@ export class BackgroundRuns {
   readonly #runTaken: RunTaken;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #stopped = new AbortController();
+  /** Owners of queued runs that wait until fewer runs of the same owner are under way. */
+  readonly #postponed = new BoundedMap<string>(MAX_POSTPONED);
   readonly #delivery: Promise<(() => Promise<void>) | undefined>;
   #stopping: Promise<void> | undefined;
 
@@ -83,6 +89,8 @@ export class BackgroundRuns {
 
   async #handle(runId: string): Promise<void> {
     const { gates, histories, store, lease, observer } = this.#parts;
+    // The store is not asked about a run whose owner still has its share.
+    if (gates.background.isFull(this.#postponed.get(runId) ?? "")) return;
     let share: HistoryShare | undefined;
     let claimedBy = "";
     try {
@@ -97,7 +105,11 @@ export class BackgroundRuns {
       if (stored === undefined) return;
       const { run, owner } = stored;
       // An owner with its share of the places under way: the store delivers the run again a while later.
-      if (!gates.background.claim(owner)) return void (await store.write({ runId, lease, run }));
+      if (!gates.background.claim(owner)) {
+        this.#postponed.getOrCreate(runId, () => owner);
+        await store.write({ runId, lease, run });
+        return;
+      }
       claimedBy = owner;
       await this.#runTaken(stored, share);
     } catch (thrown) {

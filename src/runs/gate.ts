@@ -38,10 +38,14 @@ export class Gate {
   /** Assigns a place, which is taken or about to be, to an owner. Returns false if the owner has its share already. */
   claim(owner: string): boolean {
     if (owner === "") return true;
-    const used = this.#usedByOwner.get(owner) ?? 0;
-    if (used >= this.#shares.getOwnerLimit(this.#max, owner)) return false;
-    this.#usedByOwner.set(owner, used + 1);
+    if (this.isFull(owner)) return false;
+    this.#usedByOwner.set(owner, (this.#usedByOwner.get(owner) ?? 0) + 1);
     return true;
+  }
+
+  /** Whether an owner has its share of the places. */
+  isFull(owner: string): boolean {
+    return (this.#usedByOwner.get(owner) ?? 0) >= this.#shares.getOwnerLimit(this.#max, owner);
   }
 
   /** Waits for a place. @throws SDKError of the signal's reason where it is aborted first. */

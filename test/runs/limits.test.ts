@@ -1,5 +1,6 @@
 /** Each kind of work has its own limit, and none starves another. */
 import { afterEach, describe, expect, it } from "vitest";
+import { MemoryAccount } from "../../src/core/memory-account.ts";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
@@ -47,6 +48,21 @@ describe("the limits of runs", () => {
     await first.events[Symbol.asyncIterator]().return?.();
     expect(await result).toMatchObject({ status: RunStatus.CANCELLED });
     expect(await run(engine, runRequest("hi"))).toMatchObject({ status: RunStatus.COMPLETED });
+  });
+
+  it("leave places for background runs of other access keys, however many one key has queued", async () => {
+    const { engine, model } = engineWith(["hello"], {
+      limits: { maxBackgroundRuns: 4 },
+      account: new MemoryAccount({ isShared: () => true }),
+    });
+    model.beforeAnswer = untilAborted;
+    for (let count = 0; count < 6; count += 1)
+      await start(engine, runRequest("hi", { background: true }), "greedy");
+    await expect.poll(() => model.requests.length).toBe(3);
+    model.beforeAnswer = undefined;
+    const modest = await run(engine, runRequest("hi", { background: true }), "modest");
+    expect(modest.status).toBe(RunStatus.COMPLETED);
+    expect(model.requests).toHaveLength(4);
   });
 
   it("give the place of a run back that could not be created", async () => {
