@@ -32,6 +32,9 @@ const MIN_EXPECTED_BYTES = 256 * 1024;
 /** How much of its last estimate a read of a smaller value leaves: several small ones follow before it is small again. */
 const ESTIMATE_DECAY = 0.9;
 
+/** So many times the limit may be read alone: it was stored with more memory, or as the largest request. */
+const MAX_READ_EXCESS = 2;
+
 /** Longest wait for memory, in milliseconds. Then the call is refused: callers would give up soon. */
 const MAX_WAIT_MS = 15_000;
 
@@ -160,9 +163,11 @@ export class MemoryPool {
       const waiting = this.#waiting;
       function end(settle: () => void): () => void {
         return () => {
+          const index = waiting.indexOf(waiter);
+          if (index < 0) return;
+          waiting.splice(index, 1);
           clearTimeout(timer);
           signal?.removeEventListener("abort", onAbort);
-          waiting.splice(waiting.indexOf(waiter), 1);
           settle();
         };
       }
@@ -217,7 +222,7 @@ export class MemoryPool {
   /** The error of something that never fits. @param subject `the request`. */
   createExcess(subject: string, bytes: number): SDKError {
     const { limit } = this.#options;
-    const needs = `${subject} needs ${bytes} bytes of memory, expected at most ${this.maxBytes}`;
+    const needs = `${subject} needs ${Math.ceil(bytes)} bytes of memory, expected at most ${this.maxBytes}`;
     return new RateLimitError(`${needs} (limits.${limit})`, { retryable: false });
   }
 
@@ -319,10 +324,13 @@ export class MemoryShare {
       bytes = measureMemory(value);
       const needed = this.weight * bytes;
       this.#pool.noteRead(needed);
-      if (needed > this.#pool.maxBytes) throw this.#pool.createExcess("what is stored", needed);
+      if (needed > MAX_READ_EXCESS * this.#pool.maxBytes)
+        throw this.#pool.createExcess("what is stored", needed);
       return value;
     } finally {
-      this.#set(Math.max(0, this.#bytes - expected) + bytes);
+      // What is larger than the limit is read alone.
+      const counted = Math.min(bytes, this.#pool.maxBytes / this.weight);
+      this.#set(Math.max(0, this.#bytes - expected) + counted);
     }
   }
 
