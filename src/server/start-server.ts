@@ -107,7 +107,8 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
   if (addresses.length === 0) throw new ConfigurationError("listen: is empty, expected at least one address");
   const { limits, checkHost, observers } = shared;
   const services = allServices(options, shared);
-  const { account = new MemoryAccount({ limits }) } = options;
+  const { account = new MemoryAccount({ limits, isShared: access && (() => access.keyCount > 1) }) } =
+    options;
   const intake = createIntake(limits, account);
   const unsent = new UnsentResponses(account);
   const connect = createConnectApi({ services, intake, unsent, compressions: ["gzip", "br"] });
