@@ -58,7 +58,9 @@ export function getMemoryLimits(heapBytes: number = getHeapStatistics().heap_siz
 }
 
 /** The default limit on one answer of a provider: that of a run fits the memory for answers. */
-export function getMaxAnswerBytes({ maxAnswerMemoryBytes }: MemoryLimits = getMemoryLimits()): number {
+export function getMaxAnswerBytes(
+  { maxAnswerMemoryBytes }: Pick<MemoryLimits, "maxAnswerMemoryBytes"> = getMemoryLimits(),
+): number {
   return Math.min(Math.floor(maxAnswerMemoryBytes / RUN_ANSWER_WEIGHT), MAX_ANSWER_BYTES);
 }
 

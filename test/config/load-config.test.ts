@@ -45,6 +45,21 @@ async function mistakesOf(environment = {}, flags: ConfigFlags = {}): Promise<st
 }
 
 describe("loadConfig()", () => {
+  it("lets the limit on one answer follow the memory for answers unless it is set itself", async () => {
+    const environment = { OPENAI_API_KEY: "k" };
+    const answerBytes = async (limits: string) => {
+      const flags = { config: await fileOf(`limits:\n  ${limits}\n`) };
+      const { client } = await loadConfig({ environment, flags });
+      return client.providers.get("openai");
+    };
+    expect(await answerBytes("max_answer_memory: 80MiB")).toMatchObject({
+      answerLimits: { maxBytes: 10 * 1024 * 1024 },
+    });
+    expect(await answerBytes("max_answer_bytes: 1MiB")).toMatchObject({
+      answerLimits: { maxBytes: 1024 * 1024 },
+    });
+  });
+
   it("has defaults for everything", async () => {
     const config = await loadConfig({ environment: {} });
     expect(config).toMatchObject({

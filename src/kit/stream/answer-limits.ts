@@ -4,7 +4,7 @@ import { getMaxAnswerBytes } from "../../core/memory-account.ts";
 
 /** Limits of one answer, streamed or whole. Exceeding one ends the call and closes the provider's connection. */
 export interface AnswerLimits {
-  /** Bytes of the answer, without its content encoding. Defaults to an eighth of the heap, at most 64 MiB. */
+  /** Bytes of the answer, without its content encoding. Defaults to a sixteenth of the heap, at most 64 MiB. */
   readonly maxBytes: number;
   /** UTF-16 code units of one event of a stream, lines that never end included. Defaults to 32 Mi. */
   readonly maxEventChars: number;
