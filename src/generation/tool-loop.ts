@@ -68,8 +68,8 @@ export interface LoopOptions {
   readonly previousAttempts?: readonly Attempt[] | undefined;
   /** Takes the attempts in place of a log of the loop's own; `previousAttempts` are not read then. */
   readonly log?: AttemptLog | undefined;
-  /** Called with a step when the model has answered it, before its tools are executed, which wait for the promise. */
-  readonly onAnswer?: ((step: StepResult) => Promise<void>) | undefined;
+  /** Called with the step when the model has answered, before its tools are executed, which wait for the promise. */
+  readonly onAnswer?: ((step: number, result: StepResult) => Promise<void>) | undefined;
 }
 
 /** What a loop yields: the model's events in the batches in which they came, and each step when it is complete. */
@@ -214,8 +214,10 @@ class ToolLoop {
   }
 
   async #execute(answered: StepResult, context: StepContext): Promise<StepOutcomes> {
-    await this.#options.onAnswer?.(answered);
-    return this.#tools.execute(openCallsOf(answered), context);
+    const { executor, onAnswer } = this.#options;
+    const calls = openCallsOf(answered);
+    if (calls.some(({ name }) => executor.isActive(name))) await onAnswer?.(context.step, answered);
+    return this.#tools.execute(calls, context);
   }
 
   /** Why the calls of a step are not executed, for instance as the answer was cut. Undefined if they are. */

@@ -20,6 +20,11 @@ export class Gate {
     this.#what = what;
   }
 
+  /** Number of free places. */
+  get free(): number {
+    return this.#max - this.#used;
+  }
+
   /** Takes a place, which `leave` gives back. @throws RunLimitError where there is none. */
   enter(): void {
     if (this.#used >= this.#max) throw new RunLimitError(this.#limit, this.#max, this.#what);

@@ -2,31 +2,19 @@ import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { Violations } from "../client/violations.ts";
 import { type Thread, type ThreadMessage, ThreadSchema } from "../gen/outrigger/v1/thread_pb.ts";
-import type { NewMessage, RunEngine, ThreadInput } from "./engine.ts";
-import { type EngineParts, waitForRun } from "./engine-parts.ts";
-import { missing, ThreadBusyError } from "./errors.ts";
+import type { NewMessage, ThreadEngine, ThreadInput } from "./engine.ts";
+import { type EngineParts, type ReadParts, WaitForRuns } from "./engine-parts.ts";
+import { missing } from "./errors.ts";
 import { createThreadId } from "./ids.ts";
 import { checkMetadata } from "./read-request.ts";
 import { newThreadMessage } from "./run-creation.ts";
 import type { MessageQuery, Page } from "./store.ts";
 
-type Methods = Pick<
-  RunEngine,
-  | "createThread"
-  | "getThread"
-  | "updateThread"
-  | "deleteThread"
-  | "appendMessages"
-  | "listMessages"
-  | "getMessage"
-  | "deleteMessage"
->;
+/** The threads of an engine. */
+export class Threads implements ThreadEngine {
+  readonly #parts: ReadParts & Pick<EngineParts, "limits">;
 
-/** The methods of threads. */
-export class ThreadMethods implements Methods {
-  readonly #parts: Pick<EngineParts, "store" | "live" | "limits">;
-
-  constructor(parts: Pick<EngineParts, "store" | "live" | "limits">) {
+  constructor(parts: ReadParts & Pick<EngineParts, "limits">) {
     this.#parts = parts;
   }
 
@@ -38,8 +26,8 @@ export class ThreadMethods implements Methods {
       metadata,
       isConversation: true,
     });
-    const own = messages.map((message) => newThreadMessage(message));
-    await this.#parts.store.createThread(owner, thread, own);
+    const added = messages.map((message) => newThreadMessage(message));
+    await this.#parts.store.createThread(owner, thread, added);
     return thread;
   }
 
@@ -70,13 +58,13 @@ export class ThreadMethods implements Methods {
     messages: readonly NewMessage[],
   ): Promise<readonly ThreadMessage[]> {
     const { store, limits } = this.#parts;
-    const own = messages.map((message) => newThreadMessage(message));
-    const end = performance.now() + limits.threadWaitMs;
+    const added = messages.map((message) => newThreadMessage(message));
+    const turn = new WaitForRuns(this.#parts, owner, performance.now() + limits.threadWaitMs);
     for (;;) {
-      const result = await store.appendMessages(owner, threadId, own);
-      if (result === "appended") return own;
-      if (result === "missing") throw missing("thread", threadId);
-      await this.#waitForThread(owner, threadId, end - performance.now());
+      const result = await store.appendMessages(owner, threadId, added);
+      if (result.case === "appended") return added;
+      if (result.case === "missing") throw missing("thread", threadId);
+      await turn.for(result.activeRunId);
     }
   }
 
@@ -98,15 +86,6 @@ export class ThreadMethods implements Methods {
     await this.getThread(owner, threadId);
     if (!(await this.#parts.store.deleteMessage(owner, threadId, messageId)))
       throw missing("message", messageId);
-  }
-
-  /** Waits for the latest run of a thread. */
-  async #waitForThread(owner: string, threadId: string, ms: number): Promise<void> {
-    const query = { threadId, statuses: [], after: "", limit: 1 };
-    const [active] = (await this.#parts.store.listRuns(owner, query)).elements;
-    if (active === undefined) return;
-    if (ms <= 0) throw new ThreadBusyError(active.id);
-    await waitForRun(this.#parts, { owner, runId: active.id }, ms);
   }
 }
 
