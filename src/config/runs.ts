@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { ConfigurationError } from "../core/errors.ts";
 import type { RunLimits } from "../runs/limits.ts";
-import { type EncryptionKey, parseEncryptionKey } from "../runs/stores/encryption-key.ts";
+import { type EncryptionKey, parseEncryptionKey } from "../runs/store/encryption-key.ts";
 import { compact } from "./fields.ts";
 import { readKeyFile } from "./key-files.ts";
 import type { Locate } from "./problems.ts";

@@ -9,8 +9,8 @@ import {
   creation,
   endedRun,
   endRun,
+  getHold,
   historyOf,
-  lease,
   message,
   newId,
   textsOf,
@@ -193,8 +193,7 @@ export function threadTests(context: StoreContext): void {
     const run = await createdRun(store, { threadId: long.id });
     expect(await historyOf(store, run.id)).toEqual(texts);
     await store.write({
-      runId: run.id,
-      lease,
+      hold: getHold(run.id),
       messages: [message("late", { runId: run.id, isOutput: true })],
     });
     expect(await historyOf(store, run.id)).toEqual(texts);
