@@ -31,17 +31,18 @@ export interface Queries {
   query<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
 }
 
+/** For whom rows are read: callers may wait for each other, but never delay runs. */
+export type Reader = "caller" | "run";
+
 /** A database. Throws SDKErrors only. */
 export interface Driver {
   /** Whether other processes may use the same data. */
   readonly isShared: boolean;
-  /** Names the database in errors, without a path or an address. */
-  readonly name: string;
   readonly notices: Notices;
   /** The space that may be used. Undefined: unlimited, as far as the driver knows. */
   readonly space: Space | undefined;
-  /** Reads rows, outside of a transaction. */
-  read<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
+  /** Reads rows, outside of a transaction. By default for a caller. */
+  read<Row>(text: string, values: readonly Value[], reader?: Reader): Promise<Row[]>;
   /** Executes statements as one transaction, in one round trip. Returns the rows of each. */
   batch(calls: readonly Call[], use: SpaceUse): Promise<unknown[][]>;
   /** Executes `work` as a transaction, again if others disturb it. Rolls back if it throws. */
@@ -112,9 +113,5 @@ export class LocalNotices implements Notices {
   /** The runs that have subscribers. */
   get runIds(): readonly string[] {
     return [...this.#listeners.keys()];
-  }
-
-  has(runId: string): boolean {
-    return this.#listeners.has(runId);
   }
 }

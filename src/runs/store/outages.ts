@@ -58,7 +58,7 @@ export async function createThroughOutage(
   let isUncertain = false;
   return repeatThroughOutage(async () => {
     if (isUncertain) {
-      const [row] = await driver.read<CreatedRow>(FIND_RUN, [run.id]);
+      const [row] = await driver.read<CreatedRow>(FIND_RUN, [run.id], "run");
       if (row !== undefined) return toResult(row, run.threadId, request.previousRunId !== "", bodies);
     }
     try {

@@ -51,7 +51,7 @@ import {
   type ThreadRow,
   USE_THREAD,
 } from "./create-run.ts";
-import type { Call, Driver, Value } from "./driver.ts";
+import type { Call, Driver, Reader, Value } from "./driver.ts";
 import * as holds from "./holds.ts";
 import { createThroughOutage, readThroughOutage, UncertainWrites } from "./outages.ts";
 import * as reads from "./reads.ts";
@@ -161,7 +161,7 @@ export class SqlRunStore implements RunStore {
   }
 
   async readSteps(runId: string): Promise<readonly StepResult[]> {
-    const rows = await this.#read<{ number: number; body: Uint8Array }>(reads.READ_STEPS, [runId]);
+    const rows = await this.#read<{ number: number; body: Uint8Array }>(reads.READ_STEPS, [runId], "run");
     return rows.map(({ number, body }) => this.#bodies.readStep(runId, number, body));
   }
 
@@ -217,18 +217,18 @@ export class SqlRunStore implements RunStore {
   async #countSteps({ runId, fence }: Hold): Promise<number> {
     const known = this.#stepCounts.get(runId);
     if (known?.fence === fence) return known.count;
-    const [row] = await this.#driver.read<{ count: number }>(writes.COUNT_STEPS, [runId]);
+    const [row] = await this.#driver.read<{ count: number }>(writes.COUNT_STEPS, [runId], "run");
     return row?.count ?? 0;
   }
 
   /** Finds out why nothing was written: the run is not held, or the events do not follow the stored ones. */
   async #checkSequence({ runId, holderId, fence }: Hold, [first]: readonly RunEvent[]): Promise<void> {
     if (first === undefined) return;
-    const [row] = await this.#driver.read<{ last_sequence: number }>(writes.LAST_SEQUENCE, [
-      runId,
-      holderId,
-      fence,
-    ]);
+    const [row] = await this.#driver.read<{ last_sequence: number }>(
+      writes.LAST_SEQUENCE,
+      [runId, holderId, fence],
+      "run",
+    );
     if (row !== undefined && row.last_sequence !== first.sequence - 1) {
       throw outOfSequence(row.last_sequence + 1, first.sequence);
     }
@@ -251,7 +251,7 @@ export class SqlRunStore implements RunStore {
   }
 
   async countQueued(owner: string): Promise<QueueLength> {
-    const [row] = await this.#driver.read<QueueLength>(reads.COUNT_QUEUED, [owner]);
+    const [row] = await this.#driver.read<QueueLength>(reads.COUNT_QUEUED, [owner], "run");
     return { owner: row?.owner ?? 0, total: row?.total ?? 0 };
   }
 
@@ -419,7 +419,8 @@ export class SqlRunStore implements RunStore {
   }
 
   async readHistory(runId: string): Promise<readonly Message[]> {
-    return this.#bodies.readHistory(await this.#read<MessageRow>(reads.READ_HISTORY_OF_RUN, [runId]));
+    const rows = await this.#read<MessageRow>(reads.READ_HISTORY_OF_RUN, [runId], "run");
+    return this.#bodies.readHistory(rows);
   }
 
   async removeOld(before: Date, limit: number): Promise<number> {
@@ -467,8 +468,8 @@ export class SqlRunStore implements RunStore {
     this.#driver.notices.announce(runId, "change");
   }
 
-  #read<Row>(text: string, values: readonly Value[]): Promise<Row[]> {
-    return readThroughOutage(() => this.#driver.read<Row>(text, values));
+  #read<Row>(text: string, values: readonly Value[], reader?: Reader): Promise<Row[]> {
+    return readThroughOutage(() => this.#driver.read<Row>(text, values, reader));
   }
 
   async #readRun(text: string, values: readonly Value[]): Promise<StoredRun | undefined> {

@@ -32,7 +32,6 @@ const SHRINK_PAUSE_MS = 200;
  */
 export class SqliteDriver implements Driver {
   readonly isShared = false;
-  readonly name = "the store of runs";
   readonly notices = new LocalNotices();
   readonly space: Space | undefined;
   readonly #connection: DatabaseSync;

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { openPostgresStore } from "../../../../src/runs/store/postgres/store.ts";
+import { openPostgresStore } from "../../../../src/runs/store/postgres.ts";
 import { Postgres } from "../../../support/postgres/start-postgres.ts";
 import { describeRunStore } from "../../store-contract.ts";
 
@@ -11,7 +11,7 @@ afterAll(async () => {
   expect(problems.map(String).filter((problem) => !problem.includes("a failure of the test"))).toEqual([]);
 });
 
-const TABLES = ["runs", "threads", "messages", "thread_messages", "steps", "events"];
+const TABLES = ["runs", "threads", "messages", "thread_messages", "requests", "steps", "events"];
 
 if (postgres === undefined) {
   describe("a PostgreSQL store", () => {
