@@ -19,7 +19,7 @@ export function createV1Api(parts: V1Parts): Endpoint {
   const routes = [
     ...inputRoutes(parts),
     ...responsesRoutes(parts),
-    ...conversationRoutes(parts.engine),
+    ...conversationRoutes(parts.engine.threads),
     ...modelRoutes(parts.models),
   ];
   return endpointOf(routes, failedResponse, "/v1/");

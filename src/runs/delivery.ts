@@ -156,7 +156,9 @@ export class Delivery {
     await this.untilAlive();
     const tried = new Set<string>();
     while (!this.#stopped.signal.aborted) {
-      const abandoned = await store.takeAbandoned(holder, [...known, ...tried], TAKE_BATCH);
+      const abandoned = await known.search((ids) =>
+        store.takeAbandoned(holder, [...ids, ...tried], TAKE_BATCH),
+      );
       if (abandoned.length === 0) return;
       for (const { run } of abandoned) tried.add(run.id);
       await Promise.all(abandoned.map((held) => this.#recover(held)));
@@ -193,7 +195,7 @@ export class Delivery {
   #begin(held: HeldRun): void {
     const { known, gates } = this.#parts;
     const { id } = held.run;
-    known.add(id);
+    known.addTaken(id);
     const execution = this.#report("start a queued run", () => this.#executeTaken(held)).finally(() => {
       known.delete(id);
       gates.background.leave();

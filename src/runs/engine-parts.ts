@@ -6,11 +6,12 @@ import { abortErrorOf } from "../kit/http/abort.ts";
 import { ThreadBusyError } from "./errors.ts";
 import type { Gate } from "./gate.ts";
 import type { HistoryMemory } from "./history-memory.ts";
+import type { KnownRuns } from "./known-runs.ts";
 import type { RunLimits } from "./limits.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunObserver } from "./observer.ts";
-import { type ReaderOptions, RunReader } from "./run-reader.ts";
 import type { RunFeeds } from "./run-feeds.ts";
+import { type ReaderOptions, RunReader } from "./run-reader.ts";
 import type { ServerTools } from "./server-tools.ts";
 import type { Holder, RunStore } from "./store.ts";
 
@@ -30,8 +31,7 @@ export interface EngineParts {
   readonly observer: RunObserver;
   /** This process. */
   readonly holder: Holder;
-  /** Ids of the runs that this process executes, creates or recovers. */
-  readonly known: Set<string>;
+  readonly known: KnownRuns;
   /** One limit for each kind of work. */
   readonly gates: Readonly<Record<"foreground" | "background" | "tools" | "readers", Gate>>;
   readonly histories: HistoryMemory;

@@ -1,9 +1,9 @@
-import { drain, type EngineParts, readRun } from "./engine-parts.ts";
-import type { RunOptions, StartedRun } from "./engine.ts";
 import { AbortError, ServerError } from "../core/errors.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import { type McpServer, type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { BoundedMap } from "../middleware/bounded-map.ts";
+import type { RunOptions, StartedRun } from "./engine.ts";
+import { drain, type EngineParts, readRun } from "./engine-parts.ts";
 import { missing } from "./errors.ts";
 import { LiveRun, type LiveRunOptions } from "./live-run.ts";
 import { hasSecrets } from "./read-request.ts";
@@ -65,12 +65,7 @@ export class Executions {
   }
 
   /** Starts a run. @param onEnd Called once when this process is done with it. */
-  start(
-    plan: RunPlan,
-    stored: LiveRunOptions["stored"],
-    onEnd: () => void,
-    signal?: AbortSignal,
-  ): LiveRun {
+  start(plan: RunPlan, stored: LiveRunOptions["stored"], onEnd: () => void, signal?: AbortSignal): LiveRun {
     const { live, known, observer } = this.#parts;
     const { id } = plan.run;
     const run = new LiveRun({

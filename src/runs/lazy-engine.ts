@@ -12,14 +12,63 @@ export interface LazyRunEngine extends RunEngine {
 export function createLazyRunEngine(openEngine: () => Promise<RunEngine>): LazyRunEngine {
   const opener = new Opener(openEngine);
   const engine = () => opener.open();
-  const methods: Methods<RunEngine, RunMethod> = forwarding(RUN_METHODS, engine);
-  const threads: ThreadEngine = forwarding(THREAD_METHODS, async () => (await engine()).threads);
-  return {
-    ...methods,
-    threads,
-    streamRun: (...args) => lazyBatches(async () => (await engine()).streamRun(...args)),
+  return withMethods(engine, {
+    threads: withMethods<ThreadEngine, object>(async () => (await engine()).threads, {}),
+    streamRun: (...args: Parameters<RunEngine["streamRun"]>) =>
+      lazyBatches(async () => (await engine()).streamRun(...args)),
     open: async () => void (await engine()),
     drain: async () => (await opener.end())?.drain(),
     close: async () => (await opener.end())?.close(),
-  };
+  });
+}
+
+/** What has these members, and all methods of something that is opened when one of them is called. */
+function withMethods<Target extends object, Members extends object>(
+  open: () => Promise<Target>,
+  members: Members,
+): Target & Members {
+  return new Proxy(members as Target & Members, {
+    get: (_target, name) => {
+      // Without `then`, since a promise of the result would call it.
+      if (name === "then" || Reflect.has(members, name)) return Reflect.get(members, name);
+      return async (...parameters: unknown[]) => {
+        const target = await open();
+        const method: unknown = Reflect.get(target, name);
+        return typeof method === "function" ? method.apply(target, parameters) : method;
+      };
+    },
+  });
+}
+
+/** Opens an engine once, and never again after its end. */
+class Opener {
+  readonly #openEngine: () => Promise<RunEngine>;
+  #opened: Promise<RunEngine> | undefined;
+  #hasEnded = false;
+
+  constructor(openEngine: () => Promise<RunEngine>) {
+    this.#openEngine = openEngine;
+  }
+
+  open(): Promise<RunEngine> {
+    this.#opened ??= this.#hasEnded
+      ? Promise.reject(new ServerError("the sidecar is shutting down and starts no more runs"))
+      : this.#tryToOpen();
+    return this.#opened;
+  }
+
+  /** The engine, if it was opened. */
+  async end(): Promise<RunEngine | undefined> {
+    this.#hasEnded = true;
+    return this.#opened?.catch(() => undefined);
+  }
+
+  async #tryToOpen(): Promise<RunEngine> {
+    try {
+      return await this.#openEngine();
+    } catch (error) {
+      this.#opened = undefined;
+      throw error;
+    }
+  }
 }

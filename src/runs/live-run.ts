@@ -1,12 +1,13 @@
 import { AbortError, RequestTimeoutError, toSdkError } from "../core/errors.ts";
 import type { GenerateResult, StepResult } from "../gen/outrigger/v1/generation_pb.ts";
-import { type Run, type RunEvent, StepRestart_Reason as Reason } from "../gen/outrigger/v1/run_pb.ts";
+import { StepRestart_Reason as Reason, type Run, type RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import { LinkedSignal } from "../generation/linked-signal.ts";
 import { EventHub } from "./event-hub.ts";
+import { isAbandoned, isRepeated } from "./ids.ts";
 import { HoldLostError, Journal } from "./journal.ts";
 import { isOutage } from "./outage.ts";
 import { runAfter, runAfterFailure } from "./outcome.ts";
-import { isAbandoned, type RecoveryParts, requeueRun } from "./recovery.ts";
+import { type RecoveryParts, requeueRun } from "./recovery.ts";
 import { RunExecution, type RunPlan } from "./run-execution.ts";
 import { type RunLog, UnstoredLog } from "./run-log.ts";
 import type { Hold, StoredRun } from "./store.ts";
@@ -96,7 +97,7 @@ export class LiveRun {
     if (!this.#options.plan.isResumable) return;
     // A model is called for a step at most twice: if this is the second call, it may end here.
     const next = this.#execution.steps.length + 1;
-    if (this.#execution.run.attempts.some((attempt) => isAbandoned(attempt, next))) return;
+    if (isRepeated(this.#execution.run.attempts, next)) return;
     this.#interrupt(Reason.DRAINED, "the sidecar stopped; another one continues the run");
   }
 

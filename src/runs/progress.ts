@@ -1,11 +1,12 @@
 /** What the store knows of a run that is to be continued: the steps, and the events of the latest one. */
+
+import type { ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import {
+  StepRestart_Reason as Reason,
   type RunEvent,
   RunStatus,
   type ServerToolStart,
-  StepRestart_Reason as Reason,
 } from "../gen/outrigger/v1/run_pb.ts";
-import type { ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import type { StreamStart } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { EarlierWork } from "./run-execution.ts";
 import type { RunStore, StoredRun } from "./store.ts";

@@ -3,18 +3,19 @@ import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { AbortError, ServerError, toSdkError } from "../core/errors.ts";
 import { type Attempt, AttemptSchema } from "../gen/outrigger/v1/attempt_pb.ts";
-import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import {
+  StepRestart_Reason as Reason,
   type Run,
   RunStatus,
   type ServerTool,
-  StepRestart_Reason as Reason,
   StepRestartSchema,
 } from "../gen/outrigger/v1/run_pb.ts";
 import { openCallsOf, withProgress } from "../generation/contract/open-calls.ts";
 import { failedResult } from "../generation/failed-result.ts";
 import { StoreFullError } from "./errors.ts";
+import { isAbandoned } from "./ids.ts";
+import type { RunObserver } from "./observer.ts";
 import { isOutage } from "./outage.ts";
 import { outputsOfResults } from "./outputs.ts";
 import { type BegunCall, type RunProgress, readProgress } from "./progress.ts";
@@ -23,7 +24,6 @@ import { createRunEvent, createStatusEvent, type RunEventValue } from "./run-eve
 import { toolFinishEvent } from "./server-tool-executor.ts";
 import { mayRepeat } from "./server-tools.ts";
 import { type StatusChange, withStatus } from "./status.ts";
-import type { RunObserver } from "./observer.ts";
 import type { HeldRun, RunStore, RunWrite } from "./store.ts";
 
 /** How many processes may be lost in one step, so that a run that ends its processes is not executed for ever. */
@@ -231,11 +231,6 @@ class Restart {
     });
     return { step: this.#step, value: { case: "stepRestarted", value } };
   }
-}
-
-/** Whether an attempt is of a model call that had no answer when its process stopped. */
-export function isAbandoned({ step, error }: Attempt, ofStep: number): boolean {
-  return step === ofStep && error?.kind === ErrorKind.ABORT;
 }
 
 function toAbandonedAttempt(run: Run, step: number, { openCall }: RunProgress): Attempt {

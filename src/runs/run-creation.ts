@@ -85,7 +85,8 @@ export function createUnstored(draft: RunDraft, options: CreationOptions): Creat
 /** The run is known before it is in the store, so that it is not taken for an abandoned one. */
 async function storeRun({ store, known }: EngineParts, creation: RunCreation): Promise<RunCreationResult> {
   const { id } = creation.run;
-  if (creation.holder !== undefined) known.add(id);
+  if (creation.holder === undefined) return store.createRun(creation);
+  await known.add(id);
   try {
     const result = await store.createRun(creation);
     if (result.case !== "created") known.delete(id);

@@ -18,6 +18,7 @@ import { missing, RunLimitError, RunStateError } from "./errors.ts";
 import { Executions } from "./executions.ts";
 import { Gate } from "./gate.ts";
 import { HistoryMemory, type HistoryShare } from "./history-memory.ts";
+import { KnownRuns } from "./known-runs.ts";
 import { DEFAULT_RUN_LIMITS, type RunLimits } from "./limits.ts";
 import { listRuns } from "./list-runs.ts";
 import type { RunObserver } from "./observer.ts";
@@ -80,7 +81,7 @@ class Engine implements RunEngine {
       serverTools,
       observer,
       holder: { id: randomUUID(), timeoutMs: limits.leaseMs },
-      known: new Set(),
+      known: new KnownRuns(),
       gates: gatesOf(limits),
       histories: new HistoryMemory(),
       live: new Map(),
@@ -249,9 +250,7 @@ class Engine implements RunEngine {
     };
     if (kind === "begins") await this.#delivery.untilAlive();
     const created =
-      kind === "unstored"
-        ? createUnstored(draft, options)
-        : await createInStore(this.#parts, draft, options);
+      kind === "unstored" ? createUnstored(draft, options) : await createInStore(this.#parts, draft, options);
     this.#parts.observer.runCreated?.(created.run);
     return created;
   }
@@ -293,7 +292,7 @@ class Engine implements RunEngine {
     await this.#delivery.untilAlive();
     const { known } = this.#parts;
     const { id } = found.run;
-    known.add(id);
+    await known.add(id);
     try {
       const submission = await submitResults(this.#parts, request, found, status);
       if (status === RunStatus.QUEUED) known.delete(id);
@@ -307,7 +306,7 @@ class Engine implements RunEngine {
   /** Does something with a run that this process may take. */
   async #known(runId: string, work: () => Promise<void>): Promise<void> {
     const { known } = this.#parts;
-    known.add(runId);
+    await known.add(runId);
     try {
       await work();
     } finally {

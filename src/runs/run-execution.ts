@@ -20,7 +20,6 @@ import type { Generation } from "../generation/contract/options.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
 import { NO_TOOLS, type ToolExecutor } from "../generation/step-tools.ts";
 import { type LoopItem, runToolLoop } from "../generation/tool-loop.ts";
-import { abortErrorOf } from "../kit/http/abort.ts";
 import { type Conversation, type ConversationParts, composeConversation } from "./conversation.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Gate } from "./gate.ts";
@@ -262,7 +261,7 @@ export class RunExecution {
   #addStep(step: StepResult): void {
     this.#steps.push(step);
     for (const id of answeredCalls(step)) this.#answered.add(id);
-    this.#log.addStep(step, outputsOfStep(this.#run.id, this.#steps.length, step));
+    this.#log.addStep(step, outputsOfStep(this.#plan.run, this.#steps.length, step));
     this.#log.update(this.run);
   }
 

@@ -100,11 +100,7 @@ export interface RunStore {
   /** Removes a thread and its messages, except from its forks. Its runs stay, and cannot be continued. */
   deleteThread(owner: string, threadId: string): Promise<boolean>;
   /** Appends to a thread. `busy` while a run of the thread is under way; one that is REQUIRES_ACTION is not. */
-  appendMessages(
-    owner: string,
-    threadId: string,
-    messages: readonly ThreadMessage[],
-  ): Promise<AppendResult>;
+  appendMessages(owner: string, threadId: string, messages: readonly ThreadMessage[]): Promise<AppendResult>;
   /** Messages in pages. A page with large messages may end before its limit, with `hasMore`. */
   listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>>;
   getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined>;
@@ -182,7 +178,12 @@ export type RunCreationResult =
    * `forked` if the previous run was already continued: the thread is a new one with the same messages. `hold` is set
    * if the creation names a holder.
    */
-  | { readonly case: "created"; readonly run: Run; readonly forked: boolean; readonly hold?: Hold | undefined }
+  | {
+      readonly case: "created";
+      readonly run: Run;
+      readonly forked: boolean;
+      readonly hold?: Hold | undefined;
+    }
   /** Another run of the thread is under way. */
   | { readonly case: "busy"; readonly activeRunId: string }
   | { readonly case: "missing"; readonly field: "previous_run_id" | "thread_id" }

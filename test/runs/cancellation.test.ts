@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import type { RunEngine, StartedRun } from "../../src/runs/engine.ts";
 import { createRunEngine } from "../../src/runs/run-engine.ts";
-import { MemoryStore } from "../../src/runs/stores/memory-store.ts";
 import { waitUntil } from "../kit/http/servers.ts";
 import { columns, createFixture, type Fixture } from "../providers/support/columns.ts";
+import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import { createTestEngine, eventsOf, NEVER, replay, run, runRequest, start } from "./support/test-engine.ts";
 
@@ -18,9 +18,9 @@ beforeAll(async () => {
   fixture = await createFixture();
 });
 
-beforeEach(() => {
+beforeEach(async () => {
   fixture.simulator.clearRequests();
-  engine = createRunEngine({ client: fixture.client, store: new MemoryStore() });
+  engine = createRunEngine({ client: fixture.client, store: await openMemory() });
 });
 
 afterEach(() => engine.close());
@@ -130,7 +130,7 @@ describe("a run in the background", () => {
 
 describe("a run without a provider's call under way", () => {
   it("is cancelled in the queue, and never calls the model", async () => {
-    const { engine: own, model } = createTestEngine(["hello"], { limits: { maxBackgroundRuns: 0 } });
+    const { engine: own, model } = await createTestEngine(["hello"], { limits: { maxBackgroundRuns: 0 } });
     const started = await start(own, runRequest("hi", { background: true }));
     const cancelled = await own.cancelRun("", started.run.id);
     expect(cancelled).toMatchObject({ status: RunStatus.CANCELLED, cancelRequested: true });
@@ -146,7 +146,7 @@ describe("a run without a provider's call under way", () => {
       reached.resolve(signal);
       return new Promise(() => {});
     });
-    const { engine: own } = createTestEngine([[{ name: "a" }]], { serverTools: tools.serverTools });
+    const { engine: own } = await createTestEngine([[{ name: "a" }]], { serverTools: tools.serverTools });
     const started = await start(own, runRequest("hi", { mcpServers: [toolServer] }));
     const result = started.result();
     const signal = await reached.promise;
@@ -158,7 +158,7 @@ describe("a run without a provider's call under way", () => {
   });
 
   it("is cancelled while it requires action", async () => {
-    const { engine: own } = createTestEngine([[{ name: "risky" }]], {
+    const { engine: own } = await createTestEngine([[{ name: "risky" }]], {
       serverTools: new FakeServerTools(["risky"]).serverTools,
     });
     const waiting = await run(own, runRequest("hi", { mcpServers: [toolServer] }));
@@ -169,10 +169,10 @@ describe("a run without a provider's call under way", () => {
   });
 
   it("is given up while it waits for its turn in a thread", async () => {
-    const { engine: own, model } = createTestEngine(["hello"]);
+    const { engine: own, model } = await createTestEngine(["hello"]);
     const blocked = Promise.withResolvers<void>();
     model.beforeAnswer = () => blocked.promise;
-    const thread = await own.createThread("", { metadata: {}, messages: [] });
+    const thread = await own.threads.createThread("", { metadata: {}, messages: [] });
     const first = await start(own, runRequest("hi", { threadId: thread.id }));
     const caller = new AbortController();
     const request = runRequest("hi", { threadId: thread.id });
@@ -186,7 +186,7 @@ describe("a run without a provider's call under way", () => {
   });
 
   it("cannot be cancelled by another owner", async () => {
-    const { engine: own } = createTestEngine(["hello"]);
+    const { engine: own } = await createTestEngine(["hello"]);
     const mine = await run(own, runRequest("hi"), "me");
     await expect(own.cancelRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
     await expect(own.getRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });

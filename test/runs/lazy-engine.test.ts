@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ListRunsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import { createLazyRunEngine } from "../../src/runs/lazy-engine.ts";
 import { createRunEngine } from "../../src/runs/run-engine.ts";
-import { MemoryStore } from "../../src/runs/stores/memory-store.ts";
+import { openMemory } from "./store/sqlite/open-store.ts";
 
 /** An engine that counts how often it is opened, and fails as often as asked before. */
 function countedEngine(failures = 0) {
@@ -12,7 +12,7 @@ function countedEngine(failures = 0) {
   const engine = createLazyRunEngine(async () => {
     counts.opened += 1;
     if (counts.opened <= failures) throw new Error("a failure of the test");
-    return createRunEngine({ client: new Client({ providers: {} }), store: new MemoryStore() });
+    return createRunEngine({ client: new Client({ providers: {} }), store: await openMemory() });
   });
   return { engine, counts };
 }
@@ -21,7 +21,7 @@ const list = create(ListRunsRequestSchema);
 
 describe("createLazyRunEngine()", () => {
   it("opens the engine at its first use, once for all uses", async () => {
-    const { engine, counts } = countedEngine();
+    const { engine, counts } = await countedEngine();
     expect(counts.opened).toBe(0);
     const lists = await Promise.all([engine.listRuns("", list), engine.listRuns("", list)]);
     expect(lists.map(({ runs }) => runs)).toEqual([[], []]);
@@ -31,7 +31,7 @@ describe("createLazyRunEngine()", () => {
   });
 
   it("opens it for a stream when the stream is read", async () => {
-    const { engine, counts } = countedEngine();
+    const { engine, counts } = await countedEngine();
     const events = engine.streamRun("", `run_${"0".repeat(32)}`, -1, new AbortController().signal);
     expect(counts.opened).toBe(0);
     await expect(events[Symbol.asyncIterator]().next()).rejects.toThrow("run_0000");
@@ -40,7 +40,7 @@ describe("createLazyRunEngine()", () => {
   });
 
   it("tries again where it could not be opened", async () => {
-    const { engine, counts } = countedEngine(2);
+    const { engine, counts } = await countedEngine(2);
     await expect(engine.open()).rejects.toThrow("a failure of the test");
     await expect(engine.listRuns("", list)).rejects.toThrow("a failure of the test");
     expect((await engine.listRuns("", list)).runs).toEqual([]);
@@ -49,7 +49,7 @@ describe("createLazyRunEngine()", () => {
   });
 
   it("is not opened by its end, nor after it", async () => {
-    const { engine, counts } = countedEngine();
+    const { engine, counts } = await countedEngine();
     await engine.drain();
     await engine.close();
     await expect(engine.listRuns("", list)).rejects.toThrow("the sidecar is shutting down");

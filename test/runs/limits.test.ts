@@ -16,8 +16,8 @@ import {
 
 let open: TestEngine[] = [];
 
-function engineWith(...parameters: Parameters<typeof createTestEngine>): TestEngine {
-  const made = createTestEngine(...parameters);
+async function engineWith(...parameters: Parameters<typeof createTestEngine>): Promise<TestEngine> {
+  const made = await createTestEngine(...parameters);
   open.push(made);
   return made;
 }
@@ -35,7 +35,7 @@ const refusedBy = (limit: string) => ({
 
 describe("the limits of runs", () => {
   it("refuse a foreground run, and accept one again when another has ended", async () => {
-    const { engine, model } = engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
+    const { engine, model } = await engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
     model.beforeAnswer = untilAborted;
     const first = await start(engine, runRequest("hi", { store: false }));
     const result = first.result();
@@ -50,7 +50,7 @@ describe("the limits of runs", () => {
   });
 
   it("give the place of a run back that could not be created", async () => {
-    const { engine } = engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
+    const { engine } = await engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
     for (let attempt = 0; attempt < 3; attempt += 1)
       await expect(start(engine, runRequest("hi", { previousRunId: "run_x" }))).rejects.toMatchObject({
         kindName: "NOT_FOUND",
@@ -60,7 +60,7 @@ describe("the limits of runs", () => {
   });
 
   it("refuse a reader of events, and take one again when another has left", async () => {
-    const { engine } = engineWith(["hello"], { limits: { maxStreamReaders: 1 } });
+    const { engine } = await engineWith(["hello"], { limits: { maxStreamReaders: 1 } });
     const { id } = await run(engine, runRequest("hi"));
     const reader = engine.streamRun("", id, -1, NEVER)[Symbol.asyncIterator]();
     await reader.next();
@@ -81,7 +81,7 @@ describe("the limits of runs", () => {
     });
     const calls = Array.from({ length: 6 }, () => ({ name: "a" }));
     const limits = { maxToolExecutions: 2 };
-    const { engine } = engineWith([calls, "end"], { limits, serverTools: tools.serverTools });
+    const { engine } = await engineWith([calls, "end"], { limits, serverTools: tools.serverTools });
     const over = await run(engine, runRequest("hi", { mcpServers: [toolServer] }));
     expect(over.steps[0]?.toolResults).toHaveLength(6);
     expect(most).toBe(2);
@@ -90,10 +90,13 @@ describe("the limits of runs", () => {
   it("let runs in the foreground go on while the background, the tools and the readers are full", async () => {
     const tools = new FakeServerTools(["stuck"], () => new Promise(() => {}));
     const limits = { maxForegroundRuns: 3, maxBackgroundRuns: 1, maxToolExecutions: 1, maxStreamReaders: 1 };
-    const { engine } = engineWith([(request) => (request.tools.length > 0 ? [{ name: "stuck" }] : "free")], {
-      limits,
-      serverTools: tools.serverTools,
-    });
+    const { engine } = await engineWith(
+      [(request) => (request.tools.length > 0 ? [{ name: "stuck" }] : "free")],
+      {
+        limits,
+        serverTools: tools.serverTools,
+      },
+    );
     const stuck = runRequest("hi", { mcpServers: [toolServer], background: true });
     const { run: inBackground } = await start(engine, stuck);
     const queued = await start(engine, stuck);
@@ -114,9 +117,9 @@ describe("the limits of runs", () => {
   });
 
   it("say which run keeps a thread busy for too long", async () => {
-    const { engine, model } = engineWith(["hello"], { limits: { threadWaitMs: 20 } });
+    const { engine, model } = await engineWith(["hello"], { limits: { threadWaitMs: 20 } });
     model.beforeAnswer = untilAborted;
-    const thread = await engine.createThread("", { metadata: {}, messages: [] });
+    const thread = await engine.threads.createThread("", { metadata: {}, messages: [] });
     const first = await start(engine, runRequest("hi", { threadId: thread.id }));
     const firstEvents = eventsOf(first.events);
     const busy = {
@@ -125,7 +128,7 @@ describe("the limits of runs", () => {
       message: expect.stringContaining(first.run.id),
     };
     await expect(start(engine, runRequest("hi", { threadId: thread.id }))).rejects.toMatchObject(busy);
-    await expect(engine.appendMessages("", thread.id, [])).rejects.toMatchObject(busy);
+    await expect(engine.threads.appendMessages("", thread.id, [])).rejects.toMatchObject(busy);
     await expect(start(engine, runRequest("hi", { previousRunId: first.run.id }))).rejects.toMatchObject({
       name: "RunStateError",
       violations: [{ field: "previous_run_id" }],

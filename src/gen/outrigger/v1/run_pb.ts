@@ -86,7 +86,7 @@ export type Run = Message<"outrigger.v1.Run"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the first model call began. Unset in QUEUED.
+   * When the run was first IN_PROGRESS. Unset before.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 8;
    */
@@ -130,14 +130,16 @@ export type Run = Message<"outrigger.v1.Run"> & {
   steps: StepResult[];
 
   /**
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    *
    * @generated from field: repeated outrigger.v1.Attempt attempts = 14;
    */
   attempts: Attempt[];
 
   /**
-   * Sum of the usage of all steps. Unset if no provider reported any.
+   * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+   * if no provider reported any.
    *
    * @generated from field: outrigger.v1.Usage usage = 15;
    */
@@ -313,7 +315,7 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
   } | {
     /**
      * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent one tool after the other, in the order of the calls.
+     * sent as they happen.
      *
      * @generated from field: outrigger.v1.ServerToolStart server_tool_start = 14;
      */

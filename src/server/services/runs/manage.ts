@@ -67,7 +67,7 @@ export function listMessages(
       limit: pageSizeOf(pageSize),
       order: "oldest first",
     } as const;
-    const { elements, hasMore } = await named(engine.listMessages(owner, query));
+    const { elements, hasMore } = await named(engine.threads.listMessages(owner, query));
     const page: MessageInitShape<typeof ListMessagesResponseSchema> = {
       messages: [...elements],
       nextPageToken: hasMore ? (elements.at(-1)?.id ?? "") : "",
