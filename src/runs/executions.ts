@@ -42,9 +42,13 @@ export class Executions {
     }, stallTimeoutMs / LOOKS_PER_STALL).unref();
   }
 
-  /** Hands over the runs that can go on in other processes. Resolves when all runs have ended here. */
+  /**
+   * Hands over the runs that can go on in other processes, and ends the streams of those that are executed there.
+   * Resolves when all runs have ended here.
+   */
   async drain(): Promise<void> {
-    const { live } = this.#parts;
+    const { live, feeds } = this.#parts;
+    feeds.close(new ServerError("the sidecar is shutting down; resume the stream at another one"));
     for (const run of live.values()) run.handOver();
     while (live.size > 0) await Promise.all([...live.values()].map(({ ended }) => ended));
   }

@@ -21,9 +21,15 @@ export interface FeedSource {
 /** Reads the new events of runs that other processes execute: once for all readers of a run in this process. */
 export class RunFeeds {
   readonly #feeds = new Map<string, RunFeed>();
+  #closed: Error | undefined;
 
-  /** Joins the readers of a run. @param after Sequence number of the latest event that this reader has. */
+  /**
+   * Joins the readers of a run.
+   * @param after Sequence number of the latest event that this reader has.
+   * @throws Error if the feeds were closed.
+   */
   join(source: FeedSource, after: number): RunFeed {
+    if (this.#closed !== undefined) throw this.#closed;
     const { runId } = source;
     let feed = this.#feeds.get(runId);
     if (feed === undefined || feed.hub.end !== undefined) {
@@ -32,6 +38,12 @@ export class RunFeeds {
     }
     feed.readers += 1;
     return feed;
+  }
+
+  /** Ends all feeds with an error: their readers can go on elsewhere. */
+  close(error: Error): void {
+    this.#closed = error;
+    for (const { hub } of this.#feeds.values()) hub.close({ case: "failed", error });
   }
 
   /** A reader leaves. The last one ends the feed. */

@@ -81,9 +81,14 @@ describe("a background run whose process is drained", () => {
     first.model.beforeAnswer = (signal) =>
       first.model.requests.length === 2 ? untilAborted(signal) : Promise.resolve();
     const started = await start(first.engine, background(withTools));
-    const read = eventsOf(started.events);
+    const read: RunEvent[] = [];
+    const reading = (async () => {
+      for await (const batch of started.events) read.push(...batch);
+    })();
     await waitUntil(() => first.model.requests.length === 2);
+    const cut = expect(reading).rejects.toThrow("resume the stream at another one");
     await first.engine.drain();
+    await cut;
     expect((await store.getRun("", started.run.id))?.run.status).toBe(RunStatus.QUEUED);
     const second = await processOn(store, ["done"], { serverTools: tools.serverTools });
     const over = await waitForStatus(second, started.run.id, RunStatus.COMPLETED);
@@ -103,8 +108,8 @@ describe("a background run whose process is drained", () => {
       { step: 2, reason: Reason.DRAINED, continuesAnswer: false, abandonedAttempt: { step: 2 } },
     ]);
     expect(events.filter(({ event }) => event.case === "stepFinish")).toHaveLength(2);
-    // The reader of the process that ended has followed the run.
-    expect(await read).toEqual(events);
+    const resumed = await replay(second.engine, over.id, read.at(-1)?.sequence);
+    expect([...read, ...resumed]).toEqual(events);
     const { elements } = await second.engine.threads.listMessages("", {
       threadId: over.threadId,
       after: "",

@@ -1,14 +1,13 @@
 /** Readers of one run: they all get the same events, written before they are told, however fast each of them is. */
-import { Client, EventStream, InternalError, type ModelClient, ServerError } from "outrigger";
+import { InternalError, ServerError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
-import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { RunEngine } from "../../src/runs/engine.ts";
 import { createRunEngine } from "../../src/runs/run-engine.ts";
 import type { RunStore } from "../../src/runs/store.ts";
-import { ScriptedModel } from "../generation/support/scripted-model.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import { eventsOf, NEVER, replay, runRequest, start } from "./support/test-engine.ts";
+import { WordyClient } from "./support/wordy-client.ts";
 import { wrapStore } from "./support/wrapped-store.ts";
 
 let open: RunEngine[] = [];
@@ -17,36 +16,6 @@ afterEach(async () => {
   await Promise.all(open.map((engine) => engine.close()));
   open = [];
 });
-
-/** A client whose model writes many words, one batch each, and notes how far it has come. */
-class WordyClient implements ModelClient {
-  written = 0;
-  readonly #words: number;
-  readonly #inner = new Client({ providers: { scripted: new ScriptedModel(["x"]) } });
-
-  constructor(words: number) {
-    this.#words = words;
-  }
-
-  complete: ModelClient["complete"] = (request, options) => this.#inner.complete(request, options);
-
-  stream: ModelClient["stream"] = (request, options) =>
-    new EventStream(this.#batches(this.#inner.stream(request, options).batches()));
-
-  /** Repeats the delta of a short answer. */
-  async *#batches(source: AsyncIterable<readonly StreamEvent[]>): AsyncGenerator<readonly StreamEvent[]> {
-    let sequence = 0;
-    const next = (event: StreamEvent): StreamEvent => ({ ...event, sequence: sequence++ });
-    for await (const batch of source)
-      for (const event of batch) {
-        const times = event.event.case === "textDelta" ? this.#words : 1;
-        for (let time = 0; time < times; time += 1) {
-          this.written += 1;
-          yield [next(event)];
-        }
-      }
-  }
-}
 
 async function engineOf(words: number, given?: RunStore) {
   const client = new WordyClient(words);
