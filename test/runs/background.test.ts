@@ -134,6 +134,34 @@ describe("queued runs", () => {
   });
 });
 
+describe("runs that are too old", () => {
+  it("are removed soon after the start, and other work goes on meanwhile", async () => {
+    const store = await openMemory();
+    const first = await processOn(store);
+    const over = await run(first.engine, runRequest("hi"));
+    let removals = 0;
+    let turns = 0;
+    const count = setInterval(() => {
+      turns += 1;
+    });
+    const slow = wrapStore(store, {
+      removeOld: async () => {
+        removals += 1;
+        const end = performance.now() + 5;
+        while (performance.now() < end);
+        return removals < 20 ? 100 : store.removeOld(new Date(), 100);
+      },
+    });
+    const second = await processOn(slow, { retentionMs: 1 });
+    await expect
+      .poll(async () => second.engine.getRun("", over.id).catch(() => "gone"), { timeout: 8_000 })
+      .toBe("gone");
+    clearInterval(count);
+    expect(removals).toBeGreaterThanOrEqual(20);
+    expect(turns).toBeGreaterThan(10);
+  });
+});
+
 describe("a sidecar that ends", () => {
   it("finishes runs of waiting callers while it drains, and starts no more", async () => {
     const { engine, model } = await engineWith(["hello"]);

@@ -123,6 +123,108 @@ describe("the events of a run", () => {
   });
 });
 
+describe("a caller that stops reading", () => {
+  const limits = { stallTimeoutMs: 100 };
+
+  async function readOne(store: boolean) {
+    const client = new WordyClient(300);
+    const engine = createRunEngine({ client, store: await openMemory(), limits });
+    open.push(engine);
+    const started = await start(engine, runRequest("hi", { store }));
+    const reader = started.events[Symbol.asyncIterator]();
+    const { value: first = [] } = await reader.next();
+    return { engine, client, started, first, rest: () => eventsOf({ [Symbol.asyncIterator]: () => reader }) };
+  }
+
+  it("is given up after a while, and the stored run goes on and can be read", async () => {
+    const { engine, started, first, rest } = await readOne(true);
+    const { id } = started.run;
+    const others = await replay(engine, id);
+    expect(others.length).toBeGreaterThan(300);
+    expect(await engine.getRun("", id)).toMatchObject({ status: RunStatus.COMPLETED });
+    await expect(rest()).rejects.toMatchObject({
+      kindName: "REQUEST_TIMEOUT",
+      message: expect.stringContaining("the run goes on without this reader"),
+    });
+    expect(await replay(engine, id, first.at(-1)?.sequence)).toEqual(others.slice(first.length));
+    expect((await started.result()).status).toBe(RunStatus.COMPLETED);
+  });
+
+  it("ends a run that is not stored", async () => {
+    const { client, started, rest } = await readOne(false);
+    expect(await started.result()).toMatchObject({ status: RunStatus.CANCELLED });
+    await expect(rest()).rejects.toThrow("the run was cancelled");
+    expect(client.written).toBeLessThan(20);
+  });
+
+  it("is waited for as long as it reads now and then", async () => {
+    const engine = createRunEngine({
+      client: new WordyClient(8),
+      store: await openMemory(),
+      limits: { stallTimeoutMs: 400 },
+    });
+    open.push(engine);
+    const started = await start(engine, runRequest("hi"));
+    let batches = 0;
+    for await (const batch of started.events) {
+      batches += batch.length;
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    expect(batches).toBeGreaterThan(8);
+  });
+});
+
+describe("a store that writes slowly", () => {
+  it("lets a background run wait when 256 events are not written", async () => {
+    const memory = await openMemory();
+    const blocked = Promise.withResolvers<void>();
+    let writes = 0;
+    const store = wrapStore(memory, {
+      write: async (write) => {
+        writes += 1;
+        // The first write says that the run is in progress.
+        if (writes > 1) await blocked.promise;
+        return memory.write(write);
+      },
+    });
+    const { engine, client } = await engineOf(2_000, store);
+    const started = await start(engine, runRequest("hi", { background: true }));
+    await expect.poll(() => client.written).toBeGreaterThan(200);
+    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(client.written).toBeLessThan(300);
+    blocked.resolve();
+    expect(await started.result()).toMatchObject({ status: RunStatus.COMPLETED });
+    expect(client.written).toBeGreaterThan(2_000);
+  });
+
+  it("gets a step and the events again that a failed write had", async () => {
+    const memory = await openMemory();
+    const lost: number[] = [];
+    const store = wrapStore(memory, {
+      write: async (write) => {
+        const { steps = [], messages = [] } = write;
+        if (steps.length > 0 && lost.length < 2) {
+          lost.push(messages.length);
+          throw new ServerError("the store cannot be reached");
+        }
+        return memory.write(write);
+      },
+    });
+    const { engine } = await engineOf(3, store);
+    const over = await (await start(engine, runRequest("hi"))).result();
+    expect(lost).toEqual([1, 1]);
+    expect(over).toMatchObject({ status: RunStatus.COMPLETED, steps: [{}] });
+    expect(await engine.getRun("", over.id)).toEqual(over);
+    const { elements } = await engine.threads.listMessages("", {
+      threadId: over.threadId,
+      after: "",
+      limit: 10,
+      order: "oldest first",
+    });
+    expect(elements).toHaveLength(2);
+  });
+});
+
 describe("a store that fails", () => {
   /** A store whose writes fail at some times. */
   async function failing(fails: (write: number) => boolean) {

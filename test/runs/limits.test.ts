@@ -1,6 +1,7 @@
 /** Each kind of work has its own limit, and none starves another. */
 import { afterEach, describe, expect, it } from "vitest";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
+import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
   createTestEngine,
@@ -13,6 +14,7 @@ import {
   type TestEngine,
   untilAborted,
 } from "./support/test-engine.ts";
+import { wrapStore } from "./support/wrapped-store.ts";
 
 let open: TestEngine[] = [];
 
@@ -114,6 +116,32 @@ describe("the limits of runs", () => {
     expect((await engine.getRun("", queued.run.id)).status).toBe(RunStatus.QUEUED);
     await reader.return?.();
     await engine.cancelRun("", inBackground.id);
+  });
+
+  it("bound how often a thread is tried that stays busy although the run named has ended", async () => {
+    const memory = await openMemory();
+    let tries = 0;
+    let ended = "";
+    const store = wrapStore(memory, {
+      appendMessages: async () => {
+        tries += 1;
+        return { case: "busy", activeRunId: ended };
+      },
+      createRun: async (creation) => {
+        if (ended === "") return memory.createRun(creation);
+        tries += 1;
+        return { case: "busy", activeRunId: ended };
+      },
+    });
+    const { engine } = await engineWith(["hello"], { store, limits: { threadWaitMs: 300 } });
+    ended = (await run(engine, runRequest("hi"))).id;
+    await expect(engine.threads.appendMessages("", "thread_x", [])).rejects.toMatchObject({
+      name: "ThreadBusyError",
+    });
+    await expect(start(engine, runRequest("hi", { threadId: "thread_x" }))).rejects.toMatchObject({
+      name: "ThreadBusyError",
+    });
+    expect(tries).toBeLessThan(30);
   });
 
   it("say which run keeps a thread busy for too long", async () => {

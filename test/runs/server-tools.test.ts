@@ -1,9 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { functionTool, userMessage } from "outrigger";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
+import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
   createTestEngine,
@@ -14,6 +15,7 @@ import {
   start,
   type TestEngine,
 } from "./support/test-engine.ts";
+import { sharedStore } from "./support/wrapped-store.ts";
 
 let open: TestEngine[] = [];
 let fake = new FakeServerTools([]);
@@ -86,6 +88,17 @@ describe("the tools of servers", () => {
     };
     const over = await run(engine, runRequest("", { ...withTools, options }));
     expect(fake.executed).toEqual(["a", "a"]);
+    expect(over).toMatchObject({ status: RunStatus.INCOMPLETE, incompleteReason: 3 });
+  });
+
+  it("are not executed when the run has cost what it may, which makes it incomplete", async () => {
+    const { engine } = await engineWith(new FakeServerTools(["a"]), [[{ name: "a" }]]);
+    const options = {
+      request: { model: "m", messages: [userMessage("hi")] },
+      limits: { maxCostNanoUsd: 1000n },
+    };
+    const over = await run(engine, runRequest("", { ...withTools, options }));
+    expect(fake.executed).toEqual([]);
     expect(over).toMatchObject({ status: RunStatus.INCOMPLETE, incompleteReason: 3 });
   });
 
@@ -200,6 +213,54 @@ describe("calls that need approval", () => {
     expect(model.requests[1]?.messages).toHaveLength(5);
     const next = await run(engine, runRequest("and?", { previousRunId: over.id }));
     expect(next.warnings).toEqual([]);
+  });
+
+  it.each([true, false])(
+    "are executed with the credentials of their servers, in the process that has them (background: %s)",
+    async (background) => {
+      const store = await openMemory();
+      const tools = new FakeServerTools(["risky"]);
+      const { engine } = await engineWith(tools, [[{ name: "risky" }], "done"], {
+        store: sharedStore(store),
+      });
+      const server = { ...toolServer, authorization: "secret" };
+      const first = await run(engine, runRequest("hi", { background, mcpServers: [server] }));
+      const approvals = first.requiredApprovals.map(({ id }) => ({ toolCallId: id, approve: true }));
+      const submission = create(SubmitToolResultsRequestSchema, { runId: first.id, approvals });
+      const other = await createTestEngine(["never"], {
+        store: sharedStore(store),
+        serverTools: tools.serverTools,
+      });
+      await expect(other.engine.submitToolResults(submission, { owner: "", signal: NEVER })).rejects.toThrow(
+        "credentials",
+      );
+      await other.engine.close();
+      const resumed = await engine.submitToolResults(submission, { owner: "", signal: NEVER });
+      expect(await resumed.result()).toMatchObject({ status: RunStatus.COMPLETED });
+      expect(tools.asked).toEqual([["secret"], ["secret"]]);
+    },
+  );
+
+  it("are found on the run that was created last in a thread, whatever the clocks of the sidecars say", async () => {
+    const store = await openMemory();
+    const { engine } = await engineWith(
+      new FakeServerTools(["risky"]),
+      ["one", [{ name: "risky" }], "done"],
+      {
+        store: sharedStore(store),
+      },
+    );
+    const thread = await engine.threads.createThread("", { metadata: {}, messages: [] });
+    const inThread = { ...withTools, threadId: thread.id };
+    vi.setSystemTime(Date.now() + 60_000);
+    await run(engine, runRequest("hi", inThread));
+    vi.useRealTimers();
+    const waiting = await run(engine, runRequest("hi", inThread));
+    const approvals = waiting.requiredApprovals.map(({ id }) => ({ toolCallId: id, approve: true }));
+    const options = { request: { model: "m" } };
+    const over = await run(engine, runRequest("", { ...inThread, approvals, options }));
+    expect(over.status).toBe(RunStatus.COMPLETED);
+    expect(fake.executed).toEqual(["risky"]);
   });
 
   it("must all be answered, and no others", async () => {
