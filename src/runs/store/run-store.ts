@@ -197,6 +197,8 @@ export class SqlRunStore implements RunStore {
   async #write(write: RunWrite, revision: number): Promise<boolean> {
     const { hold, run, events = [], steps = [] } = write;
     const count = writes.writesSteps(write) ? await this.#countSteps(hold) : 0;
+    // Until the outcome is known.
+    if (steps.length > 0) this.#stepCounts.delete(hold.runId);
     const { calls, checking } = writes.createWriteCalls(write, revision, count, this.#bodies);
     const results = await this.#driver.batch(calls, writes.getSpaceUse(write));
     if (results[checking]?.changes === 0) {
