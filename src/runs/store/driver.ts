@@ -25,6 +25,14 @@ export interface Call {
  */
 export type SpaceUse = "create" | "append" | "end" | "any";
 
+/** The answer to a statement. */
+export interface Answer {
+  /** The rows that it returns. */
+  readonly rows: readonly unknown[];
+  /** Number of rows that it changed. */
+  readonly changes: number;
+}
+
 /** Executes statements inside a transaction. */
 export interface Queries {
   /** The rows that a statement returns. Numbers are JavaScript numbers, bytes are Uint8Arrays. */
@@ -43,8 +51,8 @@ export interface Driver {
   readonly space: Space | undefined;
   /** Reads rows, outside of a transaction. By default for a caller. */
   read<Row>(text: string, values: readonly Value[], reader?: Reader): Promise<Row[]>;
-  /** Executes statements as one transaction, in one round trip. Returns the rows of each. */
-  batch(calls: readonly Call[], use: SpaceUse): Promise<unknown[][]>;
+  /** Executes statements as one transaction, in one round trip. Returns the answer to each. */
+  batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]>;
   /** Executes `work` as a transaction, again if others disturb it. Rolls back if it throws. */
   transaction<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result>;
   /** Gives the space of deleted rows back to the system, in small steps. */

@@ -2,6 +2,7 @@
  * Bridges short outages of the database, such as a failover. A connection that breaks leaves open whether its transaction
  * was committed: that is looked up before anything is repeated, so that nothing is written twice.
  */
+import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { equals } from "@bufbuild/protobuf";
 import { RunEventSchema } from "../../gen/outrigger/v1/run_pb.ts";
@@ -82,12 +83,22 @@ function toResult(
   return { case: "created", run: bodies.readRun(row), forked, ...hold };
 }
 
+const READ_REVISION = "SELECT revision FROM :schema.runs WHERE id = $1";
+
+/** Revisions of writes are random, so that two writes do not have the same one. */
+const MAX_REVISION = 2 ** 48 - 1;
+
+interface UncertainWrite {
+  readonly write: RunWrite;
+  readonly revision: number;
+}
+
 /** Writes whose outcome is unknown. */
 export class UncertainWrites {
   readonly #driver: Driver;
   readonly #bodies: Bodies;
   /** The latest write of each run that may have been committed. */
-  readonly #writes = new Map<string, RunWrite>();
+  readonly #writes = new Map<string, UncertainWrite>();
 
   constructor(driver: Driver, bodies: Bodies) {
     this.#driver = driver;
@@ -97,38 +108,37 @@ export class UncertainWrites {
   /**
    * Writes the part of `write` that is not stored yet. A later write of the same run may begin with the content of an
    * earlier one whose outcome is unknown; that content is left out if it is stored.
-   * @param attempt Writes once.
+   * @param attempt Writes once, under a revision.
    */
-  async write(write: RunWrite, attempt: (rest: RunWrite) => Promise<boolean>): Promise<boolean> {
+  async write(
+    write: RunWrite,
+    attempt: (rest: RunWrite, revision: number) => Promise<boolean>,
+  ): Promise<boolean> {
     const { runId } = write.hold;
+    const revision = randomInt(MAX_REVISION);
     return repeatThroughOutage(async () => {
       const uncertain = this.#writes.get(runId);
       const isStored = uncertain !== undefined && (await this.#isStored(uncertain));
-      const rest = isStored ? getRest(write, uncertain) : write;
-      const isWritten = rest === undefined || (await this.#attempt(write, rest, attempt));
-      this.#writes.delete(runId);
-      return isWritten;
+      const rest = isStored ? getRest(write, uncertain.write) : write;
+      try {
+        const isWritten = rest === undefined || (await attempt(rest, revision));
+        this.#writes.delete(runId);
+        return isWritten;
+      } catch (thrown) {
+        if (isOutcomeUnknown(thrown)) this.#writes.set(runId, { write, revision });
+        throw thrown;
+      }
     }, MAX_WRITE_OUTAGE_MS);
   }
 
-  async #attempt(
-    write: RunWrite,
-    rest: RunWrite,
-    attempt: (rest: RunWrite) => Promise<boolean>,
-  ): Promise<boolean> {
-    try {
-      return await attempt(rest);
-    } catch (thrown) {
-      if (isOutcomeUnknown(thrown)) this.#writes.set(write.hold.runId, write);
-      throw thrown;
-    }
-  }
-
   /** The last event decides: a process that took the run meanwhile has written another one in its place. */
-  async #isStored({ hold: { runId }, events = [] }: RunWrite): Promise<boolean> {
+  async #isStored({ write: { hold, events = [] }, revision }: UncertainWrite): Promise<boolean> {
     const last = events.at(-1);
-    if (last === undefined) return false;
-    const [found] = await readEvents(this.#driver, runId, last.sequence - 1, 1, this.#bodies);
+    if (last === undefined) {
+      const [row] = await this.#driver.read<{ revision: number | null }>(READ_REVISION, [hold.runId], "run");
+      return row?.revision === revision;
+    }
+    const [found] = await readEvents(this.#driver, hold.runId, last.sequence - 1, 1, this.#bodies);
     return found !== undefined && equals(RunEventSchema, found, last);
   }
 }
@@ -140,13 +150,16 @@ function isOutcomeUnknown(thrown: unknown): boolean {
 /** The part of a write that an earlier one, with which it begins, did not have. Undefined: none. */
 function getRest(write: RunWrite, written: RunWrite): RunWrite | undefined {
   const last = written.events?.at(-1)?.sequence ?? -1;
-  const events = (write.events ?? []).filter(({ sequence }) => sequence > last);
-  if (events.length === 0) return undefined;
-  return {
-    ...write,
-    events,
+  const rest = {
+    hold: write.hold,
+    run: write.run === written.run ? undefined : write.run,
+    events: write.events?.filter(({ sequence }) => sequence > last),
     steps: write.steps?.filter((step) => !written.steps?.includes(step)),
     messages: write.messages?.filter((message) => !written.messages?.includes(message)),
     latestStep: write.latestStep === written.latestStep ? undefined : write.latestStep,
   };
+  const lists = [rest.events, rest.steps, rest.messages];
+  const isEmpty =
+    rest.run === undefined && rest.latestStep === undefined && lists.every((list) => !list?.length);
+  return isEmpty ? undefined : rest;
 }

@@ -1,5 +1,5 @@
 import { Pool, type PoolClient, type PoolConfig, types } from "pg";
-import { RateLimitError } from "../../core/errors.ts";
+import { RateLimitError, ServerError } from "../../core/errors.ts";
 import { isConnectionUsable, toConnectError } from "./postgres-failures.ts";
 
 /** Time limits in milliseconds. A statement that takes longer waits for a lock or for a disk that does not answer. */
@@ -44,9 +44,13 @@ export class Connections {
   readonly #pool: Pool;
   readonly #waiting = new Set<Waiting>();
   #free: number;
+  readonly #size: number;
+  /** Set by `close`. Called when the last call has ended. */
+  #onIdle: (() => void) | undefined;
 
   constructor(url: string, size: number) {
     this.#free = size;
+    this.#size = size;
     // Pipelined: statements that need no answer of others cost no round trip of their own.
     this.#pool = new Pool({ ...createConnectionSettings(url), max: size, pipeline: true });
     // A connection that breaks fails the statements that are under way on it; idle ones are replaced.
@@ -56,6 +60,7 @@ export class Connections {
 
   /** @throws RateLimitError if no connection gets free in time; NotConnectedError. */
   async use<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    if (this.#onIdle !== undefined) throw new ServerError("the store of runs is closed");
     await this.#waitForFree();
     try {
       return await this.#withClient(work);
@@ -64,9 +69,17 @@ export class Connections {
     }
   }
 
-  /** Resolves when the statements under way have ended. */
+  /** Refuses new calls, and resolves when all others have ended. */
   async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+      this.#checkIdle();
+    });
     await this.#pool.end();
+  }
+
+  #checkIdle(): void {
+    if (this.#free === this.#size) this.#onIdle?.();
   }
 
   #waitForFree(): Promise<void> {
@@ -90,6 +103,7 @@ export class Connections {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#free += 1;
+      this.#checkIdle();
       return;
     }
     this.#waiting.delete(next);

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { Client, type PoolClient } from "pg";
 import { ConfigurationError } from "../../core/errors.ts";
-import type { Call, Driver, Queries, Reader, SpaceUse, Value } from "./driver.ts";
+import type { Answer, Call, Driver, Queries, Reader, SpaceUse, Value } from "./driver.ts";
 import { openStore, type StoreOptions } from "./open-store.ts";
 import { Connections, createConnectionSettings } from "./postgres-connections.ts";
 import { isRepeatable, toStoreError } from "./postgres-failures.ts";
@@ -92,12 +92,12 @@ export class PostgresDriver implements Driver {
     return this.#attempt(() => connections.use((client) => this.#run<Row>(client, text, values)));
   }
 
-  async batch(calls: readonly Call[], _use: SpaceUse): Promise<unknown[][]> {
+  async batch(calls: readonly Call[], _use: SpaceUse): Promise<Answer[]> {
     const [only] = calls;
     return this.#attempt(() =>
       this.#connections.use(async (client) =>
         calls.length === 1 && only !== undefined
-          ? [await this.#run(client, only.text, only.values)]
+          ? [await this.#answer(client, only)]
           : this.#pipeline(client, calls),
       ),
     );
@@ -117,17 +117,13 @@ export class PostgresDriver implements Driver {
   }
 
   /** Sends all statements at once. After the first one that fails, the server executes none. */
-  async #pipeline(client: PoolClient, calls: readonly Call[]): Promise<unknown[][]> {
-    const answers = await Promise.allSettled([
-      client.query("BEGIN"),
-      ...calls.map(({ text, values }) => this.#run(client, text, values)),
-      client.query("COMMIT"),
-    ]);
-    const failure = answers.find((answer) => answer.status === "rejected");
+  async #pipeline(client: PoolClient, calls: readonly Call[]): Promise<Answer[]> {
+    const begun = client.query("BEGIN");
+    const sent = calls.map((call) => this.#answer(client, call));
+    const settled = await Promise.allSettled([begun, ...sent, client.query("COMMIT")]);
+    const failure = settled.find((answer) => answer.status === "rejected");
     if (failure !== undefined) throw failure.reason;
-    return answers
-      .slice(1, -1)
-      .map((answer) => (answer.status === "fulfilled" ? answer.value : [])) as unknown[][];
+    return Promise.all(sent);
   }
 
   async #transact<Result>(client: PoolClient, work: (queries: Queries) => Promise<Result>): Promise<Result> {
@@ -146,8 +142,13 @@ export class PostgresDriver implements Driver {
   }
 
   async #run<Row>(client: PoolClient, text: string, values: readonly Value[]): Promise<Row[]> {
-    const { rows } = await client.query({ ...this.#prepare(text), values: values.map(toPostgresValue) });
-    return rows;
+    return (await this.#answer(client, { text, values })).rows as Row[];
+  }
+
+  async #answer(client: PoolClient, { text, values }: Call): Promise<Answer> {
+    const query = { ...this.#prepare(text), values: values.map(toPostgresValue) };
+    const { rows, rowCount } = await client.query(query);
+    return { rows, changes: rowCount ?? 0 };
   }
 
   #prepare(text: string): { readonly name: string; readonly text: string } {

@@ -40,18 +40,26 @@ export const READ_STEPS = `
   WHERE steps.run = (SELECT number FROM :schema.runs WHERE id = $1) ORDER BY steps.number`;
 
 export const COUNT_QUEUED = `
-  SELECT count(*) AS total, count(CASE WHEN owner = $1 THEN 1 END) AS owner FROM :schema.runs WHERE ${IS_QUEUED}`;
+  SELECT (SELECT count(*) FROM :schema.runs WHERE ${IS_QUEUED}) AS total,
+    (SELECT count(*) FROM :schema.runs WHERE owner = $1 AND ${IS_QUEUED}) AS owner`;
 
 /** The runs under way, with the size of what was stored for them. */
 export const FIND_UNDER_WAY = `
   SELECT runs.id, octet_length(runs.body)
     + coalesce((SELECT octet_length(requests.body) FROM :schema.requests WHERE requests.run = runs.number), 0)
-    + coalesce((SELECT sum(octet_length(events.body)) FROM :schema.events WHERE events.run = runs.number), 0) AS bytes
+    + coalesce((SELECT sum(octet_length(events.body)) FROM :schema.events WHERE events.run = runs.number), 0)
+    + coalesce((
+      SELECT sum(octet_length(messages.body))
+      FROM :schema.threads
+        JOIN :schema.thread_messages ON thread_messages.thread = threads.number
+          AND thread_messages.position >= runs.start_position AND thread_messages.position < runs.end_position
+        JOIN :schema.messages ON messages.number = thread_messages.message
+      WHERE threads.id = runs.thread_id), 0) AS bytes
   FROM :schema.runs WHERE ${IS_UNDER_WAY}`;
 
 export const GET_THREAD = `SELECT body FROM :schema.threads WHERE id = $1 AND owner = $2`;
 
-export const UPDATE_THREAD = `UPDATE :schema.threads SET body = $3 WHERE id = $1 AND owner = $2 RETURNING id`;
+export const UPDATE_THREAD = `UPDATE :schema.threads SET body = $3 WHERE id = $1 AND owner = $2`;
 
 export const GET_MESSAGE = `SELECT id, body FROM :schema.messages WHERE id = $1 AND owner = $2`;
 

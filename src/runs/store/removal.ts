@@ -1,6 +1,6 @@
 /**
  * Removes runs, threads and messages, many in one statement. A message can be in a thread and in its forks, and is
- * removed with its last place. Steps, events and requests are removed with their run by the foreign keys.
+ * removed with its last place.
  */
 import type { Queries } from "./driver.ts";
 import { IS_FREE } from "./holds.ts";
@@ -28,12 +28,17 @@ const FIND_THREAD = `SELECT number FROM :schema.threads WHERE id = $1 AND owner 
 const LOCK_THREADS = `
   SELECT number FROM :schema.threads WHERE id = :any_text($1) AND is_conversation = 0 ORDER BY number :for_update`;
 
-const DELETE_RUNS = `DELETE FROM :schema.runs WHERE number = :any_number($1) RETURNING id`;
+const DELETE_RUNS = `DELETE FROM :schema.runs WHERE number = :any_number($1) RETURNING number, id`;
 
 /** Only those that are still over: a run may have been continued since it was found. */
 const DELETE_OLD_RUNS = `
   DELETE FROM :schema.runs
-  WHERE number = :any_number($1) AND over_ms < $2 AND ${IS_FREE} RETURNING id`;
+  WHERE number = :any_number($1) AND over_ms < $2 AND ${IS_FREE} RETURNING number, id`;
+
+/** After the runs, so that nothing can be added meanwhile. */
+const DELETE_PARTS = ["requests", "steps", "events"].map(
+  (table) => `DELETE FROM :schema.${table} WHERE run = :any_number($1)`,
+);
 
 /** Ends each thread behind its last run. Messages before that are what this run reads, or its own. */
 const TRIM_THREADS = `
@@ -88,9 +93,11 @@ export async function removeRuns(
   const numbers = runs.map(({ number }) => number);
   const deleted =
     before === undefined
-      ? queries.query<{ id: string }>(DELETE_RUNS, [numbers])
-      : queries.query<{ id: string }>(DELETE_OLD_RUNS, [numbers, before]);
+      ? queries.query<Omit<RemovedRun, "thread_id">>(DELETE_RUNS, [numbers])
+      : queries.query<Omit<RemovedRun, "thread_id">>(DELETE_OLD_RUNS, [numbers, before]);
   const [threads, removed] = await Promise.all([locked, deleted]);
+  const removedNumbers = [removed.map(({ number }) => number)];
+  await Promise.all(DELETE_PARTS.map((text) => queries.query(text, removedNumbers)));
   if (threads.length > 0 && removed.length > 0) {
     await trimThreads(
       queries,

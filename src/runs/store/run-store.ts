@@ -182,8 +182,8 @@ export class SqlRunStore implements RunStore {
     const { runId } = write.hold;
     let isWritten = false;
     try {
-      isWritten = await this.#uncertainWrites.write(write, (rest) =>
-        this.#room.make(() => this.#write(rest)),
+      isWritten = await this.#uncertainWrites.write(write, (rest, revision) =>
+        this.#room.make(() => this.#write(rest, revision)),
       );
     } finally {
       if (!isWritten || writes.endsHold(write)) this.#stepCounts.delete(runId);
@@ -194,12 +194,14 @@ export class SqlRunStore implements RunStore {
     return true;
   }
 
-  async #write(write: RunWrite): Promise<boolean> {
+  async #write(write: RunWrite, revision: number): Promise<boolean> {
     const { hold, run, events = [], steps = [] } = write;
     const count = writes.writesSteps(write) ? await this.#countSteps(hold) : 0;
-    const { calls, checking } = writes.createWriteCalls(write, count, this.#bodies);
+    // Until the outcome is known.
+    if (steps.length > 0) this.#stepCounts.delete(hold.runId);
+    const { calls, checking } = writes.createWriteCalls(write, revision, count, this.#bodies);
     const results = await this.#driver.batch(calls, writes.getSpaceUse(write));
-    if (results[checking]?.length === 0) {
+    if (results[checking]?.changes === 0) {
       await this.#checkSequence(hold, events);
       return false;
     }
@@ -268,7 +270,7 @@ export class SqlRunStore implements RunStore {
       ],
       "any",
     );
-    const cancelled = (results.at(-1) ?? []) as { id: string }[];
+    const cancelled = results.at(-1)?.rows as { id: string }[];
     return cancelled.map((row) => row.id);
   }
 
@@ -313,7 +315,8 @@ export class SqlRunStore implements RunStore {
 
   /** Takes runs by a statement that returns their rows. Runs that cannot be read are failed. */
   async #take(holder: Holder, text: string, values: readonly Value[]): Promise<HeldRun[]> {
-    const [rows = []] = (await this.#driver.batch([{ text, values }], "any")) as HeldRow[][];
+    const [answer] = await this.#driver.batch([{ text, values }], "any");
+    const rows = (answer?.rows ?? []) as HeldRow[];
     const taken: HeldRun[] = [];
     for (const row of [...rows].sort((left, right) => left.number - right.number)) {
       const hold = { runId: row.id, holderId: holder.id, fence: row.fence };
@@ -342,7 +345,7 @@ export class SqlRunStore implements RunStore {
     });
     const event = create(RunEventSchema, { sequence, event: { case: "run", value: run } });
     const request = this.#bodies.writeRequest(id, create(CreateRunRequestSchema));
-    const { calls } = writes.createWriteCalls({ hold, run, events: [event] }, 0, this.#bodies);
+    const { calls } = writes.createWriteCalls({ hold, run, events: [event] }, 0, 0, this.#bodies);
     await this.#driver.batch([{ text: writes.REPLACE_REQUEST, values: [id, request] }, ...calls], "end");
     this.#forget([id]);
   }
@@ -368,8 +371,8 @@ export class SqlRunStore implements RunStore {
   async updateThread(owner: string, thread: Thread): Promise<boolean> {
     const values = [thread.id, owner, this.#bodies.writeThread(thread)];
     const update = () => this.#driver.batch([{ text: reads.UPDATE_THREAD, values }], "create");
-    const [rows = []] = await this.#room.make(update);
-    return rows.length > 0;
+    const [answer] = await this.#room.make(update);
+    return answer !== undefined && answer.changes > 0;
   }
 
   async deleteThread(owner: string, threadId: string): Promise<boolean> {
@@ -478,7 +481,8 @@ export class SqlRunStore implements RunStore {
   }
 
   async #update(text: string, values: readonly Value[]): Promise<StoredRun | undefined> {
-    const [[row] = []] = (await this.#driver.batch([{ text, values }], "any")) as StoredRunRow[][];
+    const [answer] = await this.#driver.batch([{ text, values }], "any");
+    const [row] = (answer?.rows ?? []) as StoredRunRow[];
     return row && this.#bodies.readStoredRun(row);
   }
 }

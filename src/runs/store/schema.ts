@@ -68,14 +68,17 @@ export const migrations: readonly string[] = [
   -- At most one run of a thread is under way.
   CREATE UNIQUE INDEX runs_under_way ON :schema.runs (thread_id) WHERE ${IS_UNDER_WAY};
 
+  -- The following tables have no references to runs: rows are inserted from a run that exists, and deleted with it by the
+  -- same transaction. Checks of references would cost as much as the insertion of an event.
+
   -- Apart from the runs, so that a change of a run does not write its request again.
   CREATE TABLE :schema.requests (
-    run :long PRIMARY KEY REFERENCES :schema.runs ON DELETE CASCADE,
+    run :long PRIMARY KEY,
     body :bytes NOT NULL
   ) :table;
 
   CREATE TABLE :schema.steps (
-    run :long NOT NULL REFERENCES :schema.runs ON DELETE CASCADE,
+    run :long NOT NULL,
     number INTEGER NOT NULL,
     body :bytes NOT NULL,
     PRIMARY KEY (run, number)
@@ -83,7 +86,7 @@ export const migrations: readonly string[] = [
 
   -- A row has the events of one write, or a part of them.
   CREATE TABLE :schema.events (
-    run :long NOT NULL REFERENCES :schema.runs ON DELETE CASCADE,
+    run :long NOT NULL,
     last_sequence INTEGER NOT NULL,
     body :bytes NOT NULL,
     PRIMARY KEY (run, last_sequence)

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StoreFullError } from "../errors.ts";
 import {
+  type Answer,
   type Call,
   type Driver,
   LocalNotices,
@@ -18,6 +19,9 @@ const MAX_BUSY_MS = 20;
 /** The share of the space that is made free if SQLite itself finds none: by then the missing part is not known. */
 const FULL_SHARE = 1 / 16;
 
+/** About what a statement uses besides its bodies, in bytes: a page. */
+const STATEMENT_BYTES = 4096;
+
 /** Space of deleted rows that a file keeps for later ones, in pages. */
 const KEPT_PAGES = 256;
 
@@ -25,6 +29,11 @@ const KEPT_PAGES = 256;
 const SHRINK_STEP_PAGES = 32;
 const SHRINK_STEP_MS = 10;
 const SHRINK_PAUSE_MS = 200;
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly hasRows: boolean;
+}
 
 /**
  * A SQLite database: a file of this process alone, or memory. Statements are synchronous, some microseconds each, so the
@@ -37,8 +46,10 @@ export class SqliteDriver implements Driver {
   readonly #connection: DatabaseSync;
   readonly #release: () => void;
   /** Prepared statements by their text. */
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements = new Map<string, Prepared>();
   readonly #pageBytes: number;
+  /** Used bytes at the last measurement, and those that single statements may have used since. */
+  #usedAtMost = Number.POSITIVE_INFINITY;
   /** Set while a transaction is open that waits for its rules. */
   #transaction: Promise<unknown> | undefined;
   /** When the first statement of this turn of the event loop began. */
@@ -75,15 +86,15 @@ export class SqliteDriver implements Driver {
     return this.#guard(() => this.#all<Row>(text, values));
   }
 
-  async batch(calls: readonly Call[], use: SpaceUse): Promise<unknown[][]> {
+  async batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]> {
     await this.#takeTurn();
     return this.#guard(() => {
       const [only] = calls;
       // One statement is a transaction by itself.
-      if (calls.length === 1 && only !== undefined && this.space === undefined) {
-        return [this.#all(only.text, only.values)];
+      if (calls.length === 1 && only !== undefined && this.#hasSpaceFor(only, use)) {
+        return [this.#answer(only)];
       }
-      return this.#transact(use, () => calls.map(({ text, values }) => this.#all(text, values)));
+      return this.#transact(use, () => calls.map((call) => this.#answer(call)));
     });
   }
 
@@ -135,11 +146,11 @@ export class SqliteDriver implements Driver {
   }
 
   #transact<Result>(use: SpaceUse, work: () => Result): Result {
-    this.#connection.exec("BEGIN IMMEDIATE");
+    this.#prepare("BEGIN IMMEDIATE").statement.run();
     try {
       const result = work();
       this.#checkSpace(use);
-      this.#connection.exec("COMMIT");
+      this.#prepare("COMMIT").statement.run();
       return result;
     } catch (thrown) {
       this.#rollBack();
@@ -149,11 +160,11 @@ export class SqliteDriver implements Driver {
 
   async #transactAsync<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
     try {
-      this.#connection.exec("BEGIN IMMEDIATE");
+      this.#prepare("BEGIN IMMEDIATE").statement.run();
       const query = async <Row>(text: string, values: readonly Value[]) => this.#all<Row>(text, values);
       const result = await work({ query });
       this.#checkSpace(use);
-      this.#connection.exec("COMMIT");
+      this.#prepare("COMMIT").statement.run();
       return result;
     } catch (thrown) {
       this.#rollBack();
@@ -184,9 +195,18 @@ export class SqliteDriver implements Driver {
     return this.#noRoom(this.space.maxBytes * FULL_SHARE);
   }
 
+  /** Whether a change surely fits, without a measurement. */
+  #hasSpaceFor({ values }: Call, use: SpaceUse): boolean {
+    if (this.space === undefined) return true;
+    this.#usedAtMost += STATEMENT_BYTES;
+    for (const value of values) if (value instanceof Uint8Array) this.#usedAtMost += value.byteLength;
+    return use === "any" || this.#usedAtMost <= getSpaceLimit(this.space, use);
+  }
+
   #checkSpace(use: SpaceUse): void {
     if (this.space === undefined || use === "any") return;
-    const missing = this.#usedBytes() - getSpaceLimit(this.space, use);
+    this.#usedAtMost = this.#usedBytes();
+    const missing = this.#usedAtMost - getSpaceLimit(this.space, use);
     if (missing > 0) throw this.#noRoom(missing);
   }
 
@@ -205,13 +225,22 @@ export class SqliteDriver implements Driver {
   }
 
   #all<Row>(text: string, values: readonly Value[]): Row[] {
-    return this.#prepare(text).all(...values.map(toSqliteValue)) as Row[];
+    return this.#prepare(text).statement.all(...values.map(toSqliteValue)) as Row[];
   }
 
-  #prepare(text: string): StatementSync {
+  #answer({ text, values }: Call): Answer {
+    const { statement, hasRows } = this.#prepare(text);
+    const bound = values.map(toSqliteValue);
+    if (!hasRows) return { rows: [], changes: Number(statement.run(...bound).changes) };
+    const rows = statement.all(...bound);
+    return { rows, changes: rows.length };
+  }
+
+  #prepare(text: string): Prepared {
     const known = this.#statements.get(text);
     if (known !== undefined) return known;
-    const prepared = this.#connection.prepare(toSqlite(text));
+    const statement = this.#connection.prepare(toSqlite(text));
+    const prepared = { statement, hasRows: statement.columns().length > 0 };
     this.#statements.set(text, prepared);
     return prepared;
   }

@@ -1,5 +1,4 @@
 /** Changes a run that a process holds, in one round trip: one statement checks the hold, the others depend on it. */
-import { randomInt } from "node:crypto";
 import { type Run, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
 import { isTerminal } from "../status.ts";
@@ -7,19 +6,19 @@ import type { RunWrite } from "../store.ts";
 import { type Bodies, getLatestTime, getOverTime } from "./bodies.ts";
 import type { Call, SpaceUse, Value } from "./driver.ts";
 
-/**
- * The condition for the hold and for the events that are stored before the write. Parameters: the id of the run, its
- * holder, its fence, the sequence number of the last event, or null if the write has no events.
- */
-const HELD = `runs.id = $1 AND runs.holder = $2 AND runs.fence = $3
-  AND (CAST($4 AS INTEGER) IS NULL
-    OR $4 = (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number))`;
+/** The condition for the hold. Parameters: the id of the run, its holder, its fence. */
+const HOLD = "runs.id = $1 AND runs.holder = $2 AND runs.fence = $3";
+
+/** The condition for the sequence number of the last event that is stored before the write. */
+const IS_NEXT = "$4 = (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number)";
+
+/** The conditions for a write that may have no events: the last sequence number is null then. */
+const HELD = `${HOLD} AND (CAST($4 AS INTEGER) IS NULL OR ${IS_NEXT})`;
 
 /** A write of events only. The row of the run is locked, so that no other process takes the run meanwhile. */
 const APPEND_EVENTS = `
   INSERT INTO :schema.events (run, last_sequence, body)
-  SELECT runs.number, $5, $6 FROM :schema.runs WHERE ${HELD} :for_share
-  RETURNING run`;
+  SELECT runs.number, $5, $6 FROM :schema.runs WHERE ${HOLD} AND ${IS_NEXT} :for_share`;
 
 /** Threads are locked before runs. */
 const LOCK_THREAD = `
@@ -30,14 +29,14 @@ const SET_END = `end_position = CASE WHEN $6 = 0 THEN end_position ELSE coalesce
     (SELECT threads.next_position + $6 FROM :schema.threads WHERE threads.id = runs.thread_id), end_position) END`;
 
 /** Checks the hold, and marks the row with the number of the write, which the following statements check. */
-const MARK_RUN = `UPDATE :schema.runs SET revision = $5, ${SET_END} WHERE ${HELD} RETURNING runs.id`;
+const MARK_RUN = `UPDATE :schema.runs SET revision = $5, ${SET_END} WHERE ${HELD}`;
 
 const UPDATE_RUN = `
   UPDATE :schema.runs
   SET revision = $5, ${SET_END}, status = $7, over_ms = $8, body = $9,
     cancel_requested = CASE WHEN $10 = 1 THEN 1 ELSE cancel_requested END,
     holder = CASE WHEN $11 = 1 THEN NULL ELSE holder END
-  WHERE ${HELD} RETURNING runs.id`;
+  WHERE ${HELD}`;
 
 /** The condition for a run that this transaction has marked. */
 const MARKED = "runs.id = $1 AND runs.revision = $2";
@@ -81,7 +80,7 @@ export const COUNT_STEPS = `
 /** The sequence number of the last event of a run that a process holds. */
 export const LAST_SEQUENCE = `
   SELECT (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number) AS last_sequence
-  FROM :schema.runs WHERE runs.id = $1 AND runs.holder = $2 AND runs.fence = $3`;
+  FROM :schema.runs WHERE ${HOLD}`;
 
 /** Whether a write needs to know the number of steps that are stored. */
 export function writesSteps({ latestStep, steps = [] }: RunWrite): boolean {
@@ -98,14 +97,24 @@ export function getSpaceUse({ run }: RunWrite): SpaceUse {
   return run !== undefined && isTerminal(run.status) ? "end" : "append";
 }
 
-/** The statements of a write. One of them returns a row if the hold is the run's latest one. */
+/** The statements of a write. */
 export interface WriteCalls {
   readonly calls: readonly Call[];
+  /** Index of the statement that changes a row if the hold is the run's latest one, and the others too. */
   readonly checking: number;
 }
 
-/** @param stepCount Number of steps that are stored. */
-export function createWriteCalls(write: RunWrite, stepCount: number, bodies: Bodies): WriteCalls {
+/**
+ * The statements of a write.
+ * @param revision Marks the run, unless the write has only events.
+ * @param stepCount Number of steps that are stored.
+ */
+export function createWriteCalls(
+  write: RunWrite,
+  revision: number,
+  stepCount: number,
+  bodies: Bodies,
+): WriteCalls {
   const { hold, run, events = [], messages = [] } = write;
   const before = events[0] === undefined ? null : events[0].sequence - 1;
   const held: Value[] = [hold.runId, hold.holderId, hold.fence, before];
@@ -114,7 +123,6 @@ export function createWriteCalls(write: RunWrite, stepCount: number, bodies: Bod
   if (rows.length === 1 && row !== undefined && hasOnlyEvents(write)) {
     return { calls: [{ text: APPEND_EVENTS, values: [...held, row.last_sequence, row.body] }], checking: 0 };
   }
-  const revision = randomInt(MAX_REVISION);
   const marked = (text: string, ...values: Value[]) => ({ text, values: [hold.runId, revision, ...values] });
   const locks = messages.length > 0 ? [{ text: LOCK_THREAD, values: [hold.runId] }] : [];
   const mark = [...held, revision, messages.length];
@@ -129,9 +137,6 @@ export function createWriteCalls(write: RunWrite, stepCount: number, bodies: Bod
     checking: locks.length,
   };
 }
-
-/** Revisions are random, so that two writes do not have the same one. */
-const MAX_REVISION = 2 ** 48 - 1;
 
 type Marked = (text: string, ...values: Value[]) => Call;
 

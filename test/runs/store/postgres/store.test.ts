@@ -1,9 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { ConfigurationError, SDKError, ServerError } from "../../../../src/core/errors.ts";
+import {
+  ConfigurationError,
+  InvalidRequestError,
+  RateLimitError,
+  SDKError,
+  ServerError,
+} from "../../../../src/core/errors.ts";
 import { RunStatus } from "../../../../src/gen/outrigger/v1/run_pb.ts";
 import { parseEncryptionKey } from "../../../../src/runs/store/encryption-key.ts";
-import { migrations } from "../../../../src/runs/store/postgres/schema.ts";
-import { openPostgresStore, type PostgresStoreOptions } from "../../../../src/runs/store/postgres/store.ts";
+import { openPostgresStore, type PostgresStoreOptions } from "../../../../src/runs/store/postgres.ts";
+import { migrations } from "../../../../src/runs/store/schema.ts";
 import type { RunStore } from "../../../../src/runs/store.ts";
 import { LossyPath } from "../../../support/postgres/lossy-path.ts";
 import { Postgres } from "../../../support/postgres/start-postgres.ts";
@@ -48,6 +54,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       ...options,
     });
     opened.push(store);
+    for (const process of [holder, otherHolder]) await store.beat(process);
     return store;
   }
 
@@ -93,8 +100,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       const schema = newSchema();
       await postgres.query(`
         CREATE ROLE ${schema}_role LOGIN;
-        CREATE SCHEMA ${schema} AUTHORIZATION ${schema}_role;
-        CREATE SCHEMA ${schema}_queue AUTHORIZATION ${schema}_role`);
+        CREATE SCHEMA ${schema} AUTHORIZATION ${schema}_role`);
       const store = await open({ schema, url: postgres.url("postgres", `${schema}_role`) });
       const run = await endedRun(store);
       expect((await store.getRun("owner", run.id))?.run).toEqual(run);
@@ -170,7 +176,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       );
       const write = async (runId: string) => {
         for (let sequence = 1; sequence <= 50; sequence += 1) {
-          await here.write({ runId, holder, events: [textEvent(sequence, "x")] });
+          await here.write({ hold: getHold(runId), events: [textEvent(sequence, "x")] });
         }
       };
       await Promise.all(runs.map(({ id }) => write(id)));
@@ -224,9 +230,9 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
         let sequence = 0;
         while (!isStopped) {
           sequence += 1;
-          expect(await store.write({ runId, holder, events: [textEvent(sequence, `${sequence}`)] })).toBe(
-            true,
-          );
+          expect(
+            await store.write({ hold: getHold(runId), events: [textEvent(sequence, `${sequence}`)] }),
+          ).toBe(true);
         }
         return sequence;
       };
@@ -234,9 +240,10 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       for (let outage = 0; outage < 2; outage += 1) {
         await pause(200);
         await postgres.pause("SIGQUIT");
-        await expect(store.getRun("owner", runs[0]?.id ?? "")).rejects.toThrow(ServerError);
+        const reading = store.getRun("owner", runs[0]?.id ?? "");
         await pause(300);
         await postgres.resume();
+        expect((await reading)?.run.id).toBe(runs[0]?.id);
       }
       await pause(200);
       isStopped = true;
@@ -253,21 +260,19 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     it("fails what is asked meanwhile clearly, and everything works afterwards without a restart", async () => {
       const [here, there] = await openTwo();
       const run = await createdRun(here);
-      const delivered: string[] = [];
-      const stop = await there.deliverQueued(async (runId) => {
-        delivered.push(runId);
-        await there.take(runId, otherHolder);
-      }, 2);
       await postgres.pause();
       const calls = [here.getRun("owner", run.id), here.take(run.id, holder), here.createRun(creation())];
-      for (const asked of calls) {
-        await expect(asked).rejects.toThrow(/the database of runs/);
-        await expect(asked).rejects.toMatchObject({ retryable: true });
+      for (const { status, ...outcome } of await Promise.allSettled(calls)) {
+        expect(status).toBe("rejected");
+        expect(outcome).toMatchObject({
+          reason: { retryable: true, message: expect.stringContaining("the database of runs") },
+        });
       }
       await postgres.resume();
       await expect.poll(() => here.getRun("owner", run.id).catch(() => undefined)).toBeDefined();
       const queued = await createdRun(here, { queued: true });
-      await expect.poll(() => delivered).toEqual([queued.id]);
+      const [taken] = await there.takeQueued(otherHolder, 10, []);
+      expect(taken?.run.id).toBe(queued.id);
       let notices = 0;
       const leave = there.subscribe(run.id, () => {
         notices += 1;
@@ -275,8 +280,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       await endRun(here, run);
       await expect.poll(() => notices).toBeGreaterThan(0);
       leave();
-      await stop();
-    }, 40_000);
+    }, 60_000);
 
     it("that loses answers repeats nothing that was done already", async () => {
       const path = await LossyPath.open(postgres.folder);
@@ -286,8 +290,8 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       });
       const toCreate = creation({ input: ["q"] });
       const result = await path.losing(() => store.createRun(toCreate), 150);
-      expect(result).toEqual({ case: "created", run: toCreate.run, forked: false });
       const { run } = toCreate;
+      expect(result).toEqual({ case: "created", run, forked: false, hold: getHold(run.id) });
       const first = {
         hold: getHold(run.id),
         events: [textEvent(1, "a"), textEvent(2, "b")],
@@ -296,32 +300,54 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       };
       expect(await path.losing(() => store.write(first), 150)).toBe(true);
       const child = creation({ previousRunId: (await endRun(store, { ...run, lastSequence: 2 })).id });
-      // Its transaction has more than one statement: it was not committed.
-      await expect(path.losing(() => store.createRun(child), 150)).rejects.toThrow(ServerError);
-      expect(await store.createRun(child)).toMatchObject({
+      expect(await path.losing(() => store.createRun(child), 150)).toMatchObject({
         case: "created",
         forked: false,
         run: { threadId: run.threadId },
+        hold: getHold(child.run.id),
       });
+      const withoutEvents = { hold: getHold(child.run.id), steps: [step("two")] };
+      expect(await path.losing(() => store.write(withoutEvents), 150)).toBe(true);
+      expect(await store.readSteps(child.run.id)).toEqual([step("two")]);
       expect((await readAll(store, run.id, 0)).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
       expect((await store.readSteps(run.id)).length).toBe(2);
       expect(await historyOf(store, child.run.id)).toEqual(["q", "a", `answer of ${run.id}`]);
       await path.close();
     }, 40_000);
+  });
 
-    it("does not let a process keep a run whose end it could not write", async () => {
-      const [here, there] = await openTwo();
-      const short = { ...holder, durationMs: 300 };
-      const run = await createdRun(here, { holder: short });
-      await here.renewLeases(short);
-      expect(await there.takeAbandoned(otherHolder, 10)).toEqual([]);
-      const wrong = { runId: run.id, holder: short, events: [textEvent(7, "x")] };
-      await expect(here.write(wrong)).rejects.toThrow();
-      await here.renewLeases(short);
-      await pause(400);
-      await here.renewLeases(short);
-      expect((await there.takeAbandoned(otherHolder, 10)).map((stored) => stored.run.id)).toEqual([run.id]);
-    });
+  it("refuses a call that waits too long for a connection as busy, and does not delay runs by readers", async () => {
+    const store = await open({ schema: newSchema(), poolSize: 2 });
+    const run = await createdRun(store);
+    const blocker = await postgres.connect();
+    await blocker.query(`BEGIN; LOCK TABLE test_${schemas}.threads IN ACCESS EXCLUSIVE MODE`);
+    // One of the two connections is for readers. It waits for the lock.
+    const reader = store.getThread("owner", run.threadId);
+    expect(await store.write({ hold: getHold(run.id), events: [textEvent(1, "x")] })).toBe(true);
+    const creating = store.createRun(creation());
+    const refused = await store
+      .write({ hold: getHold(run.id), events: [textEvent(2, "x")] })
+      .catch((thrown: unknown) => thrown);
+    expect(refused).toBeInstanceOf(RateLimitError);
+    expect(refused).toMatchObject({ retryAfter: 1, message: expect.stringContaining("pool_size") });
+    await blocker.query("ROLLBACK");
+    await blocker.end();
+    expect((await reader)?.id).toBe(run.threadId);
+    expect((await creating).case).toBe("created");
+    expect(await store.write({ hold: getHold(run.id), events: [textEvent(2, "x")] })).toBe(true);
+  }, 30_000);
+
+  it("finds nothing by an id with NUL, which PostgreSQL cannot hold", async () => {
+    const store = await open({ schema: newSchema() });
+    const id = "run_\0";
+    expect(await store.getRun("owner", id)).toBeUndefined();
+    expect(await store.deleteRun("owner", id)).toBe(false);
+    expect(await store.getThread("owner", id)).toBeUndefined();
+    expect(await store.take(id, holder)).toBeUndefined();
+    const missing = { case: "missing", field: "previous_run_id" };
+    expect(await store.createRun(creation({ previousRunId: id }))).toEqual(missing);
+    const query = { threadId: "", statuses: [], after: id, limit: 1 };
+    await expect(store.listRuns("owner", query)).rejects.toThrow(InvalidRequestError);
   });
 
   it("reads no table from end to end, however much is stored", async () => {
@@ -332,12 +358,12 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     const run = await endedRun(first, { threadId: conversation.id });
     await first.close();
     await postgres.query(`
-      INSERT INTO ${schema}.runs (id, owner, thread_id, status, created_at, idle_since, last_sequence, position,
-        end_position, body, request)
-      SELECT 'run_' || number, 'owner', 'thread_' || number, 4, number, number, 0, 0, 0, '', ''
+      INSERT INTO ${schema}.runs (id, owner, thread_id, status, created_ms, over_ms, cancel_requested,
+        start_position, end_position, fence, body)
+      SELECT 'run_' || number, 'owner', 'thread_' || number, 4, number, number, 0, 0, 0, 0, '\\x00'
       FROM generate_series(1, 30000) AS number;
-      INSERT INTO ${schema}.threads (id, owner, is_conversation, next_position, last_added_at, body)
-      SELECT 'thread_' || number, 'owner', number % 2 = 0, 0, number, ''
+      INSERT INTO ${schema}.threads (id, owner, is_conversation, next_position, used_ms, body)
+      SELECT 'thread_' || number, 'owner', number % 2, 0, number, ''
       FROM generate_series(1, 30000) AS number;
       ANALYZE`);
     const before = await fullScans(schema);
@@ -349,9 +375,11 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     await store.listRuns("owner", { threadId: conversation.id, statuses: [], ...page, after: run.id });
     await store.listMessages("owner", { threadId: conversation.id, order: "latest first", ...page });
     await historyOf(store, run.id);
-    await store.countQueued();
-    await store.takeAbandoned(holder, 10);
-    await store.renewLeases(holder);
+    await store.countQueued("owner");
+    await store.takeQueued(holder, 10, []);
+    await store.findLatestRun("owner", conversation.id);
+    await store.takeAbandoned(holder, [], 10);
+    await store.beat(holder);
     await endedRun(store, { previousRunId: run.id });
     await store.appendMessages("owner", conversation.id, [message("x")]);
     await store.deleteRun("owner", run.id);

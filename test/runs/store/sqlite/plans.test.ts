@@ -14,29 +14,34 @@ import {
 } from "../../contract/data.ts";
 import { getDriver, openMemory } from "./open-store.ts";
 
-/** Statements that read all of something small on purpose: the rows of a partial index, or the checks of keys. */
-const READS_ALL = [/FROM key_checks$/, /WHERE status = [12]\b/];
+/** Statements that read all rows of a small table, or of a partial index. */
+const READS_ALL = [/FROM :schema\.key_checks$/, /DELETE FROM :schema\.processes/];
+
+/** Steps of a plan that read a whole table, or sort. Those of a page that was selected before are small. */
+const SLOW = /\bSCAN (?!CONSTANT ROW|page\b|measured\b|json_each\b|taken\b|list\d|\(subquery)|TEMP B-TREE/;
+
+/** Statements that sort a page, or rows that were named one by one. */
+const SORTS_PAGE = /WITH page AS|UNION ALL|= :any_text.*ORDER BY number/;
+
+/** Indexes that have few rows. */
+const PARTIAL = /USING (?:COVERING )?INDEX (?:runs_queued|runs_in_progress|runs_held|runs_under_way)\b/;
 
 it("finds every row by an index, without a scan and without sorting", async () => {
   const store = await openMemory();
   await callEverything(store);
-  const database = getDriver(store);
-  const statements = database.statements.filter((sql) => !sql.startsWith("INSERT INTO runs"));
+  const driver = getDriver(store);
+  const statements = driver.statements.filter((text) => /SELECT|UPDATE|DELETE/.test(text));
   expect(statements.length).toBeGreaterThan(40);
-  const slow = statements
-    .filter((sql) => !READS_ALL.some((pattern) => pattern.test(sql)))
-    .flatMap((sql) => planOf(sql).map((line) => ({ sql, line })))
-    .filter(({ line }) => /\bSCAN (?!CONSTANT ROW)|TEMP B-TREE|rowid[<>]/.test(line));
+  const slow = [];
+  for (const text of statements.filter((each) => !READS_ALL.some((pattern) => pattern.test(each)))) {
+    const plan = await driver.read<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, []);
+    for (const { detail } of plan) {
+      const isSmall = PARTIAL.test(detail) || (detail.includes("TEMP B-TREE") && SORTS_PAGE.test(text));
+      if (SLOW.test(detail) && !isSmall) slow.push({ text, detail });
+    }
+  }
   expect(slow).toEqual([]);
-  for (const pattern of READS_ALL) expect(statements.some((sql) => pattern.test(sql))).toBe(true);
-  for (const sql of statements.filter((each) => /WHERE status = [12]\b/.test(each))) {
-    expect(planOf(sql).join()).toMatch(/USING (?:COVERING )?INDEX runs_(?:queued|in_progress)/);
-  }
   await store.close();
-
-  function planOf(sql: string): string[] {
-    return database.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail));
-  }
 });
 
 /** Calls the methods with all forms of their arguments. */
@@ -56,15 +61,13 @@ async function callEverything(store: RunStore): Promise<void> {
   await store.deleteMessage("owner", conversation.id, first.id);
   await store.getMessage("owner", first.id);
   const queued = await createdRun(store, { threadId: conversation.id, queued: true });
-  await store.countQueued();
-  let isDelivered = false;
-  const stop = await store.deliverQueued(async () => {
-    isDelivered = true;
-  }, 1);
-  await expect.poll(() => isDelivered).toBe(true);
-  await stop();
+  await store.countQueued("owner");
+  await store.takeQueued(holder, 1, ["someone"]);
   await store.take(queued.id, holder);
-  await store.takeAbandoned(otherHolder, 1);
+  await store.takeAbandoned(otherHolder, [], 1);
+  await store.findLatestRun("owner", next.threadId);
+  await store.beat(holder);
+  await store.leave(otherHolder);
   await readEverything(store, next.id, next.threadId);
   await store.deleteRun("owner", root.id);
   await store.removeOld(new Date(8.64e15), 10);

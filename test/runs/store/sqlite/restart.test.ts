@@ -43,27 +43,45 @@ describe("a SQLite store that is opened again", () => {
     await first.take(waiting.id, holder);
     await first.close();
     const second = await openFile({}, path);
-    const abandoned = await second.takeAbandoned(otherHolder, 10);
+    const abandoned = await second.takeAbandoned(otherHolder, [], 10);
     expect(abandoned.map(({ run }) => run.id)).toEqual([running.id]);
-    expect(await second.takeAbandoned(otherHolder, 10)).toEqual([]);
-    const delivered: string[] = [];
-    const stop = await second.deliverQueued(async (runId) => {
-      delivered.push(runId);
-      await second.take(runId, otherHolder);
-    }, 2);
-    await expect.poll(() => delivered).toEqual([queued.id, taken.id]);
+    expect(await second.takeAbandoned(otherHolder, [running.id], 10)).toEqual([]);
+    const delivered = await second.takeQueued(otherHolder, 10, []);
+    expect(delivered.map(({ run }) => run.id)).toEqual([queued.id, taken.id]);
     expect((await second.take(waiting.id, otherHolder))?.run).toEqual(waiting);
     expect(await second.write({ hold: getHold(running.id), events: [textEvent(1, "x")] })).toBe(false);
-    await stop();
+    await second.close();
+  });
+
+  it("fails an abandoned run that cannot be read, reports it, and takes all others", async () => {
+    const path = newPath();
+    const first = await openFile({}, path);
+    const conversation = await endedRun(first);
+    const runs = [];
+    for (let index = 0; index < 6; index += 1) runs.push(await createdRun(first));
+    const damaged = await createdRun(first, { previousRunId: conversation.id });
+    await getDriver(first).read("UPDATE runs SET body = $1 WHERE id = $2", [Buffer.from("x"), damaged.id]);
+    await first.close();
+    const problems: unknown[] = [];
+    const second = await openFile({ onProblem: (problem) => problems.push(problem) }, path);
+    const taken = await second.takeAbandoned(holder, [], 10);
+    expect(taken.map(({ run }) => run.id)).toEqual(runs.map(({ id }) => id));
+    expect(problems.map(String)).toEqual([expect.stringContaining(`cannot read run ${damaged.id}`)]);
+    const failed = await second.getRun("owner", damaged.id);
+    expect(failed?.run).toMatchObject({ status: RunStatus.FAILED, threadId: conversation.threadId });
+    const [event] = await second.readEvents(damaged.id, damaged.lastSequence, 10);
+    expect(event?.event.value).toEqual(failed?.run);
+    expect((await createdRun(second, { previousRunId: conversation.id })).id).toBeDefined();
     await second.close();
   });
 
   it("keeps what was acknowledged when the process is killed, and its lock ends with it", async () => {
     const path = newPath();
     const program = `
-      import { SqliteStore } from "./src/runs/store/sqlite/store.ts";
+      import { openSqliteStore } from "./src/runs/store/open-store.ts";
       import { createdRun } from "./test/runs/contract/data.ts";
-      const store = SqliteStore.open({ maxBodyBytes: 1e6, location: { kind: "file", path: ${JSON.stringify(path)} } });
+      const location = { kind: "file", path: ${JSON.stringify(path)} };
+      const store = await openSqliteStore({ maxBodyBytes: 1e6, location, onProblem: () => {} });
       for (let run = 0; run < 20; run += 1) console.log((await createdRun(store)).id);
       process.kill(process.pid, "SIGKILL");`;
     const { stdout, signal } = spawnSync(
@@ -77,7 +95,7 @@ describe("a SQLite store that is opened again", () => {
     const ids = stdout.trim().split("\n");
     expect(ids).toHaveLength(20);
     const store = await openFile({}, path);
-    const abandoned = await store.takeAbandoned(holder, 100);
+    const abandoned = await store.takeAbandoned(holder, [], 100);
     expect(abandoned.map(({ run }) => run.id)).toEqual(ids);
     await store.close();
   });
@@ -93,58 +111,78 @@ describe("the file of a SQLite store", () => {
     expect(existsSync(`${path}-wal`)).toBe(false);
   });
 
-  it("belongs to one process at a time, also for readers", async () => {
+  it("belongs to one sidecar at a time, and can be read by other programs", async () => {
     const path = newPath();
     const store = await openFile({}, path);
     const open = () => openFile({}, path);
-    expect(open).toThrow(ConfigurationError);
-    expect(open).toThrow(`cannot use the run store ${path}: another process uses it`);
-    const reader = new DatabaseSync(path, { readOnly: true, timeout: 10 });
-    expect(() => reader.prepare("SELECT * FROM runs").all()).toThrow("locked");
+    await expect(open()).rejects.toThrow(ConfigurationError);
+    await expect(open()).rejects.toThrow(`cannot use the run store ${path}: another process uses it`);
+    const run = await createdRun(store);
+    const reader = new DatabaseSync(path, { readOnly: true });
+    expect(reader.prepare("SELECT id FROM runs").all()).toEqual([{ id: run.id }]);
     reader.close();
     await createdRun(store);
     await store.close();
-    await open().close();
+    await (await open()).close();
   }, 30_000);
 
-  it("needs a folder that exists and a path that is a file", () => {
+  it("is reported if other users can read or write it", async () => {
+    const path = newPath();
+    await (await await openFile({}, path)).close();
+    for (const [mode, count] of [
+      [0o600, 0],
+      [0o640, 1],
+      [0o666, 1],
+    ] as const) {
+      chmodSync(path, mode);
+      const problems: unknown[] = [];
+      const store = await openFile({ onProblem: (problem) => problems.push(problem) }, path);
+      expect(problems).toHaveLength(count);
+      for (const problem of problems) expect(String(problem)).toContain(`${path} (mode ${mode.toString(8)})`);
+      await store.close();
+    }
+  });
+
+  it("needs a folder that exists and a path that is a file", async () => {
     const path = newPath();
     const missing = join(dirname(path), "missing", "runs.db");
-    expect(() => openFile({}, missing)).toThrow(`cannot open the run store ${missing}: there is no`);
+    await expect(openFile({}, missing)).rejects.toThrow(`cannot open the run store ${missing}: there is no`);
     mkdirSync(path);
-    expect(() => openFile({}, path)).toThrow(`cannot open the run store ${path}: it is not a file`);
+    await expect(openFile({}, path)).rejects.toThrow(`cannot open the run store ${path}: it is not a file`);
   });
 
   it("is refused where it is not a database, is damaged, or is that of another program", async () => {
     const path = newPath();
     writeFileSync(path, "This is a text and no database. ".repeat(100));
-    expect(() => openFile({}, path)).toThrow(`${path}: it is not a SQLite database, or it is damaged`);
+    await expect(openFile({}, path)).rejects.toThrow(
+      `${path}: it is not a SQLite database, or it is damaged`,
+    );
     const foreign = newPath();
     const other = new DatabaseSync(foreign);
     other.exec("CREATE TABLE things (id TEXT)");
     other.close();
     const before = readFileSync(foreign);
-    expect(() => openFile({}, foreign)).toThrow(`${foreign}: it is the database of another program`);
+    await expect(openFile({}, foreign)).rejects.toThrow(`${foreign}: it is the database of another program`);
     expect(readFileSync(foreign).equals(before)).toBe(true);
   });
 
   it("is refused where a newer version has changed its schema, and is left as it is", async () => {
     const path = newPath();
-    await openFile({}, path).close();
+    await (await openFile({}, path)).close();
     const newer = new DatabaseSync(path);
     newer.exec(
       "INSERT INTO migrations VALUES (1000, 0); CREATE TABLE later (id TEXT); PRAGMA journal_mode = DELETE;",
     );
     newer.close();
     const before = readFileSync(path);
-    expect(() => openFile({}, path)).toThrow(ConfigurationError);
-    expect(() => openFile({}, path)).toThrow(
+    await expect(openFile({}, path)).rejects.toThrow(ConfigurationError);
+    await expect(openFile({}, path)).rejects.toThrow(
       "schema version 1000, of a newer Outrigger; this one knows up to 1",
     );
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  it("reports damage that is found later as a failure of the store, with its path", async () => {
+  it("reports damage that is found later as a failure of the store, without its path", async () => {
     const path = newPath();
     const first = await openFile({}, path);
     const runs: Run[] = [];
@@ -157,15 +195,16 @@ describe("the file of a SQLite store", () => {
     const answers = await Promise.allSettled(runs.map(({ id }) => store.getRun("owner", id)));
     const failure = answers.find((answer) => answer.status === "rejected")?.reason;
     expect(failure).toBeInstanceOf(ServerError);
-    expect(failure).toMatchObject({ message: expect.stringContaining(`${path}: it is damaged`) });
+    expect(String(failure)).toContain("cannot use the run store: it is damaged");
+    expect(String(failure)).not.toContain(path);
     await store.close();
   });
 
-  it.skipIf(process.getuid?.() === 0)("is refused where it cannot be written to", () => {
+  it.skipIf(process.getuid?.() === 0)("is refused if it is read-only, and says so", async () => {
     const path = newPath();
     writeFileSync(path, "");
     chmodSync(path, 0o400);
-    expect(() => openFile({}, path)).toThrow(ConfigurationError);
+    await expect(openFile({}, path)).rejects.toThrow(`${path}: it is read-only for the sidecar`);
   });
 });
 
@@ -176,8 +215,8 @@ describe("the keys of a SQLite store", () => {
     const store = await openFile({ keys: [first] }, path);
     const run = await endedRun(store, { input: ["a secret"] });
     await store.close();
-    expect(() => openFile({}, path)).toThrow(`${path}: it is encrypted, but no key is configured`);
-    expect(() => openFile({ keys: [second] }, path)).toThrow(
+    await expect(openFile({}, path)).rejects.toThrow(`${path}: it is encrypted, but no key is configured`);
+    await expect(openFile({ keys: [second] }, path)).rejects.toThrow(
       `${path}: it is encrypted with another key than that of second.key`,
     );
     const rotated = await openFile({ keys: [second, first] }, path);
@@ -197,10 +236,10 @@ describe("the keys of a SQLite store", () => {
     const store = await openFile({}, path);
     await createdRun(store);
     await store.close();
-    expect(() => openFile({ keys: [newKey()] }, path)).toThrow("it has runs that are not encrypted");
+    await expect(openFile({ keys: [newKey()] }, path)).rejects.toThrow("it has runs that are not encrypted");
     const empty = newPath();
-    await openFile({}, empty).close();
-    await openFile({ keys: [newKey()] }, empty).close();
+    await (await openFile({}, empty)).close();
+    await (await openFile({ keys: [newKey()] }, empty)).close();
   });
 
   it("keep every text out of the file", async () => {
@@ -226,11 +265,8 @@ describe("the keys of a SQLite store", () => {
   it("do not read a body that was moved to another row", async () => {
     const store = await openFile({ keys: [newKey()] });
     const [one, two] = [await createdRun(store), await createdRun(store)];
-    getDriver(store).change(
-      "UPDATE runs SET body = (SELECT body FROM runs WHERE id = ?) WHERE id = ?",
-      one.id,
-      two.id,
-    );
+    const text = "UPDATE runs SET body = (SELECT body FROM runs WHERE id = $1) WHERE id = $2";
+    await getDriver(store).read(text, [one.id, two.id]);
     expect(await store.getRun("owner", one.id)).toBeDefined();
     await expect(store.getRun("owner", two.id)).rejects.toThrow(
       `cannot read run ${two.id} from the run store`,
