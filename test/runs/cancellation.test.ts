@@ -214,10 +214,11 @@ describe("a run without a provider's call under way", () => {
       const results = waiting.requiredResults.map(({ id }) => ({ toolCallId: id }));
       const submission = create(SubmitToolResultsRequestSchema, { runId: waiting.id, results });
       const resumed = await own.submitToolResults(submission, { owner: "", signal: NEVER });
-      void eventsOf(resumed.events);
+      const read = eventsOf(resumed.events);
       await expect
         .poll(async () => (await own.getRun("", waiting.id)).status, { timeout: 4_000 })
         .toBe(RunStatus.CANCELLED);
+      await read;
       await own.close();
     },
   );

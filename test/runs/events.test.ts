@@ -65,7 +65,7 @@ describe("the events of a run", () => {
     for await (const batch of started.events) {
       all.push(...batch);
       batches += 1;
-      if (batches % 8 === 0)
+      if (batches % 4 === 0)
         parts.push(replay(engine, id, all.length - 1), replay(engine, id, all.length - 5));
     }
     expect(parts.length).toBeGreaterThan(10);
