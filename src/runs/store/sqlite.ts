@@ -82,12 +82,14 @@ export class SqliteDriver implements Driver {
   }
 
   async read<Row>(text: string, values: readonly Value[]): Promise<Row[]> {
-    await this.#takeTurn();
+    do await this.#takeTurn();
+    while (this.#transaction !== undefined);
     return this.#guard(() => this.#all<Row>(text, values));
   }
 
   async batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]> {
-    await this.#takeTurn();
+    do await this.#takeTurn();
+    while (this.#transaction !== undefined);
     return this.#guard(() => {
       const [only] = calls;
       // One statement is a transaction by itself.
@@ -99,7 +101,8 @@ export class SqliteDriver implements Driver {
   }
 
   async transaction<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
-    await this.#takeTurn();
+    do await this.#takeTurn();
+    while (this.#transaction !== undefined);
     const executed = this.#transactAsync(use, work);
     const settled = executed.catch(() => {});
     this.#transaction = settled;
