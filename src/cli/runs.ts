@@ -11,7 +11,7 @@ import type { Metrics } from "../server/telemetry/metrics.ts";
 
 /** What the runs of a sidecar need. */
 export interface RunsOptions {
-  readonly config: Pick<Config, "runs" | "mcp">;
+  readonly config: Pick<Config, "runs" | "mcp" | "listeners">;
   /** Calls the models. */
   readonly client: Inference;
   /** Follow the provider calls of runs in the background. */
@@ -30,7 +30,8 @@ export interface RunsOptions {
  */
 export async function openRuns(options: RunsOptions): Promise<RunEngine> {
   const { config, client, observers, metrics, access, logger } = options;
-  const { runs, mcp } = config;
+  const { runs, mcp, listeners } = config;
+  const { stallTimeoutMs } = listeners.limits;
   const report = (what: string, error: unknown) => {
     // The messages of our own errors hold nothing of a run.
     const problem = error instanceof SDKError ? { problem: error.message } : {};
@@ -47,7 +48,7 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       client: createBackgroundClient(client, observers),
       callerNamed: access && ((name) => access.callerNamed(name)),
       store,
-      limits: runs.limits,
+      limits: { ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }), ...runs.limits },
       serverTools: createMcpTools(mcp),
       observer,
     });
