@@ -103,12 +103,12 @@ async function endHeldRun(
 }
 
 /** The error of a run whose process stopped. */
-export function stopped(what: string): ServerError {
+function stopped(what: string): ServerError {
   return new ServerError(`${what} before the run was over`, { retryable: true });
 }
 
 /** The error of a run that only its process could have continued. */
-export function secretsLost(): ServerError {
+function secretsLost(): ServerError {
   return new ServerError(
     "the sidecar that executed the run stopped, and no other one has the credentials of the run's MCP servers, " +
       "which are not stored",
