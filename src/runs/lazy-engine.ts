@@ -1,11 +1,21 @@
 import { lazyBatches } from "../core/batches.ts";
 import { ServerError } from "../core/errors.ts";
 import type { RunEngine, ThreadEngine } from "./engine.ts";
+import { StoreUnreachableError } from "./store/driver.ts";
+
+/** Pauses between attempts to open the engine, in milliseconds: doubled from the first to the last. */
+const FIRST_PAUSE_MS = 500;
+const LAST_PAUSE_MS = 10_000;
 
 /** An engine that is opened when it is first used. */
 export interface LazyRunEngine extends RunEngine {
   /** Opens the engine now. If that fails, the next use tries again. */
   open(): Promise<void>;
+  /**
+   * Opens the engine now. If its database is unavailable, tries again in the background until it succeeds.
+   * @param onFailure Called with each failure to reach the database. Other failures are thrown.
+   */
+  openWhenReachable(onFailure: (error: Error) => void): Promise<void>;
 }
 
 /** An engine that is opened at its first use: a process without runs never loads it. */
@@ -17,6 +27,7 @@ export function createLazyRunEngine(openEngine: () => Promise<RunEngine>): LazyR
     streamRun: (...args: Parameters<RunEngine["streamRun"]>) =>
       lazyBatches(async () => (await engine()).streamRun(...args)),
     open: async () => void (await engine()),
+    openWhenReachable: (onFailure: (error: Error) => void) => opener.openWhenReachable(onFailure),
     drain: async () => (await opener.end())?.drain(),
     close: async () => (await opener.end())?.close(),
   });
@@ -55,6 +66,27 @@ class Opener {
       ? Promise.reject(new ServerError("the sidecar is shutting down and starts no more runs"))
       : this.#tryToOpen();
     return this.#opened;
+  }
+
+  async openWhenReachable(onFailure: (error: Error) => void): Promise<void> {
+    try {
+      await this.open();
+    } catch (error) {
+      if (!(error instanceof StoreUnreachableError)) throw error;
+      onFailure(error);
+      this.#retryLater(onFailure, FIRST_PAUSE_MS);
+    }
+  }
+
+  #retryLater(onFailure: (error: Error) => void, pauseMs: number): void {
+    const timer = setTimeout(() => {
+      if (this.#hasEnded) return;
+      this.open().catch((error: Error) => {
+        onFailure(error);
+        this.#retryLater(onFailure, Math.min(LAST_PAUSE_MS, 2 * pauseMs));
+      });
+    }, pauseMs);
+    timer.unref();
   }
 
   /** The engine, if it was opened. */

@@ -151,7 +151,73 @@ describe("a background run whose process is drained", () => {
   });
 });
 
+describe("a background run whose model is called for the second time when its process is drained", () => {
+  it("goes on until that step is complete, and elsewhere after it", async () => {
+    const store = await openMemory();
+    const dying = await mortalProcess(store, ["never"]);
+    dying.model.beforeAnswer = () => new Promise(() => {});
+    const { run: begun } = await start(dying.engine, background(withTools));
+    await waitUntil(() => dying.model.requests.length === 1);
+    dying.die();
+    const tools = new FakeServerTools(["a"]);
+    const second = await processOn(store, [[{ name: "a" }], "never"], { serverTools: tools.serverTools });
+    const blocked = Promise.withResolvers<void>();
+    second.model.beforeAnswer = () => blocked.promise;
+    await waitUntil(() => second.model.requests.length === 1);
+    const drained = second.engine.drain();
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect((await store.getRun("", begun.id))?.run.status).toBe(RunStatus.IN_PROGRESS);
+    blocked.resolve();
+    await drained;
+    expect(second.model.requests).toHaveLength(1);
+    const third = await processOn(store, ["done"], { serverTools: tools.serverTools });
+    const over = await waitForStatus(third, begun.id, RunStatus.COMPLETED);
+    expect(over.steps).toHaveLength(2);
+    expect(tools.executed).toEqual(["a"]);
+  });
+});
+
 describe("a background run whose process dies", () => {
+  it("has the start of a tool stored before the tool is called", async () => {
+    const store = await openMemory();
+    const tools = new FakeServerTools(["a"]);
+    const blocked = Promise.withResolvers<void>();
+    let isBlocked = false;
+    const slow = wrapStore(store, {
+      write: async (write) => {
+        if (write.events?.some(({ event }) => event.case === "serverToolStart") === true) {
+          isBlocked = true;
+          await blocked.promise;
+        }
+        return store.write(write);
+      },
+    });
+    const { engine } = await processOn(slow, [[{ name: "a" }], "done"], { serverTools: tools.serverTools });
+    const started = await start(engine, background(withTools));
+    await waitUntil(() => isBlocked);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(tools.executed).toEqual([]);
+    blocked.resolve();
+    expect(await started.result()).toMatchObject({ status: RunStatus.COMPLETED });
+    expect(tools.executed).toEqual(["a"]);
+  });
+
+  it("fails if the processes that execute one of its steps die again and again", async () => {
+    const store = await openMemory();
+    const tools = new FakeServerTools(["deadly"], () => new Promise(() => {}), { readOnlyHint: true });
+    let begun = "";
+    for (let death = 1; death <= 4; death += 1) {
+      const dying = await mortalProcess(store, [[{ name: "deadly" }]], { serverTools: tools.serverTools });
+      begun ||= (await start(dying.engine, background(withTools))).run.id;
+      await waitUntil(() => tools.executed.length === death);
+      dying.die();
+    }
+    const survivor = await processOn(store, ["never"], { serverTools: tools.serverTools });
+    const failed = await waitForStatus(survivor, begun, RunStatus.FAILED);
+    expect(failed.error?.message).toContain("the sidecars that executed step 1 stopped 4 times");
+    expect(failed.usage).toMatchObject({ totalTokens: 15 });
+  }, 20_000);
+
   it("is taken up after the timeout of the process, and told with the call that was under way", async () => {
     const store = await openMemory();
     const dying = await mortalProcess(store, ["never"]);
@@ -304,6 +370,20 @@ describe("a foreground run whose process dies", () => {
     });
     expect(survivors.flatMap(({ model }) => model.requests)).toEqual([]);
     expectNoGaps(await replay(survivor.engine, failed.id));
+  });
+
+  it("is cancelled if that was asked for", async () => {
+    const store = await openMemory();
+    const dying = await mortalProcess(store, ["never"]);
+    dying.model.beforeAnswer = () => new Promise(() => {});
+    const started = await start(dying.engine, runRequest("hi"));
+    void started.result();
+    await waitUntil(() => dying.model.requests.length === 1);
+    dying.die();
+    await store.requestCancel("", started.run.id);
+    const survivor = await processOn(store, ["never"]);
+    const cancelled = await waitForStatus(survivor, started.run.id, RunStatus.CANCELLED);
+    expect(cancelled.error).toBeUndefined();
   });
 
   it("cannot be written any more by a process that was taken for dead", async () => {

@@ -4,14 +4,15 @@ import { describe, expect, it } from "vitest";
 import { ListRunsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import { createLazyRunEngine } from "../../src/runs/lazy-engine.ts";
 import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { NotConnectedError } from "../../src/runs/store/driver.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 
 /** An engine that counts how often it is opened, and fails as often as asked before. */
-function countedEngine(failures = 0) {
+function countedEngine(failures = 0, failure = new Error("a failure of the test")) {
   const counts = { opened: 0 };
   const engine = createLazyRunEngine(async () => {
     counts.opened += 1;
-    if (counts.opened <= failures) throw new Error("a failure of the test");
+    if (counts.opened <= failures) throw failure;
     return createRunEngine({ client: new Client({ providers: {} }), store: await openMemory() });
   });
   return { engine, counts };
@@ -45,6 +46,22 @@ describe("createLazyRunEngine()", () => {
     await expect(engine.listRuns("", list)).rejects.toThrow("a failure of the test");
     expect((await engine.listRuns("", list)).runs).toEqual([]);
     expect(counts.opened).toBe(3);
+    await engine.close();
+  });
+
+  it("is opened in the background if its database cannot be reached at first", async () => {
+    const { engine, counts } = await countedEngine(2, new NotConnectedError("no connection in the test"));
+    const failures: string[] = [];
+    await engine.openWhenReachable((error) => failures.push(error.message));
+    expect(failures).toEqual(["no connection in the test"]);
+    await expect.poll(() => counts.opened, { timeout: 10_000 }).toBe(3);
+    expect((await engine.listRuns("", list)).runs).toEqual([]);
+    await engine.close();
+  });
+
+  it("throws every other failure to open it", async () => {
+    const { engine } = await countedEngine(1);
+    await expect(engine.openWhenReachable(() => {})).rejects.toThrow("a failure of the test");
     await engine.close();
   });
 

@@ -267,8 +267,12 @@ describe("readers of a run that another process executes", () => {
     const client = new WordyClient(300);
     const there = createRunEngine({ client, store: sharedStore(store), limits });
     open.push(there);
-    let reads = 0;
+    let [reads, subscriptions] = [0, 0];
     const counting = wrapStore(store, {
+      subscribe: (...parameters) => {
+        subscriptions += 1;
+        return store.subscribe(...parameters);
+      },
       readEvents: (...parameters) => {
         reads += 1;
         return store.readEvents(...parameters);
@@ -293,6 +297,7 @@ describe("readers of a run that another process executes", () => {
     for (const { done } of readers) expect(await done).toEqual(all);
     // Each reader by itself would read each of the many writes. Some page by themselves until they join.
     expect(reads - before).toBeLessThan(all.length);
+    expect(subscriptions).toBe(1);
   });
 
   it("lose no event whose notice comes while they look at the store", async () => {

@@ -1,9 +1,10 @@
 import { create } from "@bufbuild/protobuf";
-import { functionTool, userMessage } from "outrigger";
+import { functionTool, ServerError, userMessage } from "outrigger";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
+import type { ServerTools } from "../../src/runs/server-tools.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
@@ -240,6 +241,31 @@ describe("calls that need approval", () => {
       expect(tools.asked).toEqual([["secret"], ["secret"]]);
     },
   );
+
+  it("keep what the run has cost if their server is gone when it goes on", async () => {
+    const tools = new FakeServerTools(["risky"]);
+    let opened = 0;
+    const serverTools: ServerTools = {
+      ...tools.serverTools,
+      open: (...parameters) => {
+        opened += 1;
+        return opened === 1
+          ? tools.serverTools.open(...parameters)
+          : Promise.reject(new ServerError("the server is gone"));
+      },
+    };
+    const { engine } = await createTestEngine([[{ name: "risky" }]], { serverTools });
+    const first = await run(engine, runRequest("hi", withTools));
+    const approvals = first.requiredApprovals.map(({ id }) => ({ toolCallId: id, approve: true }));
+    const submission = create(SubmitToolResultsRequestSchema, { runId: first.id, approvals });
+    const resumed = await engine.submitToolResults(submission, { owner: "", signal: NEVER });
+    expect(await resumed.result()).toMatchObject({
+      status: RunStatus.FAILED,
+      usage: { totalTokens: 15 },
+      attempts: [{ step: 1 }],
+    });
+    await engine.close();
+  });
 
   it("are found on the run that was created last in a thread, whatever the clocks of the sidecars say", async () => {
     const store = await openMemory();

@@ -26,7 +26,8 @@ export interface OpenDatabase {
 /** Marks files as Outrigger's: "OUTR". */
 const APPLICATION_ID = 0x4f555452;
 
-const OWNER_ONLY = 0o600;
+/** The mode of files that only their owner can read and write. */
+export const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
 
 /** How long the start waits for a process that is about to end, in milliseconds. */
@@ -173,7 +174,7 @@ function lockFile(path: string): () => void {
 }
 
 /** Checks whose database it is, and changes nothing. */
-function checkOrigin(connection: DatabaseSync, name: string): void {
+export function checkOrigin(connection: DatabaseSync, name: string): void {
   const isEmpty = readNumber(connection, "SELECT count(*) AS value FROM sqlite_schema") === 0;
   if (!isEmpty && readApplicationId(connection) !== APPLICATION_ID) {
     throw new ConfigurationError(`cannot use the run store ${name}: it is the database of another program`);
@@ -277,7 +278,7 @@ export function toStoreError(thrown: unknown): unknown {
 }
 
 /** The error of the start, for the operator. */
-function toOpenError(thrown: unknown, name: string): unknown {
+export function toOpenError(thrown: unknown, name: string): unknown {
   const code = getCode(thrown);
   if (code === undefined) return thrown;
   const text = thrown instanceof Error ? thrown.message : "";

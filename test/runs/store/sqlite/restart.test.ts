@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, ServerError } from "../../../../src/core/errors.ts";
 import { type Run, RunStatus } from "../../../../src/gen/outrigger/v1/run_pb.ts";
+import { copySqliteFile } from "../../../../src/runs/store/copy-sqlite.ts";
 import {
   createdRun,
   creation,
@@ -205,6 +206,34 @@ describe("the file of a SQLite store", () => {
     writeFileSync(path, "");
     chmodSync(path, 0o400);
     await expect(openFile({}, path)).rejects.toThrow(`${path}: it is read-only for the sidecar`);
+  });
+});
+
+describe("a copy of the file of a SQLite store", () => {
+  it("has all runs of a store that is in use, and can be opened", async () => {
+    const path = newPath();
+    const store = await openFile({}, path);
+    const run = await endedRun(store, { input: ["q"] });
+    const running = await createdRun(store);
+    const copy = join(dirname(path), "copy.db");
+    copySqliteFile(path, copy);
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    await createdRun(store);
+    await store.close();
+    const opened = await openFile({}, copy);
+    expect((await opened.getRun("owner", run.id))?.run).toEqual(run);
+    const abandoned = await opened.takeAbandoned(holder, [], 10);
+    expect(abandoned.map((taken) => taken.run.id)).toEqual([running.id]);
+    await opened.close();
+  });
+
+  it("replaces no file, and is made of a store only", () => {
+    const path = newPath();
+    expect(() => copySqliteFile(path, `${path}-copy`)).toThrow(`${path}: there is no such file`);
+    writeFileSync(path, "This is a text and no database. ".repeat(100));
+    expect(() => copySqliteFile(path, path)).toThrow("the file exists already");
+    expect(() => copySqliteFile(path, `${path}-copy`)).toThrow("it is not a SQLite database");
+    expect(existsSync(`${path}-copy`)).toBe(false);
   });
 });
 
