@@ -24,7 +24,7 @@ export function createV1Api(parts: V1Parts): Endpoint {
   const routes = [
     ...inputRoutes(parts),
     ...responsesRoutes({ ...parts, keptResponses: new KeptResponses(account.kept) }),
-    ...conversationRoutes(parts.engine),
+    ...conversationRoutes(parts.engine.threads),
     ...modelRoutes(parts.models),
   ];
   return endpointOf(routes, failedResponse, "/v1/");

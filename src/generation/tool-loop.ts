@@ -23,10 +23,11 @@ import { noteAttempts } from "../middleware/attempts.ts";
 import type { RetryPolicy } from "../middleware/retry-policy.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { messagesOfStep } from "./continuation.ts";
+import { openCallsOf, withProgress } from "./contract/open-calls.ts";
 import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
 import { type GenerationLimits, limitReached } from "./loop-limits.ts";
 import { ModelCalls, type ModelClient, type StepStream } from "./model-calls.ts";
-import { StepTools, type ToolExecutor, type ToolOutcome } from "./step-tools.ts";
+import { type StepContext, type StepOutcomes, StepTools, type ToolExecutor } from "./step-tools.ts";
 
 /** Time limits of a loop in milliseconds. 0 or absent: none. */
 export interface LoopTimeouts {
@@ -64,8 +65,14 @@ export interface LoopOptions {
    * request, count for all limits, and are part of the result. `stopWhen` is asked about them first.
    */
   readonly previousSteps?: readonly StepResult[] | undefined;
+  /** The step after those, if the model has answered it and its calls are yet to be concluded. Its results are kept. */
+  readonly answeredStep?: StepResult | undefined;
   /** Attempts of those steps. */
   readonly previousAttempts?: readonly Attempt[] | undefined;
+  /** Takes the attempts in place of a log of the loop's own; `previousAttempts` are not read then. */
+  readonly log?: AttemptLog | undefined;
+  /** Called with the step when the model has answered, before its tools are executed, which wait for the promise. */
+  readonly onAnswer?: ((step: number, result: StepResult) => Promise<void>) | undefined;
 }
 
 /** What a loop yields: the model's events in the batches in which they came, and each step when it is complete. */
@@ -122,10 +129,10 @@ class ToolLoop {
   #scope: LinkedSignal | undefined;
 
   constructor(options: LoopOptions) {
-    const { request, executor, previousSteps = [], previousAttempts } = options;
+    const { request, executor, previousSteps = [], previousAttempts, log } = options;
     this.#options = options;
     this.#tools = new StepTools(request.tools, executor);
-    this.#log = new AttemptLog(previousAttempts);
+    this.#log = log ?? new AttemptLog(previousAttempts);
     this.#steps = [...previousSteps];
     this.#messages = [...request.messages, ...previousSteps.flatMap(messagesOfStep)];
     for (const { response, toolResults } of previousSteps) this.#count(response, toolResults.length);
@@ -136,12 +143,17 @@ class ToolLoop {
   }
 
   async *run(): AsyncGenerator<LoopItem, GenerateResult> {
-    const { request, isStreamed, signal: caller, timeouts = {} } = this.#options;
+    const { request, isStreamed, answeredStep, signal: caller, timeouts = {} } = this.#options;
     const scope = new LinkedSignal(caller, { ms: timeouts.totalMs ?? 0, what: "the generation" });
     this.#scope = scope;
     const calls = this.#callsUnder(scope.signal, timeouts);
     let stream: StepStream | undefined;
     try {
+      if (answeredStep?.response !== undefined) {
+        const { result, stopReason } = await this.#conclude(answeredStep, scope.signal);
+        yield { case: "stepFinish", step: this.#steps.length, result };
+        if (stopReason !== undefined) return this.#result(stopReason);
+      }
       while (!(await this.#isStopWanted(scope.signal))) {
         const step = this.#steps.length + 1;
         const own = { ...request, messages: this.#messages };
@@ -152,7 +164,8 @@ class ToolLoop {
             yield { case: "events", step, events };
           response = stream.response;
         } else response = await calls.complete(own, step);
-        const { result, stopReason } = await this.#conclude(response, scope.signal);
+        const answered = create(StepResultSchema, { response });
+        const { result, stopReason } = await this.#conclude(answered, scope.signal);
         yield { case: "stepFinish", step, result };
         if (stopReason !== undefined) return this.#result(stopReason);
       }
@@ -182,25 +195,36 @@ class ToolLoop {
     return untilAborted(Promise.resolve(stopWhen(this.#steps)), signal);
   }
 
-  /** Takes the model's answer: executes its calls where that is allowed, and adds the step. */
-  async #conclude(response: CompleteResponse, signal: AbortSignal): Promise<Conclusion> {
+  /** Takes the model's answer: executes its calls without results if that is allowed, and adds the step. */
+  async #conclude(answered: StepResult, signal: AbortSignal): Promise<Conclusion> {
     const step = this.#steps.length + 1;
-    this.#messages.push(response.message);
-    const calls = pendingCalls(response);
-    this.#count(response, calls.length);
+    const { message, finishReason } = answered.response ?? {};
+    if (message !== undefined) this.#messages.push(message);
+    const calls = finishReason?.reason === FinishReason_Reason.TOOL_CALLS ? toolCallsOf(message) : [];
+    this.#count(answered.response, calls.length);
     const forbidden = this.#reasonAgainst(calls, step);
     const execution =
       forbidden === undefined
-        ? await this.#tools.execute(calls, { step, messages: this.#messages, signal })
+        ? await this.#execute(answered, { step, messages: this.#messages, signal })
         : { outcomes: [], hasPassive: false };
-    const result = stepOf(response, execution.outcomes);
+    const result = withProgress(answered, {
+      results: execution.outcomes.map((outcome) => outcome.result),
+      repairedCalls: execution.outcomes.flatMap(({ repairedCall }) => repairedCall ?? []),
+    });
     this.#steps.push(result);
     this.#messages.push(...result.toolResults.map(toolMessage));
     const stopReason = execution.hasPassive ? StopReason.TOOL_CALLS : forbidden;
     return { result, stopReason };
   }
 
-  /** Why the calls of a step are not executed. Undefined where they are. */
+  async #execute(answered: StepResult, context: StepContext): Promise<StepOutcomes> {
+    const { executor, onAnswer } = this.#options;
+    const calls = openCallsOf(answered);
+    if (calls.some(({ name }) => executor.isActive(name))) await onAnswer?.(context.step, answered);
+    return this.#tools.execute(calls, context);
+  }
+
+  /** Why the calls of a step are not executed, for instance as the answer was cut. Undefined if they are. */
   #reasonAgainst(calls: readonly ToolCall[], step: number): StopReason | undefined {
     const { maxToolRounds, limits = {} } = this.#options;
     if (calls.length === 0) return StopReason.COMPLETED;
@@ -243,17 +267,4 @@ interface Conclusion {
   readonly result: StepResult;
   /** Why the loop ends with it. Undefined where the loop goes on. */
   readonly stopReason: StopReason | undefined;
-}
-
-/** The calls that are to be executed. Those of an answer that was cut or blocked are not. */
-function pendingCalls(response: CompleteResponse): readonly ToolCall[] {
-  return response.finishReason.reason === FinishReason_Reason.TOOL_CALLS ? toolCallsOf(response) : [];
-}
-
-function stepOf(response: CompleteResponse, outcomes: readonly ToolOutcome[]): StepResult {
-  return create(StepResultSchema, {
-    response,
-    toolResults: outcomes.map(({ result }) => result),
-    repairedCalls: outcomes.flatMap(({ repairedCall }) => repairedCall ?? []),
-  });
 }

@@ -25,6 +25,16 @@ export class Gate {
     this.#shares = shares;
   }
 
+  /** Number of free places. */
+  get free(): number {
+    return this.#max - this.#used;
+  }
+
+  /** The owners that have their share of the places. */
+  get fullOwners(): readonly string[] {
+    return [...this.#usedByOwner.keys()].filter((owner) => this.#isFull(owner));
+  }
+
   /** Takes a place for an owner, which `leave` gives back. @throws RunLimitError if there is none. */
   enter(owner: string): void {
     if (this.#used >= this.#max) throw new RunLimitError(this.#limit, this.#max, this.#what);
@@ -38,14 +48,9 @@ export class Gate {
   /** Assigns a place, which is taken or about to be, to an owner. Returns false if the owner has its share already. */
   claim(owner: string): boolean {
     if (owner === "") return true;
-    if (this.isFull(owner)) return false;
+    if (this.#isFull(owner)) return false;
     this.#usedByOwner.set(owner, (this.#usedByOwner.get(owner) ?? 0) + 1);
     return true;
-  }
-
-  /** Whether an owner has its share of the places. */
-  isFull(owner: string): boolean {
-    return (this.#usedByOwner.get(owner) ?? 0) >= this.#shares.getOwnerLimit(this.#max, owner);
   }
 
   /** Waits for a place. @throws SDKError of the signal's reason where it is aborted first. */
@@ -79,6 +84,10 @@ export class Gate {
     }
     this.#waiting.delete(first);
     first();
+  }
+
+  #isFull(owner: string): boolean {
+    return (this.#usedByOwner.get(owner) ?? 0) >= this.#shares.getOwnerLimit(this.#max, owner);
   }
 
   #unclaim(owner: string): void {

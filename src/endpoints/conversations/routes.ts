@@ -2,7 +2,7 @@
 
 import { NotFoundError } from "../../core/errors.ts";
 import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
-import type { NewMessage, RunEngine } from "../../runs/engine.ts";
+import type { NewMessage, ThreadEngine } from "../../runs/engine.ts";
 import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
 import { jsonResponse } from "../json-response.ts";
 import { type Fields, mistake, parseBody, quote } from "../responses/fields.ts";
@@ -18,25 +18,12 @@ import { itemsOfMessage } from "../responses/write-input-items.ts";
 import { ItemWriter } from "../responses/write-items.ts";
 import type { RouteDefinition } from "../route-table.ts";
 
-/** The part of the engine that conversations use. */
-export type ConversationEngine = Pick<
-  RunEngine,
-  | "createThread"
-  | "getThread"
-  | "updateThread"
-  | "deleteThread"
-  | "appendMessages"
-  | "listMessages"
-  | "getMessage"
-  | "deleteMessage"
->;
-
 /** Maximum number of items per request, as in OpenAI's API. */
 const MAX_ITEMS = 20;
 
 /** The routes. */
-export function conversationRoutes(engine: ConversationEngine): RouteDefinition[] {
-  const routes = new ConversationRoutes(engine);
+export function conversationRoutes(threads: ThreadEngine): RouteDefinition[] {
+  const routes = new ConversationRoutes(threads);
   const one = "/v1/conversations/{conversation_id}";
   return [
     { method: "POST", path: "/v1/conversations", serve: (request) => routes.create(request) },
@@ -59,10 +46,10 @@ export function conversationRoutes(engine: ConversationEngine): RouteDefinition[
 }
 
 class ConversationRoutes {
-  readonly #engine: ConversationEngine;
+  readonly #threads: ThreadEngine;
 
-  constructor(engine: ConversationEngine) {
-    this.#engine = engine;
+  constructor(threads: ThreadEngine) {
+    this.#threads = threads;
   }
 
   async create(request: EndpointRequest): Promise<EndpointResponse> {
@@ -70,24 +57,24 @@ class ConversationRoutes {
     const fields = parseBody(body.length === 0 ? NO_FIELDS : body);
     const owner = request.caller.name;
     const messages = fields.has("items") ? await this.#readItems(fields, owner) : [];
-    const thread = await this.#engine.createThread(owner, { metadata: readMetadata(fields), messages });
+    const thread = await this.#threads.createThread(owner, { metadata: readMetadata(fields), messages });
     return jsonResponse(conversationOf(thread));
   }
 
   async retrieve({ caller }: Pick<EndpointRequest, "caller">, id: string): Promise<EndpointResponse> {
-    return jsonResponse(conversationOf(await this.#engine.getThread(caller.name, threadOf(id))));
+    return jsonResponse(conversationOf(await this.#threads.getThread(caller.name, threadOf(id))));
   }
 
   async update(request: EndpointRequest, id: string): Promise<EndpointResponse> {
     const threadId = threadOf(id);
     const metadata = readMetadata(parseBody(await request.readBody()));
     return jsonResponse(
-      conversationOf(await this.#engine.updateThread(request.caller.name, threadId, metadata)),
+      conversationOf(await this.#threads.updateThread(request.caller.name, threadId, metadata)),
     );
   }
 
   async delete({ caller }: EndpointRequest, id: string): Promise<EndpointResponse> {
-    await this.#engine.deleteThread(caller.name, threadOf(id));
+    await this.#threads.deleteThread(caller.name, threadOf(id));
     return jsonResponse({ id, object: "conversation.deleted", deleted: true });
   }
 
@@ -95,7 +82,7 @@ class ConversationRoutes {
     const { caller, query } = request;
     const threadId = threadOf(id);
     const page = { owner: caller.name, source: { threadId }, ...pageOf(query) };
-    return listItems(withinMemory(this.#engine, request), page, writerOf(query));
+    return listItems(withinMemory(this.#threads, request), page, writerOf(query));
   }
 
   async createItems(request: EndpointRequest, id: string): Promise<EndpointResponse> {
@@ -104,7 +91,7 @@ class ConversationRoutes {
     const fields = parseBody(await request.readBody());
     if (!fields.has("items")) fields.missing("items", "a list of items");
     const messages = await this.#readItems(fields, owner);
-    const added = await this.#engine.appendMessages(owner, threadId, messages);
+    const added = await this.#threads.appendMessages(owner, threadId, messages);
     const writer = writerOf(request.query);
     const data = added.flatMap((message) => itemsOfMessage(message, writer));
     const ids = { first_id: data[0]?.id ?? "", last_id: data.at(-1)?.id ?? "" };
@@ -116,7 +103,7 @@ class ConversationRoutes {
     id: string,
     itemId: string,
   ): Promise<EndpointResponse> {
-    await this.#engine.getThread(caller.name, threadOf(id));
+    await this.#threads.getThread(caller.name, threadOf(id));
     const items = await readStored(() => this.#itemsOf(caller.name, itemId, writerOf(query)));
     const item = items.find((each) => each.id === itemId);
     return item === undefined ? missingItem(itemId) : jsonResponse(item);
@@ -137,12 +124,12 @@ class ConversationRoutes {
         "invalid_value",
         `is one of ${items.length} items of a turn, which cannot be deleted separately`,
       );
-    await this.#engine.deleteMessage(caller.name, threadId, placeOf(itemId).messageId);
+    await this.#threads.deleteMessage(caller.name, threadId, placeOf(itemId).messageId);
     return this.retrieve({ caller }, id);
   }
 
   async #itemsOf(owner: string, itemId: string, writer: ItemWriter) {
-    return itemsOfMessage(await this.#engine.getMessage(owner, placeOf(itemId).messageId), writer);
+    return itemsOfMessage(await this.#threads.getMessage(owner, placeOf(itemId).messageId), writer);
   }
 
   /** The model that will read the items is not known yet, so items of OpenAI's API are stored unchanged. */
@@ -153,7 +140,7 @@ class ConversationRoutes {
       names: new ToolNames([]),
       notes: new RequestNotes(),
       isStateful: true,
-      lookUp: (messageId) => this.#engine.getMessage(owner, messageId),
+      lookUp: (messageId) => this.#threads.getMessage(owner, messageId),
     });
     const { messages, approvals } = await readInput(fields, "items", context);
     if (approvals.length > 0)

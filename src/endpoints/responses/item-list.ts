@@ -1,7 +1,7 @@
 /** Pages of items: of the input of a response, or of a conversation. */
 import { invalidField } from "../../core/errors.ts";
 import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
-import type { RunEngine } from "../../runs/engine.ts";
+import type { ThreadEngine } from "../../runs/engine.ts";
 import type { MessageQuery } from "../../runs/store.ts";
 import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
 import { jsonResponse } from "../json-response.ts";
@@ -34,7 +34,7 @@ export function pageOf(query: URLSearchParams): Pick<ItemQuery, "after" | "limit
 }
 
 /** What items are read from. */
-export type ItemSource = Pick<RunEngine, "listMessages" | "getMessage">;
+export type ItemSource = Pick<ThreadEngine, "listMessages" | "getMessage">;
 
 /** Reads items within the memory of a request. */
 export function withinMemory(

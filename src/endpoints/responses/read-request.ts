@@ -13,7 +13,7 @@ import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
 import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
-import type { RunEngine, RunInput } from "../../runs/engine.ts";
+import type { RunEngine, RunInput, ThreadEngine } from "../../runs/engine.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake, parseBody } from "./fields.ts";
 import { runIdOf, threadIdOf } from "./ids.ts";
@@ -39,7 +39,7 @@ import { ToolNames } from "./tool-names.ts";
 export interface RequestReading {
   readonly models: Pick<ModelDirectory, "resolve">;
   /** Finds what the request refers to. */
-  readonly engine: Pick<RunEngine, "getRun" | "getMessage">;
+  readonly engine: Pick<RunEngine, "getRun"> & { readonly threads: Pick<ThreadEngine, "getMessage"> };
   /** Name of the caller's access key. */
   readonly owner: string;
 }
@@ -183,7 +183,7 @@ class RequestReader {
       names: this.#names,
       notes: this.#notes,
       isStateful: this.#state.store,
-      lookUp: (id): Promise<ThreadMessage> => engine.getMessage(owner, id),
+      lookUp: (id): Promise<ThreadMessage> => engine.threads.getMessage(owner, id),
     });
     const input = await readInput(this.#fields, "input", context);
     const continues = this.#state.previousRunId !== "" || this.#state.threadId !== "";

@@ -9,9 +9,12 @@ import {
   ToolCallStart_InputKind as InputKind,
   type PartAdded,
   type ReasoningEnd,
+  ReasoningEndSchema,
   type StreamEvent,
   type TextEnd,
+  TextEndSchema,
   type ToolCallEnd,
+  ToolCallEndSchema,
   type ToolCallStart,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { EventOutput } from "./event-output.ts";
@@ -55,6 +58,8 @@ interface OpenPart {
   text: string;
   /** Whether it is the text of a refusal. */
   readonly refusal: boolean;
+  /** The event that began it. */
+  readonly start?: StartEvent | undefined;
   isOver: boolean;
 }
 
@@ -81,6 +86,8 @@ export class StepEvents {
   readonly #waiting = new Map<number, PartEvent[]>();
   /** Index of the first part that has neither an item nor an end. */
   #next = 0;
+  /** Status of the items before the latest one. */
+  #status: ItemStatus = "completed";
   /** Writes the last event of the latest item, once it is known whether the answer was cut. */
   #finishLatest: ((status: ItemStatus) => void) | undefined;
 
@@ -102,6 +109,20 @@ export class StepEvents {
       default:
         return this.#pushPart(event);
     }
+  }
+
+  /** Ends the items that are open, since the rest of the answer never comes. */
+  abandon(): void {
+    this.#status = "incomplete";
+    for (const [partIndex, part] of this.#parts.entries()) {
+      if (part?.item === undefined || part.isOver) continue;
+      if (part.start?.case === "toolCallStart") this.#endCall(cutCall(part.start.value, part.text));
+      else if (part.start?.case === "reasoningStart")
+        this.#endReasoning(create(ReasoningEndSchema, { partIndex }));
+      else this.#endText(create(TextEndSchema, { partIndex }));
+    }
+    this.#finishLatest?.(this.#status);
+    this.#finishLatest = undefined;
   }
 
   #pushPart(event: PartEvent): void {
@@ -157,7 +178,7 @@ export class StepEvents {
   #start(event: StartEvent): void {
     this.#finishEarlier();
     const refusal = event.case === "textStart" && event.value.refusal;
-    const part: OpenPart = { item: undefined, text: "", refusal, isOver: false };
+    const part: OpenPart = { item: undefined, text: "", refusal, isOver: false, start: event };
     this.#parts[event.value.partIndex] = part;
     if (event.case === "reasoningStart") part.item = this.#addReasoning(event.value.partIndex);
     if (event.case !== "toolCallStart") return;
@@ -277,7 +298,7 @@ export class StepEvents {
   #finishItem(index: number, place: OutputPlace, item: (status: ItemStatus) => WrittenItem): void {
     const finish = (status: ItemStatus) => this.#context.list.finish(place, item(status));
     if (index === this.#parts.length - 1) this.#finishLatest = finish;
-    else finish("completed");
+    else finish(this.#status);
   }
 
   #finishEarlier(): void {
@@ -299,6 +320,12 @@ export class StepEvents {
       for (const event of this.#waiting.get(index) ?? []) this.#apply(event);
     this.#waiting.clear();
   }
+}
+
+/** A call whose arguments were cut. */
+function cutCall({ partIndex, id, name, inputKind }: ToolCallStart, text: string): ToolCallEnd {
+  const input = { case: inputKind === InputKind.TEXT ? "text" : "argumentsJson", value: text } as const;
+  return create(ToolCallEndSchema, { partIndex, toolCall: { id, name, argumentsInvalid: true, input } });
 }
 
 function hasBegun({ item, isOver }: OpenPart): boolean {

@@ -78,7 +78,7 @@ export async function listInputItems(
   const run = await findRun(request, parts, id);
   const settings = wantedSettings(run, request.query);
   const query = { ...page, owner: request.caller.name, source: { inputOfRunId: run.id } };
-  return await listItems(withinMemory(parts.engine, request), query, new ItemWriter(settings));
+  return await listItems(withinMemory(parts.engine.threads, request), query, new ItemWriter(settings));
 }
 
 function findRun(

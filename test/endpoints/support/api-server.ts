@@ -7,14 +7,16 @@ import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts
 import { createV1Api } from "../../../src/endpoints/v1.ts";
 import type { RunEngine } from "../../../src/runs/engine.ts";
 import { createRunEngine } from "../../../src/runs/run-engine.ts";
-import { MemoryStore } from "../../../src/runs/stores/memory-store.ts";
+import type { RunStore } from "../../../src/runs/store.ts";
 import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
 import { type ColumnName, columns } from "../../providers/support/columns.ts";
+import { openMemory } from "../../runs/store/sqlite/open-store.ts";
 import type { TestServer, TestServerOptions, useTestServers } from "../../server/support/test-server.ts";
 
 /** What a test talks to. */
 export interface ApiServer {
   readonly simulator: Simulator;
+  readonly client: Client;
   readonly engine: RunEngine;
   readonly server: TestServer;
   readonly openai: OpenAI;
@@ -25,6 +27,8 @@ export interface ApiServer {
 /** What a test may change. */
 export interface ApiServerOptions extends TestServerOptions {
   readonly keepAliveMs?: number;
+  /** Default: a new one in memory. */
+  readonly store?: RunStore;
 }
 
 const APIS: Readonly<Record<ColumnName, WireApi>> = {
@@ -37,13 +41,14 @@ const APIS: Readonly<Record<ColumnName, WireApi>> = {
 /** Starts them; the hooks of the test servers close them. */
 export async function startApi(
   servers: ReturnType<typeof useTestServers>,
-  { keepAliveMs, ...options }: ApiServerOptions = {},
+  { keepAliveMs, store: given, ...options }: ApiServerOptions = {},
 ): Promise<ApiServer> {
   const simulator = await startSimulator();
   const adapters = columns.map(({ connect }) => connect(simulator.url, { apiKey: "any" }));
   const providers = Object.fromEntries(adapters.map((adapter) => [adapter.name, adapter]));
   const client = new Client({ providers, defaultProvider: "openai", fieldPaths: "contract" });
-  const engine = createRunEngine({ client, store: new MemoryStore() });
+  const store = given ?? (await openMemory());
+  const engine = createRunEngine({ client, store });
   const apis = new Map(columns.map(({ name }) => [name, APIS[name]]));
   const models = new ModelDirectory({ providers: apis, catalog: defaultCatalog });
   const endpoint = createV1Api({ engine, models, keepAliveMs });
@@ -52,5 +57,5 @@ export async function startApi(
   servers.onEnd(() => engine.close());
   const server = await servers.start({}, { ...options, inference: client, endpoints: [endpoint] });
   const openai = new OpenAI({ apiKey: "any", baseURL: `${server.url}/v1`, maxRetries: 0 });
-  return { simulator, engine, server, openai, fetch: (path, init) => fetch(server.url + path, init) };
+  return { simulator, client, engine, server, openai, fetch: (path, init) => fetch(server.url + path, init) };
 }

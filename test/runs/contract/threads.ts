@@ -10,8 +10,8 @@ import {
   creation,
   endedRun,
   endRun,
+  getHold,
   historyOf,
-  lease,
   message,
   newId,
   textsOf,
@@ -196,8 +196,7 @@ export function threadTests(context: StoreContext): void {
     expect(await historyOf(store, run.id)).toEqual(texts);
     await nextTurn();
     await store.write({
-      runId: run.id,
-      lease,
+      hold: getHold(run.id),
       messages: [message("late", { runId: run.id, isOutput: true })],
     });
     expect(await historyOf(store, run.id)).toEqual(texts);

@@ -91,7 +91,7 @@ describe("the bundle", () => {
     const modules = modulesIn(await loaded());
     expect(modules).toContain("src/server/grpc/transport.ts");
     const unused =
-      /^src\/simulator\/|^src\/config\/yaml-file|^node_modules\/(yaml|@modelcontextprotocol|pg|pg-boss)\/|^src\/cli\/(demo|simulate)/;
+      /^src\/simulator\/|^src\/config\/yaml-file|^node_modules\/(yaml|@modelcontextprotocol|pg)\/|^src\/cli\/(demo|simulate)/;
     expect(modules.filter((module) => unused.test(module))).toEqual([]);
     expect(files.flatMap((file) => file.modules).filter((module) => unused.test(module))).not.toEqual([]);
   });

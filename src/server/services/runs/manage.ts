@@ -72,7 +72,9 @@ export function listMessages(
       limit: pageSizeOf(pageSize),
       order: "oldest first",
     } as const;
-    const { elements, hasMore } = await call.readStored(() => named(engine.listMessages(owner, query)));
+    const { elements, hasMore } = await call.readStored(() =>
+      named(engine.threads.listMessages(owner, query)),
+    );
     const page: MessageInitShape<typeof ListMessagesResponseSchema> = {
       messages: [...elements],
       nextPageToken: hasMore ? (elements.at(-1)?.id ?? "") : "",

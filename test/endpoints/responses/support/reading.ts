@@ -35,7 +35,7 @@ export function read(
     owner: "key",
     engine: {
       getRun: (owner, id) => find(owner, runs, id),
-      getMessage: (owner, id) => find(owner, messages, id),
+      threads: { getMessage: (owner, id) => find(owner, messages, id) },
     },
   });
 }
