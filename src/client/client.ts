@@ -1,6 +1,7 @@
 import { type Catalog, defaultCatalog } from "../catalog/catalog.ts";
 import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
-import { type Batches, lazyBatches } from "../core/batches.ts";
+import { type Batches, lazyBatches, mapBatches } from "../core/batches.ts";
+import { CallScope } from "../core/call-scope.ts";
 import { ConfigurationError, SDKError, toSdkError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { inferenceIdOf } from "../core/inference-id.ts";
@@ -128,7 +129,9 @@ export class Client {
    * all errors are thrown by the iteration. Leaving the loop closes the connection to the provider.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
-    return new EventStream(lazyBatches(() => this.#openStream(request, withInferenceId(options))));
+    const scope = new CallScope(options.signal);
+    const open = () => this.#openStream(request, withInferenceId(options), scope);
+    return new EventStream(lazyBatches(open, scope.abort), scope.abort);
   }
 
   /** Whether a mode of tool choice works with a model of a provider, the default one where none is named. */
@@ -179,17 +182,24 @@ export class Client {
     return adapter.complete(request, this.#withCatalog(options));
   }
 
-  async #openStream(input: RequestInput, options: CallOptions): Promise<Batches<StreamEvent>> {
+  async #openStream(
+    input: RequestInput,
+    callerOptions: CallOptions,
+    scope: CallScope,
+  ): Promise<Batches<StreamEvent>> {
+    const options = { ...callerOptions, signal: scope.signal };
     try {
       const request = this.#check(input);
       const batches = this.#hasMiddleware
         ? this.#stream(request, options).batches()
         : await this.#openProvider(request, options);
-      const ended = withTerminalEvent(batches, undefined, (thrown) => this.#toFailure(thrown));
+      const toFailure = (thrown: unknown) => this.#toFailure(thrown);
+      const ended = withTerminalEvent(batches, { toFailure, onEnd: scope.release });
       return request.finalResponse === FinalResponse.WITHOUT_CONTENT
-        ? eachEvent(ended, withoutContent)
+        ? mapBatches(ended, (batch) => batch.map(withoutContent))
         : ended;
     } catch (thrown) {
+      scope.release();
       throw this.#toFailure(thrown);
     }
   }
@@ -208,13 +218,6 @@ export class Client {
     onTarget?.({ provider: request.provider || (this.#registry.defaultName ?? ""), model: request.model });
     return this.#registry.findReady(request.provider);
   }
-}
-
-async function* eachEvent(
-  batches: AsyncIterable<readonly StreamEvent[]>,
-  change: (event: StreamEvent) => StreamEvent,
-): AsyncGenerator<readonly StreamEvent[]> {
-  for await (const batch of batches) yield batch.map(change);
 }
 
 function withInferenceId(options: CallOptions): CallOptions {

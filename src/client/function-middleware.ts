@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions } from "../core/adapter.ts";
 import { AbortError, ConfigurationError, type SDKError, StreamError, toSdkError } from "../core/errors.ts";
 import type { EventStream } from "../core/event-stream.ts";
+import { closeAtOnce } from "../core/item-iterator.ts";
 import { withTerminalEvent } from "../core/terminal-event.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
@@ -12,13 +13,26 @@ import { replayedEvents } from "./replayed-events.ts";
 type Batch = readonly StreamEvent[];
 
 /** Runs a function middleware around a stream, by the rules at `MiddlewareFunction`. */
-export async function* streamThroughFunction(
+export function streamThroughFunction(
   run: MiddlewareFunction,
   request: Request,
   next: StreamNext,
   options: CallOptions,
 ): AsyncGenerator<Batch> {
-  const middleware = new RunningMiddleware(run, request, next, options);
+  let middleware: RunningMiddleware | undefined;
+  const start = () => {
+    middleware = new RunningMiddleware(run, request, next, options);
+    return middleware;
+  };
+  return closeAtOnce(passAttempts(start, request, options), () => middleware?.leave());
+}
+
+async function* passAttempts(
+  start: () => RunningMiddleware,
+  request: Request,
+  options: CallOptions,
+): AsyncGenerator<Batch> {
+  const middleware = start();
   try {
     for (let attempt = await middleware.attempt(); attempt; attempt = await middleware.attempt()) {
       if (yield* pass(attempt, middleware)) return;
@@ -93,6 +107,13 @@ class RunningMiddleware {
     this.#opened = Promise.withResolvers();
     this.#running = undefined;
     answer.reject(error);
+  }
+
+  /** Ends a read of the running attempt: the caller has closed the stream. */
+  leave(): void {
+    const running = this.#running;
+    this.end();
+    running?.stream.cancel();
   }
 
   /** Rejects a `next` that is still pending: the stream is no longer read. */

@@ -7,29 +7,45 @@ import { type SDKError, StreamError, toSdkError } from "./errors.ts";
  * Holds a stream to laws 1, 8 and 9: a failure after the first event is an `error` event and is thrown after it; a
  * stream that ends without `finish` or `error` is a failure of kind STREAM. A failure before the first event throws and
  * is all there is.
- * @param now Milliseconds of a monotonic clock, for the `elapsed_ms` of the `error` event.
- * @param toFailure Turns what was thrown into the failure of the stream.
  * @returns The same batches where they are held to the laws already.
  */
 export function withTerminalEvent(
   batches: Batches<StreamEvent>,
-  now: () => number = () => performance.now(),
-  toFailure: (thrown: unknown) => SDKError = toSdkError,
+  options: TerminalEventOptions = {},
 ): Batches<StreamEvent> {
-  if (batches instanceof TerminatedBatches) return batches;
-  return new TerminatedBatches(() => new TerminatedStream(batches[Symbol.asyncIterator](), now, toFailure));
+  const { onEnd } = options;
+  const terminated = batches instanceof TerminatedBatches ? batches : new TerminatedBatches(batches, options);
+  if (onEnd !== undefined) terminated.onEnd(onEnd);
+  return terminated;
+}
+
+/** Options of `withTerminalEvent`. */
+export interface TerminalEventOptions {
+  /** Milliseconds of a monotonic clock, for the `elapsed_ms` of the `error` event. */
+  readonly now?: (() => number) | undefined;
+  /** Turns what was thrown into the failure of the stream. */
+  readonly toFailure?: ((thrown: unknown) => SDKError) | undefined;
+  /** Called when nothing more comes: after the last event, a failure, or when the reader closes the stream. */
+  readonly onEnd?: (() => void) | undefined;
 }
 
 /** A class of its own, so that a stream that an adapter has ended passes through the client as it is. */
 class TerminatedBatches implements Batches<StreamEvent> {
-  readonly #open: () => TerminatedStream;
+  readonly #batches: Batches<StreamEvent>;
+  readonly #options: TerminalEventOptions;
+  readonly #listeners: (() => void)[] = [];
 
-  constructor(open: () => TerminatedStream) {
-    this.#open = open;
+  constructor(batches: Batches<StreamEvent>, options: TerminalEventOptions) {
+    this.#batches = batches;
+    this.#options = options;
+  }
+
+  onEnd(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   [Symbol.asyncIterator](): TerminatedStream {
-    return this.#open();
+    return new TerminatedStream(this.#batches[Symbol.asyncIterator](), this.#options, this.#listeners);
   }
 }
 
@@ -49,14 +65,20 @@ class TerminatedStream implements AsyncIterator<Batch> {
   readonly #toFailure: (thrown: unknown) => SDKError;
   #last: StreamEvent | undefined;
   #startedAt = 0;
+  readonly #listeners: readonly (() => void)[];
   #isOver = false;
   /** What is thrown after the `error` event. */
   #error: SDKError | undefined;
 
-  constructor(source: AsyncIterator<Batch>, now: () => number, toFailure: (thrown: unknown) => SDKError) {
+  constructor(
+    source: AsyncIterator<Batch>,
+    { now = () => performance.now(), toFailure = toSdkError }: TerminalEventOptions,
+    listeners: readonly (() => void)[],
+  ) {
     this.#source = source;
     this.#now = now;
     this.#toFailure = toFailure;
+    this.#listeners = listeners;
   }
 
   next(): Promise<IteratorResult<Batch>> {
@@ -70,27 +92,41 @@ class TerminatedStream implements AsyncIterator<Batch> {
   async return(): Promise<IteratorResult<Batch>> {
     this.#isOver = true;
     this.#error = undefined;
-    await this.#source.return?.();
+    try {
+      await this.#source.return?.();
+    } finally {
+      this.#tellListeners();
+    }
     return DONE;
   }
 
   readonly #onResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
+    if (this.#isOver) return DONE;
     if (result.done === true) return this.#end();
     if (this.#last === undefined) this.#startedAt = this.#now();
     this.#last = result.value.at(-1) ?? this.#last;
     return result;
   };
 
-  readonly #onFailure = (thrown: unknown): IteratorResult<Batch> => this.#fail(this.#toFailure(thrown));
+  /** A read that was pending when the reader closed the stream fails by that. */
+  readonly #onFailure = (thrown: unknown): IteratorResult<Batch> =>
+    this.#isOver ? DONE : this.#fail(this.#toFailure(thrown));
 
   #end(): IteratorResult<Batch> {
+    if (this.#last === undefined || !isTerminal(this.#last))
+      return this.#fail(new StreamError("the stream ended without finish or error"));
     this.#isOver = true;
-    if (this.#last !== undefined && isTerminal(this.#last)) return DONE;
-    return this.#fail(new StreamError("the stream ended without finish or error"));
+    this.#tellListeners();
+    return DONE;
+  }
+
+  #tellListeners(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   #fail(error: SDKError): IteratorResult<Batch> {
     this.#isOver = true;
+    this.#tellListeners();
     const last = this.#last;
     if (last === undefined || isTerminal(last)) throw error;
     this.#error = error;

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { responseWithoutContent } from "../client/final-response.ts";
 import { AbortError, SDKError, withEarlierUsage } from "../core/errors.ts";
+import { closeAtOnce } from "../core/item-iterator.ts";
 import { toolCallsOf } from "../core/message.ts";
 import type { CompleteResponse } from "../core/response.ts";
 import { toolMessage } from "../core/tools.ts";
@@ -95,14 +96,7 @@ function runsLoops(client: ModelClient): client is LoopClient {
  */
 export function runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> {
   const loop = new ToolLoop(options);
-  const items = loop.run();
-  // A generator waits for a read that is under way before it lets itself be left.
-  const leave = items.return.bind(items);
-  items.return = (value) => {
-    loop.cancel();
-    return leave(value);
-  };
-  return items;
+  return closeAtOnce(loop.run(), () => loop.cancel());
 }
 
 class ToolLoop {

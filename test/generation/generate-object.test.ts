@@ -171,7 +171,7 @@ describe("streamObject()", () => {
   it("can be read once", async () => {
     await using fixture = await createFixture();
     const result = streamObject(optionsIn(column, fixture));
-    await result.object();
+    await all(result);
     await expect(all(result)).rejects.toThrow("has been read already");
   });
 });

@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Client as ServiceClient } from "@connectrpc/connect";
 import { withFieldPaths } from "../../../src/client/field-paths.ts";
 import { AbortError, SDKError, StreamError } from "../../../src/core/errors.ts";
+import { closeAtOnce } from "../../../src/core/item-iterator.ts";
 import { textOf } from "../../../src/core/message.ts";
 import type { GenerateResult, StepResult } from "../../../src/gen/outrigger/v1/generation_pb.ts";
 import {
@@ -49,14 +50,7 @@ export function runRemoteLoop(
   options: LoopOptions,
 ): AsyncGenerator<LoopItem, GenerateResult> {
   const loop = new RemoteLoop(service, options);
-  const items = loop.run();
-  // A generator waits for a read that is under way before it lets itself be left.
-  const leave = items.return.bind(items);
-  items.return = (value) => {
-    loop.cancel(new AbortError("the generation was left before its end"));
-    return leave(value);
-  };
-  return items;
+  return closeAtOnce(loop.run(), () => loop.cancel(new AbortError("the generation was left before its end")));
 }
 
 class RemoteLoop {

@@ -1,4 +1,5 @@
 import { StreamError } from "../../core/errors.ts";
+import { closeAtOnce } from "../../core/item-iterator.ts";
 import type { GenerateResult } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { JsonValue } from "../../kit/json/json.ts";
 import { NO_TOOLS } from "../step-tools.ts";
@@ -39,14 +40,9 @@ export function runObjectLoop(options: ObjectLoopOptions): AsyncGenerator<Object
     executor: NO_TOOLS,
     maxToolRounds: 0,
   });
-  const items = objectItems(loop, reader);
-  // A generator waits for a read that is under way before it lets itself be left.
-  const leave = items.return.bind(items);
-  items.return = async (value) => {
-    await loop.return?.();
-    return leave(value);
-  };
-  return items;
+  // What closing the loop throws is thrown by the pending read as well.
+  const abort = () => void loop.return?.().then(undefined, () => {});
+  return closeAtOnce(objectItems(loop, reader), abort);
 }
 
 async function* objectItems(
