@@ -20,7 +20,7 @@ export function withFieldPaths(error: SDKError, pathOf: (field: string) => strin
     error.message,
   );
   const own: ProviderErrorOptions = error instanceof ProviderError ? error : {};
-  const { retryable, retryAfter, outputStarted, usage, cause } = error;
+  const { retryable, retryAfter, outputStarted, usage, steps, cause } = error;
   return errorOf(error.kind, message, {
     ...own,
     retryable,
@@ -28,6 +28,7 @@ export function withFieldPaths(error: SDKError, pathOf: (field: string) => strin
     outputStarted,
     usage,
     violations,
+    steps,
     cause,
   });
 }

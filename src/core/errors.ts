@@ -9,6 +9,9 @@ import {
   NoObjectSchema,
   ProviderFailureSchema,
 } from "../gen/outrigger/v1/error_pb.ts";
+import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import type { Message, ToolCall, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import { addUsage } from "./usage.ts";
 
@@ -18,6 +21,19 @@ export interface FieldViolation {
   readonly field: string;
   /** What was found and what was expected. Holds no prompt text. */
   readonly description: string;
+}
+
+/** A complete step of a generation that failed later. In the library it is a `StepResult`. */
+export interface CompletedStep {
+  /** The text of the model's answer. */
+  readonly text: string;
+  readonly toolCalls: readonly ToolCall[];
+  readonly toolResults: readonly ToolResult[];
+  readonly response: Response;
+  /** What the step adds to the conversation: the model's answer and the results of its tools. */
+  readonly messages: readonly Message[];
+  /** The step as a message of the contract. */
+  toProto(): StepResult;
 }
 
 /** Options of every error. */
@@ -33,6 +49,8 @@ export interface ErrorOptions {
   readonly usage?: Usage | undefined;
   /** Invalid fields of the request, for kinds that mean an invalid request. */
   readonly violations?: readonly FieldViolation[];
+  /** Steps of the generation that were complete. */
+  readonly steps?: readonly CompletedStep[] | undefined;
 }
 
 /** Options of an error of a provider. */
@@ -68,6 +86,9 @@ export function isRetryableKind(kind: ErrorKind): boolean {
   return !NOT_RETRYABLE.has(kind);
 }
 
+/** Beside the errors, so that a log of an error does not show what the model wrote. */
+const completedSteps = new WeakMap<SDKError, readonly CompletedStep[]>();
+
 /** Base of all errors that Outrigger throws. */
 export class SDKError extends Error {
   /** Kind on the wire; decides the RPC status. */
@@ -92,6 +113,17 @@ export class SDKError extends Error {
     this.outputStarted = options.outputStarted ?? false;
     this.usage = options.usage;
     this.violations = options.violations ?? [];
+    if (options.steps !== undefined && options.steps.length > 0) completedSteps.set(this, options.steps);
+  }
+
+  /** The steps of a generation that were complete when a later one failed. Empty for other failures. */
+  get steps(): readonly CompletedStep[] {
+    return completedSteps.get(this) ?? [];
+  }
+
+  /** What those steps add to the conversation: append it to go on from there, without executing their tools again. */
+  get messages(): readonly Message[] {
+    return this.steps.flatMap(({ messages }) => messages);
   }
 
   /** The kind in words, as in the `reason` of a status: `RATE_LIMIT`. A kind that is not known gives its number. */
@@ -330,11 +362,15 @@ export function withProgress(
   });
 }
 
-/** The same error of a call that followed other calls, with the usage of all of them. */
-export function withEarlierUsage(error: SDKError, earlier: Usage | undefined): SDKError {
+/** The same error of a call that followed other steps of a generation, with the usage of all of them. */
+export function withEarlierSteps(
+  error: SDKError,
+  earlier: Usage | undefined,
+  steps: readonly CompletedStep[],
+): SDKError {
   const own = error.usage;
   const usage = earlier === undefined || own === undefined ? (earlier ?? own) : addUsage(earlier, own);
-  return errorOf(error.kind, error.message, { ...optionsOf(error), outputStarted: true, usage });
+  return errorOf(error.kind, error.message, { ...optionsOf(error), outputStarted: true, usage, steps });
 }
 
 /** The same error with an earlier one behind it: as the cause of the last of its own causes that is one of ours. */
@@ -375,6 +411,7 @@ function optionsOf(error: SDKError): AnyErrorOptions {
     outputStarted: error.outputStarted,
     usage: error.usage,
     violations: error.violations,
+    steps: error.steps,
     ...("cause" in error ? { cause: error.cause } : {}),
   };
 }

@@ -5,7 +5,7 @@ import type { GenerateOptions } from "./generate-options.ts";
 import { isActiveTool } from "./local-executor.ts";
 
 /** Options that are functions. */
-const FUNCTIONS = ["stopWhen", "repairToolCall", "onRetry"] as const;
+const FUNCTIONS = ["stopWhen", "repairToolCall", "onRetry", "onStepFinish"] as const;
 
 /**
  * Checks the options that are not part of the request.
@@ -30,7 +30,13 @@ export function checkOptions(options: GenerateOptions): void {
       violations.add(name, `expected a function, found ${describe(options[name])}`);
   if (typeof timeout === "object") checkNumbers("timeout", timeout, violations);
   else checkNumber("timeout", timeout, violations);
-  checkNumbers("limits", limits, violations);
+  const { allowUnknownPrices, ...numbers } = limits;
+  checkNumbers("limits", numbers, violations);
+  if (allowUnknownPrices !== undefined && typeof allowUnknownPrices !== "boolean")
+    violations.add(
+      "limits.allowUnknownPrices",
+      `expected true or false, found ${describe(allowUnknownPrices)}`,
+    );
   violations.throwIfAny();
 }
 

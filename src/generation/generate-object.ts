@@ -17,7 +17,13 @@ import { loopOptionsOf } from "./read-options.ts";
 import { StreamObjectResult } from "./stream-object-result.ts";
 
 /** Options of `generate` that have no place where an object is generated. */
-type ToolOptions = "maxToolRounds" | "repairToolCall" | "responseFormat" | "stopWhen" | "toolChoice";
+type ToolOptions =
+  | "maxToolRounds"
+  | "onStepFinish"
+  | "repairToolCall"
+  | "responseFormat"
+  | "stopWhen"
+  | "toolChoice";
 
 /** What to generate: as for `generate`, without tools that the program executes. */
 export interface GenerateObjectOptions<Schema = JsonSchema> extends Omit<GenerateOptions, ToolOptions> {

@@ -78,6 +78,11 @@ export class StepResult extends Answer {
     return this.#message.toolResults;
   }
 
+  /** What the step adds to its conversation: the answer and the results of its tools. */
+  get messages(): readonly Message[] {
+    return messagesOfStep(this.#message);
+  }
+
   /** Calls whose arguments were repaired before they were executed, as executed. */
   get repairedCalls(): readonly ToolCall[] {
     return this.#message.repairedCalls;

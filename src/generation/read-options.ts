@@ -35,7 +35,8 @@ export function loopOptionsOf(options: GenerateOptions, isStreamed: boolean): Lo
 
 /** The request, without the options that are not part of it. */
 function requestIn(options: GenerateOptions): Request {
-  const { maxToolRounds, stopWhen, repairToolCall, maxRetries, retry, onRetry, ...rest } = options;
+  const { maxToolRounds, stopWhen, onStepFinish, repairToolCall, maxRetries, retry, onRetry, ...rest } =
+    options;
   const { timeout, limits, signal, client, prompt, system, messages, tools, ...fields } = rest;
   const conversation = prompt === undefined ? (messages ?? []) : [userMessage(prompt)];
   try {

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { responseWithoutContent } from "../client/final-response.ts";
-import { AbortError, SDKError, withEarlierUsage } from "../core/errors.ts";
+import { AbortError, ConfigurationError, SDKError, withEarlierSteps } from "../core/errors.ts";
 import { closeAtOnce } from "../core/item-iterator.ts";
 import { toolCallsOf } from "../core/message.ts";
 import type { CompleteResponse } from "../core/response.ts";
@@ -16,15 +16,17 @@ import {
 } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message, ToolCall } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
-import { FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
+import { FinishReason_Reason, type Response, type Warning } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { warning } from "../kit/adapter/loss-report.ts";
 import { noteAttempts } from "../middleware/attempts.ts";
 import type { RetryPolicy } from "../middleware/retry-policy.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { messagesOfStep } from "./continuation.ts";
+import { StepResult as StepResultView } from "./generate-result.ts";
 import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
-import { type GenerationLimits, limitReached } from "./loop-limits.ts";
+import { type GenerationLimits, isCostUnknown, limitField, limitReached } from "./loop-limits.ts";
 import { ModelCalls, type ModelClient, type StepStream } from "./model-calls.ts";
 import { StepTools, type ToolExecutor, type ToolOutcome } from "./step-tools.ts";
 
@@ -107,6 +109,8 @@ class ToolLoop {
   /** Grows with each step. The requests of all steps share it. */
   readonly #messages: Message[];
   #usage: Usage | undefined;
+  /** Whether there is an answer without usage. */
+  #hasUnpriced = false;
   #toolCalls = 0;
   #hasAnswer = false;
   /** The signal of the loop while it runs. */
@@ -179,11 +183,12 @@ class ToolLoop {
     const calls = pendingCalls(response);
     this.#count(response, calls.length);
     const forbidden = this.#reasonAgainst(calls, step);
+    if (forbidden === undefined) this.#checkCost(response);
     const execution =
       forbidden === undefined
         ? await this.#tools.execute(calls, { step, messages: this.#messages, signal })
         : { outcomes: [], hasPassive: false };
-    const result = stepOf(response, execution.outcomes);
+    const result = stepOf(this.#withWarnings(response, calls, forbidden), execution.outcomes);
     this.#steps.push(result);
     this.#messages.push(...result.toolResults.map(toolMessage));
     const stopReason = execution.hasPassive ? StopReason.TOOL_CALLS : forbidden;
@@ -199,9 +204,50 @@ class ToolLoop {
     return limitReached(limits, { steps: step, usage: this.#usage, toolCalls: this.#toolCalls });
   }
 
+  /** Throws if nothing says what the generation has cost, and it must not go on without a limit. */
+  #checkCost({ provider, model }: Response): void {
+    const { limits = {} } = this.#options;
+    if (limits.allowUnknownPrices === true || !isCostUnknown(limits, this.#usage)) return;
+    const found = `the price of ${JSON.stringify(model)} of ${JSON.stringify(provider)} is unknown`;
+    throw new ConfigurationError(
+      `a limit of cost applies, and ${found}; add the price to the catalog's models, or allow unknown prices in the limits`,
+    );
+  }
+
+  /** The answer with what the caller should know about the limits. */
+  #withWarnings(
+    response: CompleteResponse,
+    calls: readonly ToolCall[],
+    stopReason: StopReason | undefined,
+  ): CompleteResponse {
+    const warnings: Warning[] = [];
+    if (isCostUnknown(this.#options.limits ?? {}, response.usage))
+      warnings.push(
+        warning(
+          "limits.max_cost_nano_usd",
+          "unknown_price",
+          "the price of this step is unknown; it does not count for the limit",
+        ),
+      );
+    const field = stopReason === undefined ? undefined : limitField(stopReason);
+    if (field !== undefined) {
+      const names = `${calls.length} tool ${calls.length === 1 ? "call was" : "calls were"}`;
+      warnings.push(
+        warning(
+          field,
+          "tool_rounds_exhausted",
+          `the limit was reached while the model called tools; ${names} not executed`,
+        ),
+      );
+    }
+    return warnings.length === 0 ? response : { ...response, warnings: [...response.warnings, ...warnings] };
+  }
+
   #count(response: Response | undefined, toolCalls: number): void {
     this.#hasAnswer = true;
+    // An answer without usage has a price as well, which the sum lacks.
     const usage = response?.usage;
+    this.#hasUnpriced ||= usage === undefined;
     if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage);
     this.#toolCalls += toolCalls;
   }
@@ -215,14 +261,21 @@ class ToolLoop {
       attempts: [...this.#log.attempts],
       stopReason,
       ...(response === undefined ? {} : { response }),
-      ...(this.#usage === undefined ? {} : { totalUsage: this.#usage }),
+      ...(this.#usage === undefined ? {} : { totalUsage: this.#totalUsage() }),
     });
+  }
+
+  #totalUsage(): Usage | undefined {
+    const usage = this.#usage;
+    if (usage?.costNanoUsd === undefined || !this.#hasUnpriced) return usage;
+    return { ...usage, costIncomplete: true };
   }
 
   /** The failure of the loop: after the first answer, with what all answers cost. */
   #failureOf(thrown: unknown): unknown {
     if (!(thrown instanceof SDKError)) return thrown;
-    const error = this.#hasAnswer ? withEarlierUsage(thrown, this.#usage) : thrown;
+    const steps = this.#steps.map((step) => new StepResultView(step));
+    const error = this.#hasAnswer ? withEarlierSteps(thrown, this.#totalUsage(), steps) : thrown;
     noteAttempts(error, this.#log.attempts);
     return error;
   }

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Client as ServiceClient } from "@connectrpc/connect";
 import { withFieldPaths } from "../../../src/client/field-paths.ts";
-import { AbortError, SDKError, StreamError } from "../../../src/core/errors.ts";
+import { AbortError, SDKError, StreamError, withEarlierSteps } from "../../../src/core/errors.ts";
 import { closeAtOnce } from "../../../src/core/item-iterator.ts";
 import { textOf } from "../../../src/core/message.ts";
 import type { GenerateResult, StepResult } from "../../../src/gen/outrigger/v1/generation_pb.ts";
@@ -22,6 +22,7 @@ import {
 } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { messagesOfStep } from "../../../src/generation/continuation.ts";
+import { StepResult as StepResultView } from "../../../src/generation/generate-result.ts";
 import { LinkedSignal } from "../../../src/generation/linked-signal.ts";
 import type { ToolOutcome } from "../../../src/generation/step-tools.ts";
 import type { LoopItem, LoopOptions } from "../../../src/generation/tool-loop.ts";
@@ -59,6 +60,8 @@ class RemoteLoop {
   readonly #requests = new OutputQueue<RunToolsRequest>();
   readonly #scope: LinkedSignal;
   readonly #conversation: Conversation;
+  /** Complete steps, for the error of a later one. */
+  readonly #steps: StepResultView[] = [];
   /** Results of calls that were repaired and executed, until the sidecar has agreed to the repair. */
   readonly #repaired = new Map<string, ToolResult>();
 
@@ -84,7 +87,8 @@ class RemoteLoop {
         if (response.message.case === "result") result = response.message.value;
       }
     } catch (thrown) {
-      throw withOwnFields(failureOf(thrown, signal));
+      const failure = withOwnFields(failureOf(thrown, signal));
+      throw this.#steps.length === 0 ? failure : withEarlierSteps(failure, undefined, this.#steps);
     } finally {
       this.#requests.end();
       // Tools that still run are told that nobody waits for them.
@@ -107,6 +111,7 @@ class RemoteLoop {
         const { result } = message.value;
         if (result === undefined) throw new StreamError("a step ended without its result");
         this.#conversation.takeStep(result);
+        this.#steps.push(new StepResultView(result));
         return { case: "stepFinish", step, result };
       }
       default:

@@ -19,7 +19,9 @@ export type WarningCode =
   | "provider_message"
   | "limit_reached"
   | "further_candidates"
-  | "cache_hit";
+  | "cache_hit"
+  | "tool_rounds_exhausted"
+  | "unknown_price";
 
 /**
  * Collects what a provider cannot honour while a request is being translated: warnings under
