@@ -181,18 +181,18 @@ export class ProviderError extends SDKError {
   }
 
   override toProto(): InferenceError {
-    const error = super.toProto();
-    if (this.provider === "") return error;
-    const failure: MessageInitShape<typeof ProviderFailureSchema> = {
-      provider: this.provider,
-      errorCode: this.errorCode ?? "",
-      requestId: this.requestId ?? "",
-      rawJson: this.rawJson ?? "",
-    };
-    if (this.httpStatusCode !== undefined) failure.httpStatusCode = this.httpStatusCode;
-    error.providerFailure = create(ProviderFailureSchema, failure);
-    return error;
+    return withFailure(super.toProto(), this);
   }
+}
+
+/** Adds what a provider said, if one reported the error. */
+function withFailure(error: InferenceError, said: ProviderErrorOptions): InferenceError {
+  const { provider = "", httpStatusCode, errorCode = "", requestId = "", rawJson = "" } = said;
+  if (provider === "") return error;
+  const failure: MessageInitShape<typeof ProviderFailureSchema> = { provider, errorCode, requestId, rawJson };
+  if (httpStatusCode !== undefined) failure.httpStatusCode = httpStatusCode;
+  error.providerFailure = create(ProviderFailureSchema, failure);
+  return error;
 }
 
 /** Options of every class. Each takes those that it knows. */
@@ -245,8 +245,37 @@ export class ContextLengthError extends providerErrorOfKind(ErrorKind.CONTEXT_LE
 /** The account's credit or quota is used up. */
 export class QuotaExceededError extends providerErrorOfKind(ErrorKind.QUOTA_EXCEEDED) {}
 
-/** A time limit ran out. */
-export class RequestTimeoutError extends errorOfKind(ErrorKind.REQUEST_TIMEOUT) {}
+/** A time limit ran out: one of the call, or one of the provider, which `provider` then names. */
+export class RequestTimeoutError extends SDKError {
+  /** Name of the provider whose own time limit it was; empty if it was a limit of the call. */
+  readonly provider: string;
+  /** HTTP status of the provider's answer. */
+  readonly httpStatusCode: number | undefined;
+  /** The provider's own code. */
+  readonly errorCode: string | undefined;
+  /** The provider's request id. */
+  readonly requestId: string | undefined;
+  /** The provider's body, bounded; only where it was asked for. */
+  readonly rawJson: string | undefined;
+
+  constructor(message: string, options: ProviderErrorOptions = {}) {
+    super(ErrorKind.REQUEST_TIMEOUT, message, options);
+    this.provider = options.provider ?? "";
+    this.httpStatusCode = options.httpStatusCode;
+    this.errorCode = options.errorCode;
+    this.requestId = options.requestId;
+    this.rawJson = options.rawJson;
+  }
+
+  override toProto(): InferenceError {
+    return withFailure(super.toProto(), this);
+  }
+}
+
+/** Whether an error says that a provider gave up a call, and not that a time limit of the call ran out. */
+export function isProviderTimeout(error: unknown): boolean {
+  return error instanceof RequestTimeoutError && error.provider !== "";
+}
 
 /** The caller cancelled or disconnected. */
 export class AbortError extends errorOfKind(ErrorKind.ABORT) {}
@@ -379,6 +408,15 @@ export function withCause(error: SDKError, earlier: SDKError): SDKError {
   return errorOf(error.kind, error.message, { ...optionsOf(error), cause });
 }
 
+/** The same error with another message and other invalid fields. */
+export function withViolations(
+  error: SDKError,
+  message: string,
+  violations: readonly FieldViolation[],
+): SDKError {
+  return errorOf(error.kind, message, { ...optionsOf(error), violations });
+}
+
 /** The same error with each of its texts changed; the error itself where that changes nothing. */
 export function withTexts(error: SDKError, change: (text: string) => string): SDKError {
   const options = optionsOf(error);
@@ -396,7 +434,8 @@ export function withTexts(error: SDKError, change: (text: string) => string): SD
 }
 
 function optionsOf(error: SDKError): AnyErrorOptions {
-  const provider: ProviderErrorOptions = error instanceof ProviderError ? error : {};
+  const isProviders = error instanceof ProviderError || error instanceof RequestTimeoutError;
+  const provider: ProviderErrorOptions = isProviders ? error : {};
   const noObject: NoObjectErrorOptions = error instanceof NoObjectGeneratedError ? error : {};
   return {
     provider: provider.provider ?? "",

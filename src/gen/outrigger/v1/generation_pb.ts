@@ -153,7 +153,8 @@ export type RetryPolicy = Message<"outrigger.v1.RetryPolicy"> & {
   jitter?: boolean | undefined;
 
   /**
-   * Also retries errors of kind REQUEST_TIMEOUT. Default false.
+   * Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
+   * (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
    *
    * @generated from field: bool retry_timeouts = 6;
    */
