@@ -23,7 +23,7 @@ import { warning } from "../kit/adapter/loss-report.ts";
 import { noteAttempts } from "../middleware/attempts.ts";
 import type { RetryPolicy } from "../middleware/retry-policy.ts";
 import { AttemptLog } from "./attempt-log.ts";
-import { messagesOfStep } from "./continuation.ts";
+import { isPaused, messagesOfStep } from "./continuation.ts";
 import { StepResult as StepResultView } from "./generate-result.ts";
 import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
 import { type GenerationLimits, isCostUnknown, limitField, limitReached } from "./loop-limits.ts";
@@ -101,6 +101,9 @@ export function runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, Gene
   return closeAtOnce(loop.run(), () => loop.cancel());
 }
 
+/** Times in a row that a paused turn is resumed, at most. */
+const MAX_PAUSES = 10;
+
 class ToolLoop {
   readonly #options: LoopOptions;
   readonly #tools: StepTools;
@@ -112,6 +115,10 @@ class ToolLoop {
   /** Whether there is an answer without usage. */
   #hasUnpriced = false;
   #toolCalls = 0;
+  /** Steps whose tools were executed. */
+  #rounds = 0;
+  /** Times in a row that the provider paused its turn. */
+  #pauses = 0;
   #hasAnswer = false;
   /** The signal of the loop while it runs. */
   #scope: LinkedSignal | undefined;
@@ -123,6 +130,7 @@ class ToolLoop {
     this.#log = new AttemptLog(previousAttempts);
     this.#steps = [...previousSteps];
     this.#messages = [...request.messages, ...previousSteps.flatMap(messagesOfStep)];
+    this.#rounds = previousSteps.length;
     for (const { response, toolResults } of previousSteps) this.#count(response, toolResults.length);
   }
 
@@ -180,6 +188,7 @@ class ToolLoop {
   async #conclude(response: CompleteResponse, signal: AbortSignal): Promise<Conclusion> {
     const step = this.#steps.length + 1;
     this.#messages.push(response.message);
+    this.#pauses = isPaused(response) ? this.#pauses + 1 : 0;
     const calls = pendingCalls(response);
     this.#count(response, calls.length);
     const forbidden = this.#reasonAgainst(calls, step);
@@ -190,6 +199,7 @@ class ToolLoop {
         : { outcomes: [], hasPassive: false };
     const result = stepOf(this.#withWarnings(response, calls, forbidden), execution.outcomes);
     this.#steps.push(result);
+    if (result.toolResults.length > 0) this.#rounds += 1;
     this.#messages.push(...result.toolResults.map(toolMessage));
     const stopReason = execution.hasPassive ? StopReason.TOOL_CALLS : forbidden;
     return { result, stopReason };
@@ -198,10 +208,15 @@ class ToolLoop {
   /** Why the calls of a step are not executed. Undefined where they are. */
   #reasonAgainst(calls: readonly ToolCall[], step: number): StopReason | undefined {
     const { maxToolRounds, limits = {} } = this.#options;
-    if (calls.length === 0) return StopReason.COMPLETED;
-    if (maxToolRounds === 0) return StopReason.TOOL_CALLS;
-    if (step > maxToolRounds) return StopReason.MAX_TOOL_ROUNDS;
+    if (calls.length === 0 && !this.#mayResume()) return StopReason.COMPLETED;
+    if (calls.length > 0 && maxToolRounds === 0) return StopReason.TOOL_CALLS;
+    if (calls.length > 0 && this.#rounds >= maxToolRounds) return StopReason.MAX_TOOL_ROUNDS;
     return limitReached(limits, { steps: step, usage: this.#usage, toolCalls: this.#toolCalls });
+  }
+
+  /** Whether the provider paused its turn, and may go on with it. */
+  #mayResume(): boolean {
+    return this.#pauses > 0 && this.#pauses <= MAX_PAUSES;
   }
 
   /** Throws if nothing says what the generation has cost, and it must not go on without a limit. */
@@ -230,7 +245,11 @@ class ToolLoop {
         ),
       );
     const field = stopReason === undefined ? undefined : limitField(stopReason);
-    if (field !== undefined) {
+    if (stopReason !== undefined && this.#pauses > 0)
+      warnings.push(
+        warning("", "turn_paused", "the provider paused its turn, so that the answer is not complete"),
+      );
+    if (field !== undefined && calls.length > 0) {
       const names = `${calls.length} tool ${calls.length === 1 ? "call was" : "calls were"}`;
       warnings.push(
         warning(

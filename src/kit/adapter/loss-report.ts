@@ -21,6 +21,7 @@ export type WarningCode =
   | "further_candidates"
   | "cache_hit"
   | "tool_rounds_exhausted"
+  | "turn_paused"
   | "unknown_price";
 
 /**
