@@ -12,6 +12,7 @@ import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { AdapterCallOptions } from "../kit/adapter/http-adapter.ts";
 import { wrapComplete, wrapStream } from "./apply-middleware.ts";
+import { expectedNames } from "./check-input.ts";
 import { copyRequest } from "./copy-request.ts";
 import { type FieldPaths, withTypeScriptPaths } from "./field-paths.ts";
 import { withoutContent } from "./final-response.ts";
@@ -35,6 +36,20 @@ export interface ClientOptions {
   /** How errors name the fields of a request. Default `typescript`: `toolChoice.mode`. */
   readonly fieldPaths?: FieldPaths | undefined;
 }
+
+/** Options of `Client.fromEnv`. */
+export interface FromEnvOptions extends Omit<ClientOptions, "providers"> {
+  /** Folders whose files requests may name by a path, as in `imagePart("./photo.png")`. Default: none. */
+  readonly allowFilesUnder?: readonly string[] | undefined;
+}
+
+const OPTION_NAMES: readonly (keyof ClientOptions)[] = [
+  "providers",
+  "defaultProvider",
+  "middleware",
+  "catalog",
+  "fieldPaths",
+];
 
 const REMEDY =
   "Pass one to the constructor or to register(), or use Client.fromEnv(), " +
@@ -61,6 +76,7 @@ export class Client {
    * `providers`.
    */
   constructor(options: ClientOptions = {}, remedy: string = REMEDY) {
+    checkOptionNames("Client", options, OPTION_NAMES);
     const { providers = {}, defaultProvider, middleware = [], fieldPaths = "typescript" } = options;
     this.catalog = options.catalog ?? defaultCatalog;
     this.#registry = new ProviderRegistry(remedy);
@@ -78,16 +94,20 @@ export class Client {
    * ConfigurationError that lists the variables.
    * @throws ConfigurationError where a variable has an invalid value.
    */
-  static fromEnv(
-    environment: Environment = process.env,
-    options: Omit<ClientOptions, "providers"> = {},
-  ): Client {
+  static fromEnv(environment: Environment = process.env, options: FromEnvOptions = {}): Client {
+    const names = [...OPTION_NAMES.filter((name) => name !== "providers"), "allowFilesUnder"];
+    checkOptionNames("Client.fromEnv", options, names);
+    const { allowFilesUnder, ...clientOptions } = options;
     const reading = readProviders(environment);
     if (reading.problems.length > 0) throw new ConfigurationError(reading.problems.join("; "));
-    const providers = [...reading.providers].map(([name, settings]) => [name, createAdapter(name, settings)]);
+    const files = allowFilesUnder === undefined ? {} : { allowFilesUnder };
+    const providers = [...reading.providers].map(([name, settings]) => [
+      name,
+      createAdapter(name, { ...settings, ...files }),
+    ]);
     const { defaultProvider = reading.defaultProvider } = options;
     return new Client(
-      { ...options, defaultProvider, providers: Object.fromEntries(providers) },
+      { ...clientOptions, defaultProvider, providers: Object.fromEntries(providers) },
       describeMissing(reading),
     );
   }
@@ -194,13 +214,13 @@ export class Client {
         ? this.#stream(request, options).batches()
         : await this.#openProvider(request, options);
       const toFailure = (thrown: unknown) => this.#toFailure(thrown);
-      const ended = withTerminalEvent(batches, { toFailure, onEnd: scope.release });
+      const ended = withTerminalEvent(batches, { toFailure, throwsOriginals: true, onEnd: scope.release });
       return request.finalResponse === FinalResponse.WITHOUT_CONTENT
         ? mapBatches(ended, (batch) => batch.map(withoutContent))
         : ended;
     } catch (thrown) {
       scope.release();
-      throw this.#toFailure(thrown);
+      throw thrown instanceof SDKError ? this.#toFailure(thrown) : thrown;
     }
   }
 
@@ -218,6 +238,13 @@ export class Client {
     onTarget?.({ provider: request.provider || (this.#registry.defaultName ?? ""), model: request.model });
     return this.#registry.findReady(request.provider);
   }
+}
+
+/** @throws ConfigurationError for an option that does not exist: it would be ignored. */
+function checkOptionNames(what: string, options: object, names: readonly string[]): void {
+  for (const name of Object.keys(options))
+    if (!names.includes(name))
+      throw new ConfigurationError(`${name} is no option of ${what}; ${expectedNames(name, names)}`);
 }
 
 function withInferenceId(options: CallOptions): CallOptions {

@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions } from "../core/adapter.ts";
-import { AbortError, ConfigurationError, type SDKError, StreamError, toSdkError } from "../core/errors.ts";
+import { AbortError, ConfigurationError, StreamError, toSdkError } from "../core/errors.ts";
 import type { EventStream } from "../core/event-stream.ts";
 import { closeAtOnce } from "../core/item-iterator.ts";
 import { withTerminalEvent } from "../core/terminal-event.ts";
@@ -54,7 +54,7 @@ async function* pass(attempt: Attempt, middleware: RunningMiddleware): AsyncGene
       else {
         const { events, error } = await middleware.conclude(attempt, batch, finish);
         yield events;
-        if (error !== undefined) throw error;
+        if (error !== undefined) throw error.thrown;
         return true;
       }
     }
@@ -127,7 +127,7 @@ class RunningMiddleware {
     { answer }: Attempt,
     batch: Batch,
     finish: Finish,
-  ): Promise<{ events: Batch; error?: SDKError }> {
+  ): Promise<{ events: Batch; error?: { readonly thrown: unknown } }> {
     const { response } = finish;
     if (response === undefined) throw new StreamError("the finish event holds no response");
     answer.resolve(response);
@@ -136,7 +136,7 @@ class RunningMiddleware {
       return { events: returned === response ? batch : withResponse(batch, finish, returned) };
     } catch (thrown) {
       const error = toSdkError(thrown);
-      return { events: replaceLast(batch, { case: "error", value: error.toProto() }), error };
+      return { events: replaceLast(batch, { case: "error", value: error.toProto() }), error: { thrown } };
     }
   }
 

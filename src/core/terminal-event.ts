@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Batches } from "./batches.ts";
 import { type SDKError, StreamError, toSdkError } from "./errors.ts";
@@ -25,6 +26,8 @@ export interface TerminalEventOptions {
   readonly now?: (() => number) | undefined;
   /** Turns what was thrown into the failure of the stream. */
   readonly toFailure?: ((thrown: unknown) => SDKError) | undefined;
+  /** Throws bugs and errors of other code as they are, instead of as InternalError. The event hides them in any case. */
+  readonly throwsOriginals?: boolean | undefined;
   /** Called when nothing more comes: after the last event, a failure, or when the reader closes the stream. */
   readonly onEnd?: (() => void) | undefined;
 }
@@ -67,24 +70,26 @@ class TerminatedStream implements AsyncIterator<Batch> {
   #startedAt = 0;
   readonly #listeners: readonly (() => void)[];
   #isOver = false;
-  /** What is thrown after the `error` event. */
-  #error: SDKError | undefined;
+  readonly #throwsOriginals: boolean;
+  /** Thrown after the `error` event. */
+  #error: { readonly thrown: unknown } | undefined;
 
   constructor(
     source: AsyncIterator<Batch>,
-    { now = () => performance.now(), toFailure = toSdkError }: TerminalEventOptions,
+    { now = () => performance.now(), toFailure = toSdkError, throwsOriginals = false }: TerminalEventOptions,
     listeners: readonly (() => void)[],
   ) {
     this.#source = source;
     this.#now = now;
     this.#toFailure = toFailure;
     this.#listeners = listeners;
+    this.#throwsOriginals = throwsOriginals;
   }
 
   next(): Promise<IteratorResult<Batch>> {
     const error = this.#error;
     this.#error = undefined;
-    if (error !== undefined) return Promise.reject(error);
+    if (error !== undefined) return Promise.reject(error.thrown);
     if (this.#isOver) return Promise.resolve(DONE);
     return this.#source.next().then(this.#onResult, this.#onFailure);
   }
@@ -128,8 +133,11 @@ class TerminatedStream implements AsyncIterator<Batch> {
     this.#isOver = true;
     this.#tellListeners();
     const last = this.#last;
-    if (last === undefined || isTerminal(last)) throw error;
-    this.#error = error;
+    const isOriginal =
+      this.#throwsOriginals && error.kind === ErrorKind.INTERNAL && error.cause !== undefined;
+    const thrown = isOriginal ? error.cause : error;
+    if (last === undefined || isTerminal(last)) throw thrown;
+    this.#error = { thrown };
     const elapsedMs = Math.max(last.elapsedMs, Math.round(this.#now() - this.#startedAt));
     const event = { case: "error", value: error.toProto() } as const;
     const failed = create(StreamEventSchema, { sequence: last.sequence + 1, elapsedMs, event });
