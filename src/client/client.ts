@@ -214,7 +214,11 @@ export class Client {
         ? this.#stream(request, options).batches()
         : await this.#openProvider(request, options);
       const toFailure = (thrown: unknown) => this.#toFailure(thrown);
-      const ended = withTerminalEvent(batches, { toFailure, throwsOriginals: true, onEnd: scope.release });
+      const ended = withTerminalEvent(batches, {
+        toFailure,
+        throwsOriginals: this.#hasMiddleware,
+        onEnd: scope.release,
+      });
       return request.finalResponse === FinalResponse.WITHOUT_CONTENT
         ? mapBatches(ended, (batch) => batch.map(withoutContent))
         : ended;
@@ -225,7 +229,10 @@ export class Client {
   }
 
   #sendStream(request: Request, options: CallOptions): EventStream {
-    return new EventStream(lazyBatches(() => this.#openProvider(request, options)));
+    // A plain error is a bug if it comes from an adapter. Those of middleware are the program's own.
+    return new EventStream(
+      lazyBatches(async () => withTerminalEvent(await this.#openProvider(request, options))),
+    );
   }
 
   async #openProvider(request: Request, options: CallOptions): Promise<Batches<StreamEvent>> {

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Batches } from "./batches.ts";
-import { type SDKError, StreamError, toSdkError } from "./errors.ts";
+import { SDKError, StreamError, toSdkError } from "./errors.ts";
 
 /**
  * Holds a stream to laws 1, 8 and 9: a failure after the first event is an `error` event and is thrown after it; a
@@ -114,8 +114,12 @@ class TerminatedStream implements AsyncIterator<Batch> {
   };
 
   /** A read that was pending when the reader closed the stream fails by that. */
-  readonly #onFailure = (thrown: unknown): IteratorResult<Batch> =>
-    this.#isOver ? DONE : this.#fail(this.#toFailure(thrown));
+  readonly #onFailure = (thrown: unknown): IteratorResult<Batch> => {
+    if (this.#isOver) return DONE;
+    const error = this.#toFailure(thrown);
+    const isPlain = error.kind === ErrorKind.INTERNAL && !(thrown instanceof SDKError);
+    return this.#fail(error, isPlain && this.#throwsOriginals ? thrown : error);
+  };
 
   #end(): IteratorResult<Batch> {
     if (this.#last === undefined || !isTerminal(this.#last))
@@ -129,13 +133,10 @@ class TerminatedStream implements AsyncIterator<Batch> {
     for (const listener of this.#listeners) listener();
   }
 
-  #fail(error: SDKError): IteratorResult<Batch> {
+  #fail(error: SDKError, thrown: unknown = error): IteratorResult<Batch> {
     this.#isOver = true;
     this.#tellListeners();
     const last = this.#last;
-    const isOriginal =
-      this.#throwsOriginals && error.kind === ErrorKind.INTERNAL && error.cause !== undefined;
-    const thrown = isOriginal ? error.cause : error;
     if (last === undefined || isTerminal(last)) throw thrown;
     this.#error = { thrown };
     const elapsedMs = Math.max(last.elapsedMs, Math.round(this.#now() - this.#startedAt));
