@@ -1,9 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { responseWithoutContent } from "../client/final-response.ts";
-import { AbortError, SDKError, withEarlierUsage } from "../core/errors.ts";
+import { AbortError, ConfigurationError, SDKError, withEarlierSteps } from "../core/errors.ts";
+import { closeAtOnce } from "../core/item-iterator.ts";
 import { toolCallsOf } from "../core/message.ts";
 import { RepeatLimit } from "../core/repeat-limit.ts";
-import type { CompleteResponse } from "../core/response.ts";
+import { type CompleteResponse, completeResponse } from "../core/response.ts";
 import { toolMessage } from "../core/tools.ts";
 import { addUsage } from "../core/usage.ts";
 import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
@@ -16,16 +17,23 @@ import {
 } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message, ToolCall } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
-import { FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
+import {
+  FinishReason_Reason,
+  type Response,
+  ResponseSchema,
+  type Warning,
+} from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { warning } from "../kit/adapter/loss-report.ts";
 import { noteAttempts } from "../middleware/attempts.ts";
 import type { RetryPolicy } from "../middleware/retry-policy.ts";
 import { AttemptLog } from "./attempt-log.ts";
-import { messagesOfStep } from "./continuation.ts";
+import { isPaused, messagesOfStep } from "./continuation.ts";
 import { openCallsOf, withProgress } from "./contract/open-calls.ts";
+import { StepResult as StepResultView } from "./generate-result.ts";
 import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
-import { type GenerationLimits, limitReached } from "./loop-limits.ts";
+import { type GenerationLimits, isCostUnknown, limitField, limitReached } from "./loop-limits.ts";
 import { ModelCalls, type ModelClient, type StepStream } from "./model-calls.ts";
 import { type StepContext, type StepOutcomes, StepTools, type ToolExecutor } from "./step-tools.ts";
 
@@ -105,15 +113,11 @@ function runsLoops(client: ModelClient): client is LoopClient {
  */
 export function runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> {
   const loop = new ToolLoop(options);
-  const items = loop.run();
-  // A generator waits for a read that is under way before it lets itself be left.
-  const leave = items.return.bind(items);
-  items.return = (value) => {
-    loop.cancel();
-    return leave(value);
-  };
-  return items;
+  return closeAtOnce(loop.run(), () => loop.cancel());
 }
+
+/** Times in a row that a paused turn is resumed, at most. */
+const MAX_PAUSES = 10;
 
 class ToolLoop {
   readonly #options: LoopOptions;
@@ -123,7 +127,13 @@ class ToolLoop {
   /** Grows with each step. The requests of all steps share it. */
   readonly #messages: Message[];
   #usage: Usage | undefined;
+  /** Whether there is an answer without usage. */
+  #hasUnpriced = false;
   #toolCalls = 0;
+  /** Steps whose tools were executed. */
+  #rounds = 0;
+  /** Times in a row that the provider paused its turn. */
+  #pauses = 0;
   #hasAnswer = false;
   /** The signal of the loop while it runs. */
   #scope: LinkedSignal | undefined;
@@ -135,6 +145,7 @@ class ToolLoop {
     this.#log = log ?? new AttemptLog(previousAttempts);
     this.#steps = [...previousSteps];
     this.#messages = [...request.messages, ...previousSteps.flatMap(messagesOfStep)];
+    this.#rounds = previousSteps.length;
     for (const { response, toolResults } of previousSteps) this.#count(response, toolResults.length);
   }
 
@@ -198,20 +209,25 @@ class ToolLoop {
   /** Takes the model's answer: executes its calls without results if that is allowed, and adds the step. */
   async #conclude(answered: StepResult, signal: AbortSignal): Promise<Conclusion> {
     const step = this.#steps.length + 1;
-    const { message, finishReason } = answered.response ?? {};
-    if (message !== undefined) this.#messages.push(message);
-    const calls = finishReason?.reason === FinishReason_Reason.TOOL_CALLS ? toolCallsOf(message) : [];
-    this.#count(answered.response, calls.length);
+    const response = completeResponse(answered.response ?? create(ResponseSchema));
+    this.#messages.push(response.message);
+    this.#pauses = isPaused(response) ? this.#pauses + 1 : 0;
+    const isCalling = response.finishReason.reason === FinishReason_Reason.TOOL_CALLS;
+    const calls = isCalling ? toolCallsOf(response) : [];
+    this.#count(response, calls.length);
     const forbidden = this.#reasonAgainst(calls, step);
+    if (forbidden === undefined) this.#checkCost(response);
     const execution =
       forbidden === undefined
         ? await this.#execute(answered, { step, messages: this.#messages, signal })
         : { outcomes: [], hasPassive: false };
-    const result = withProgress(answered, {
+    const warned = { ...answered, response: this.#withWarnings(response, calls, forbidden) };
+    const result = withProgress(warned, {
       results: execution.outcomes.map((outcome) => outcome.result),
       repairedCalls: execution.outcomes.flatMap(({ repairedCall }) => repairedCall ?? []),
     });
     this.#steps.push(result);
+    if (result.toolResults.length > 0) this.#rounds += 1;
     this.#messages.push(...result.toolResults.map(toolMessage));
     const stopReason = execution.hasPassive ? StopReason.TOOL_CALLS : forbidden;
     return { result, stopReason };
@@ -227,15 +243,65 @@ class ToolLoop {
   /** Why the calls of a step are not executed, for instance as the answer was cut. Undefined if they are. */
   #reasonAgainst(calls: readonly ToolCall[], step: number): StopReason | undefined {
     const { maxToolRounds, limits = {} } = this.#options;
-    if (calls.length === 0) return StopReason.COMPLETED;
-    if (maxToolRounds === 0) return StopReason.TOOL_CALLS;
-    if (step > maxToolRounds) return StopReason.MAX_TOOL_ROUNDS;
+    if (calls.length === 0 && !this.#mayResume()) return StopReason.COMPLETED;
+    if (calls.length > 0 && maxToolRounds === 0) return StopReason.TOOL_CALLS;
+    if (calls.length > 0 && this.#rounds >= maxToolRounds) return StopReason.MAX_TOOL_ROUNDS;
     return limitReached(limits, { steps: step, usage: this.#usage, toolCalls: this.#toolCalls });
+  }
+
+  /** Whether the provider paused its turn, and may go on with it. */
+  #mayResume(): boolean {
+    return this.#pauses > 0 && this.#pauses <= MAX_PAUSES;
+  }
+
+  /** Throws if nothing says what the generation has cost, and it must not go on without a limit. */
+  #checkCost({ provider, model }: Response): void {
+    const { limits = {} } = this.#options;
+    if (limits.allowUnknownPrices === true || !isCostUnknown(limits, this.#usage)) return;
+    const found = `the price of ${JSON.stringify(model)} of ${JSON.stringify(provider)} is unknown`;
+    throw new ConfigurationError(
+      `a limit of cost applies, and ${found}; add the price to the catalog's models, or allow unknown prices in the limits`,
+    );
+  }
+
+  /** The answer with what the caller should know about the limits. */
+  #withWarnings(
+    response: CompleteResponse,
+    calls: readonly ToolCall[],
+    stopReason: StopReason | undefined,
+  ): CompleteResponse {
+    const warnings: Warning[] = [];
+    if (isCostUnknown(this.#options.limits ?? {}, response.usage))
+      warnings.push(
+        warning(
+          "limits.max_cost_nano_usd",
+          "unknown_price",
+          "the price of this step is unknown; it does not count for the limit",
+        ),
+      );
+    const field = stopReason === undefined ? undefined : limitField(stopReason);
+    if (stopReason !== undefined && this.#pauses > 0)
+      warnings.push(
+        warning("", "turn_paused", "the provider paused its turn, so that the answer is not complete"),
+      );
+    if (field !== undefined && calls.length > 0) {
+      const names = `${calls.length} tool ${calls.length === 1 ? "call was" : "calls were"}`;
+      warnings.push(
+        warning(
+          field,
+          "tool_rounds_exhausted",
+          `the limit was reached while the model called tools; ${names} not executed`,
+        ),
+      );
+    }
+    return warnings.length === 0 ? response : { ...response, warnings: [...response.warnings, ...warnings] };
   }
 
   #count(response: Response | undefined, toolCalls: number): void {
     this.#hasAnswer = true;
+    // An answer without usage has a price as well, which the sum lacks.
     const usage = response?.usage;
+    this.#hasUnpriced ||= usage === undefined;
     if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage);
     this.#toolCalls += toolCalls;
   }
@@ -249,14 +315,21 @@ class ToolLoop {
       attempts: [...this.#log.attempts],
       stopReason,
       ...(response === undefined ? {} : { response }),
-      ...(this.#usage === undefined ? {} : { totalUsage: this.#usage }),
+      ...(this.#usage === undefined ? {} : { totalUsage: this.#totalUsage() }),
     });
+  }
+
+  #totalUsage(): Usage | undefined {
+    const usage = this.#usage;
+    if (usage?.costNanoUsd === undefined || !this.#hasUnpriced) return usage;
+    return { ...usage, costIncomplete: true };
   }
 
   /** The failure of the loop: after the first answer, with what all answers cost. */
   #failureOf(thrown: unknown): unknown {
     if (!(thrown instanceof SDKError)) return thrown;
-    const error = this.#hasAnswer ? withEarlierUsage(thrown, this.#usage) : thrown;
+    const steps = this.#steps.map((step) => new StepResultView(step));
+    const error = this.#hasAnswer ? withEarlierSteps(thrown, this.#totalUsage(), steps) : thrown;
     noteAttempts(error, this.#log.attempts);
     return error;
   }

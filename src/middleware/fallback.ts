@@ -1,7 +1,7 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions } from "../core/adapter.ts";
 import { anyCaller } from "../core/caller.ts";
-import { ConfigurationError, type SDKError } from "../core/errors.ts";
+import { ConfigurationError, isProviderTimeout, type SDKError } from "../core/errors.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { isDenial } from "./model-access.ts";
@@ -73,7 +73,7 @@ export function createFallback(options: FallbackOptions): Required<MiddlewareMet
     );
     let current = first;
     return (error) => {
-      if (!kinds.has(error.kind) || error.outputStarted || isTooLarge(error) || isDenial(error))
+      if (!isCovered(error, kinds) || error.outputStarted || isTooLarge(error) || isDenial(error))
         return undefined;
       const request = waiting.shift();
       if (request === undefined) return undefined;
@@ -94,6 +94,11 @@ export function createFallback(options: FallbackOptions): Required<MiddlewareMet
       return chain.stream(request, (changed) => next(changed, marked), marked);
     },
   };
+}
+
+/** A provider that gives up a call by itself has failed, as one that is overloaded. */
+function isCovered(error: SDKError, kinds: ReadonlySet<ErrorKind>): boolean {
+  return kinds.has(error.kind) || (isProviderTimeout(error) && kinds.has(ErrorKind.SERVER));
 }
 
 /** A stream that cannot be retried was over a limit of this process: another model would be asked for as much. */

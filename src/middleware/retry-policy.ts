@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ConfigurationError, RequestTimeoutError, SDKError } from "../core/errors.ts";
+import { ConfigurationError, isProviderTimeout, RequestTimeoutError, SDKError } from "../core/errors.ts";
 import type { RepeatLimit } from "../core/repeat-limit.ts";
 import { abortErrorOf } from "../kit/http/abort.ts";
 import { LONGEST_TIMER_MS } from "../kit/http/timeouts.ts";
@@ -16,7 +16,10 @@ export interface RetryPolicy {
   readonly backoffMultiplier: number;
   /** Whether each delay is multiplied by a random factor from 0.5 to 1.5. Defaults to true. */
   readonly jitter: boolean;
-  /** Whether a RequestTimeoutError is retried too, with a new time limit. Defaults to false. */
+  /**
+   * Whether a time limit of the call that ran out is retried too, with a new time limit. Defaults to false. A provider that
+   * gives up by itself (408, 504) is retried in any case.
+   */
   readonly retryTimeouts: boolean;
   /**
    * Called before each wait with the error, the number of the retry from 0, and the delay in
@@ -101,7 +104,7 @@ export function retryDelayOf(
 
 function isWorthRetrying(error: unknown, { retryTimeouts }: RetryPolicy): error is SDKError {
   if (!(error instanceof SDKError) || !error.retryable || error.outputStarted) return false;
-  return retryTimeouts || !(error instanceof RequestTimeoutError);
+  return retryTimeouts || !(error instanceof RequestTimeoutError) || isProviderTimeout(error);
 }
 
 /** @throws ConfigurationError if a number is out of range. */

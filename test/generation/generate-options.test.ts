@@ -170,3 +170,30 @@ describe("The result of generate()", () => {
 function tool(name: string) {
   return functionTool({ name, execute: () => "fine" });
 }
+
+describe("A misspelt option", () => {
+  it.each([
+    [
+      { maxToolRound: 2 },
+      /^maxToolRound: is not a field of Request; expected .*; did you mean maxToolRounds\?$/,
+    ],
+    [{ provideroptions: {} }, /^provideroptions: .*; did you mean providerOptions\?$/],
+    [
+      { limits: { maxStep: 2 } },
+      /^limits\.maxStep: is no option; expected one of maxSteps, .*mean maxSteps\?$/,
+    ],
+    [
+      { timeout: { total: 2 } },
+      /^timeout\.total: is no option; expected one of totalMs, perStepMs, perToolMs$/,
+    ],
+    [{ retry: { retries: 2 } }, /^retry\.retries: is no option; expected one of maxRetries, /],
+  ])("is named with the options that exist: %o", async (options, message) => {
+    await expect(generate({ model: "m", prompt: "hi", ...(options as object) })).rejects.toThrow(message);
+  });
+
+  it("is told by the names that the program may write", async () => {
+    const failed = generate({ model: "m", prompt: "hi", colour: "red" } as GenerateOptions);
+    await expect(failed).rejects.toThrow(/stopWhen.*signal/);
+    await expect(failed).rejects.toThrow("providerOptions");
+  });
+});

@@ -102,6 +102,15 @@ describe("retry()", () => {
     expect(await retry(attempt, { retryTimeouts: true }, noting().options)).toBe("done");
   });
 
+  it("retries a time-out of the provider, but not one of the call", async () => {
+    const attempt = failing(
+      new RequestTimeoutError("answered 504", { provider: "openai", httpStatusCode: 504 }),
+    );
+    expect(await retry(attempt, {}, noting().options)).toBe("done");
+    const own = failing(new RequestTimeoutError("slow"));
+    await expect(retry(own, {}, noting().options)).rejects.toThrow("slow");
+  });
+
   it("tells of each retry before it waits", async () => {
     const told: unknown[] = [];
     const { waits, options } = noting();

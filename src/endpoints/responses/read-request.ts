@@ -1,7 +1,11 @@
 /** The body of `POST /v1/responses` -> the input of the engine, and the settings that the response repeats. */
 import { create } from "@bufbuild/protobuf";
 import type { SDKError } from "../../core/errors.ts";
-import { GenerationOptionsSchema, RetryPolicySchema } from "../../gen/outrigger/v1/generation_pb.ts";
+import {
+  GenerationLimitsSchema,
+  GenerationOptionsSchema,
+  RetryPolicySchema,
+} from "../../gen/outrigger/v1/generation_pb.ts";
 import {
   type Request,
   RequestSchema,
@@ -230,8 +234,7 @@ class RequestReader {
     const maxToolCalls = fields.integer("max_tool_calls", { min: 1 });
     // All other calls are the caller's, those of tools that it does not define too: the model is called once.
     if (!this.#executesTools) options.maxToolRounds = 0;
-    else if (maxToolCalls !== undefined)
-      options.limits = { $typeName: "outrigger.v1.GenerationLimits", maxToolCalls };
+    else if (maxToolCalls !== undefined) options.limits = create(GenerationLimitsSchema, { maxToolCalls });
     return create(CreateRunRequestSchema, {
       ...this.#state,
       options,

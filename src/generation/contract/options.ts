@@ -145,8 +145,9 @@ function timeoutsOf(timeouts: TimeoutFields | undefined): LoopOptions["timeouts"
 
 function limitsOf(limits: LimitFields | undefined): LoopOptions["limits"] {
   if (limits === undefined) return {};
-  const { maxTotalTokens, maxCostNanoUsd, maxToolCalls } = limits;
+  const { maxTotalTokens, maxCostNanoUsd, maxToolCalls, allowUnknownPrices } = limits;
   return {
+    allowUnknownPrices,
     ...(maxTotalTokens === undefined ? {} : { maxTotalTokens }),
     ...(maxCostNanoUsd === undefined ? {} : { maxCostNanoUsd }),
     ...(maxToolCalls === undefined ? {} : { maxToolCalls }),

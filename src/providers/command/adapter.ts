@@ -4,6 +4,7 @@ import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
 import { ProviderModels } from "../../catalog/provider-models.ts";
 import type { ProviderAdapter } from "../../core/adapter.ts";
 import { type Batches, lazyBatches } from "../../core/batches.ts";
+import { CallScope } from "../../core/call-scope.ts";
 import { AbortError, ConfigurationError, type SDKError, toSdkError, withTexts } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
 import { inferenceIdOf } from "../../core/inference-id.ts";
@@ -72,8 +73,11 @@ export class CommandAdapter implements ProviderAdapter {
   }
 
   stream(request: Request, options: AdapterCallOptions = {}): EventStream {
-    const batches = lazyBatches(() => this.#open(request, options));
-    return new EventStream(withTerminalEvent(batches, undefined, (thrown) => this.#toFailure(thrown)));
+    const scope = new CallScope(options.signal);
+    const open = () => this.#open(request, { ...options, signal: scope.signal });
+    const toFailure = (thrown: unknown) => this.#toFailure(thrown);
+    const batches = withTerminalEvent(lazyBatches(open, scope.abort), { toFailure, onEnd: scope.release });
+    return new EventStream(batches, scope.abort);
   }
 
   supportsToolChoice(mode: ToolChoice_Mode): boolean {
