@@ -29,7 +29,7 @@ const MEASURED = {
   "RSS afterwards, MB": 0,
 };
 
-/** A thousand runs at once. */
+/** The part `background`. */
 export const background: Part = {
   rounds: 1,
 

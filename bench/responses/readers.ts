@@ -1,7 +1,6 @@
 /**
- * Two sidecars on one PostgreSQL: what readers of runs on the other sidecar cost a caller in the foreground. One sidecar
- * executes runs in the background; many readers stream them from the other one, where a bystander makes stored calls one
- * after the other.
+ * Measures how readers delay other callers of a sidecar. Two sidecars share a PostgreSQL: one executes runs in the
+ * background; many readers stream them from the other one, where a bystander makes stored calls one after the other.
  */
 import { rmSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -29,7 +28,7 @@ const RUNS = 5;
 /** Milliseconds between two events of a run: 20 events a second. */
 const INTERVAL_MS = 50;
 
-/** The aim: the most that the bystander's times may be, as a multiple of those without readers. */
+/** The aim for the bystander's times: at most this multiple of its times without readers. */
 const MOST = 2;
 
 const WARM_UP = 100;
@@ -42,7 +41,7 @@ const MOST_CALLS = 1_000_000;
 
 const POLL_MS = 50;
 
-/** After which a reader gives up: several times as long as a run. */
+/** A reader gives up after this time, which is several times as long as a run. */
 const READER_LIMIT_MS = 90_000;
 
 /** The size of a measurement. */
@@ -58,7 +57,7 @@ interface Scale {
 const WHOLE: Scale = { levels: [0, 500, 900], deltas: 500, rampMs: 2_000, bystanderMs: 12_000 };
 const QUICK: Scale = { levels: [0, 50, 90], deltas: 120, rampMs: 500, bystanderMs: 2_000 };
 
-/** Everything that a level needs. */
+/** The processes and settings that all levels share. */
 interface Stage {
   readonly program: Program;
   /** Upstream of the bystander. */
@@ -69,14 +68,14 @@ interface Stage {
   readonly scale: Scale;
 }
 
-/** The results of a level. */
+/** The results with one number of readers. */
 interface Level {
   readonly bystander: CallReport;
   /** Readers that got all events. */
   readonly whole: number;
 }
 
-/** Readers of runs that another sidecar executes. */
+/** The part `readers`. */
 export const readers: Part = {
   rounds: 3,
 
@@ -134,7 +133,7 @@ async function measureLevels(program: Program, database: string, scale: Scale): 
   }
 }
 
-/** One number of readers, on a sidecar that starts when the runs are under way, so that it executes none of them. */
+/** Measures with one number of readers. Their sidecar starts after the runs have, so that it executes none of them. */
 async function measureLevel(stage: Stage, level: number): Promise<Level> {
   const { program, unpaced, database, executor, scale } = stage;
   const ids = await inParallel(RUNS, RUNS, () => executor.create({ background: true }));
@@ -166,7 +165,7 @@ async function waitUntilStarted(executor: ResponsesCaller, id: string): Promise<
   while ((await executor.status(id)) === "queued") await sleep(POLL_MS);
 }
 
-/** Counts the readers that got as many events as the sidecar of the runs has when they have ended. */
+/** Counts the readers that got as many events as the executing sidecar has after the runs have ended. */
 async function countWhole(
   executor: ResponsesCaller,
   ids: readonly string[],

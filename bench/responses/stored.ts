@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<string, (caller: ResponsesCaller, id: string) => Pr
 
 const RSS = "RSS, MB";
 
-/** Few and many responses in one store. */
+/** The part `stored`. */
 export const stored: Part = {
   rounds: 1,
 

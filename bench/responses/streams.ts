@@ -43,7 +43,7 @@ interface Way {
   call(burst: { calls: number; rate?: number }): Promise<CallReport>;
 }
 
-/** The same stream in several ways. */
+/** The part `streams`. */
 export const streams: Part = {
   rounds: 5,
 
@@ -57,7 +57,7 @@ export const streams: Part = {
     const store = createPath("db");
     const sidecar = await startSidecar({ program, upstream: upstream.address, runs: { store } });
     try {
-      for (const way of await waysOf(sidecar, files)) await visit(way);
+      for (const way of await createWays(sidecar, files)) await visit(way);
     } finally {
       await sidecar.stop();
     }
@@ -72,7 +72,7 @@ export const streams: Part = {
     ].join("\n\n"),
 };
 
-async function waysOf(
+async function createWays(
   { address, pid }: { readonly address: string; readonly pid: number },
   files: ExchangeFiles,
 ): Promise<readonly Way[]> {
