@@ -27,8 +27,8 @@ export function ratioIn(rounds: readonly Figures[], label: string, other: string
 export function compareFigures(base: readonly Figures[], current: readonly Figures[]): string {
   const labels = [...new Set(current.flatMap((figures) => Object.keys(figures)))];
   const rows = labels.map((label) => {
-    const medians = [base, current].map((rounds) => formatFigure(medianIn(rounds, label)));
-    return [label, ...medians, formatRatios(base, current, label)];
+    const medians = [base, current].map((rounds) => medianIn(rounds, label));
+    return [label, ...formatFigures(medians), formatRatios(base, current, label)];
   });
   return markdownTable([["", "base", "this checkout", "this checkout / base"], ...rows]);
 }
@@ -41,7 +41,8 @@ function formatRatios(base: readonly Figures[], current: readonly Figures[], lab
 }
 
 /** Figures range from fractions of a millisecond to numbers of calls. */
-function formatFigure(value: number): string {
-  if (Number.isNaN(value)) return "";
-  return value.toFixed(Number.isInteger(value) || value >= 100 ? 0 : 2);
+function formatFigures(values: readonly number[]): string[] {
+  const known = values.filter((value) => !Number.isNaN(value));
+  const decimals = known.every((value) => Number.isInteger(value) || value >= 100) ? 0 : 2;
+  return values.map((value) => (Number.isNaN(value) ? "" : value.toFixed(decimals)));
 }

@@ -125,7 +125,7 @@ async function measureLevels(program: Program, database: string, scale: Scale): 
       figures[toLabel(level, P99)] = bystander.call.p99 / 1000;
       figures[toLabel(level, CALLS)] = bystander.calls;
       figures[toLabel(level, FAILED)] = bystander.failed;
-      figures[toLabel(level, WHOLE_STREAMS)] = whole;
+      if (level > 0) figures[toLabel(level, WHOLE_STREAMS)] = whole;
     }
     return figures;
   } finally {
@@ -147,6 +147,9 @@ async function measureLevel(stage: Stage, level: number): Promise<Level> {
     await makeCalls({ ...calls, calls: WARM_UP });
     const reading = level === 0 ? undefined : await startReaders(target, ids, level, scale.rampMs);
     const bystander = await makeCalls({ ...calls, calls: MOST_CALLS, durationMs: scale.bystanderMs });
+    if ((await executor.status(ids[0] ?? "")) !== "in_progress") {
+      process.stderr.write(`readers: ${level} readers: the runs ended before the bystander\n`);
+    }
     const read = await reading?.end();
     printFailures(level, "calls", bystander.failures);
     printFailures(level, "streams", read?.failures ?? null);
