@@ -13,6 +13,7 @@ interface Replacement {
 }
 
 const MCP_CLIENT = /@modelcontextprotocol\/client\//;
+const PG_BOSS = /\/pg-boss\//;
 
 const REPLACEMENTS: readonly Replacement[] = [
   {
@@ -61,12 +62,14 @@ const REPLACEMENTS: readonly Replacement[] = [
   // What pg-boss reads schedules with. The queue of runs has none.
   {
     path: /^cron-parser$/,
-    importer: /\/pg-boss\//,
+    importer: PG_BOSS,
+    within: PG_BOSS,
     module: { contents: "export const CronExpressionParser = undefined;" },
   },
   {
     path: /^rrule-temporal$/,
-    importer: /\/pg-boss\//,
+    importer: PG_BOSS,
+    within: PG_BOSS,
     module: { contents: "export const RRuleTemporal = undefined;" },
   },
 ];
