@@ -74,6 +74,12 @@ describe("the bundle", () => {
     expect(others.flatMap((file) => file.modules).filter((module) => dead.test(module))).toEqual([]);
   });
 
+  it("bundles a program that has no store", async () => {
+    const stock = await bundleProgram("bench/implementations/stock.ts", "stock.cjs");
+    expect(stock.map(({ path }) => path)).toContain("stock.cjs");
+    expect(stock.flatMap(({ modules }) => modules).join()).not.toContain("/pg-boss/");
+  });
+
   it("has every module once, and names its files by what loads them", () => {
     const modules = files.flatMap((file) => file.modules);
     expect(new Set(modules).size).toBe(modules.length);
