@@ -51,11 +51,10 @@ export function isResumable({ run, request }: Pick<HeldRun, "run" | "request">):
   return run.background && run.stored && !request.mcpServers.some(hasSecrets);
 }
 
-/** Decides what becomes of a run whose process has stopped. */
+/** Decides what becomes of a run in progress whose process has stopped. */
 export async function recoverRun(parts: RecoveryParts, held: HeldRun): Promise<void> {
   const { run } = held;
   if (run.cancelRequested) return cancelHeldRun(parts, held);
-  if (run.status !== RunStatus.IN_PROGRESS) return releaseRun(parts, held);
   if (!run.background) return failHeldRun(parts, held, stopped("the sidecar that executed the run stopped"));
   if (!isResumable(held)) return failHeldRun(parts, held, secretsLost());
   try {

@@ -85,8 +85,8 @@ export interface RunStore {
   /** Takes a run that is QUEUED or REQUIRES_ACTION and that no live process holds. Undefined if that fails. */
   take(runId: string, holder: Holder): Promise<HeldRun | undefined>;
   /**
-   * Takes runs whose holder is not alive any more, or that this process holds although they are not in `known`: their
-   * end could not be written, or an answer of the store was lost.
+   * Takes runs in progress whose holder is not alive any more, or that this process holds although they are not in
+   * `known`: their end could not be written, or an answer of the store was lost. Runs with another status are only freed.
    * @param known Ids of the runs that this process executes, creates or recovers.
    */
   takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]>;
