@@ -85,8 +85,10 @@ export interface RunStore {
   /** Takes a run that is QUEUED or REQUIRES_ACTION and that no live process holds. Undefined if that fails. */
   take(runId: string, holder: Holder): Promise<HeldRun | undefined>;
   /**
-   * Takes runs whose holder is not alive any more, or that this process holds although they are not in `known`: their
-   * end could not be written, or an answer of the store was lost.
+   * Takes runs that are IN_PROGRESS and whose holder is not alive any more, or that this process holds although they are
+   * not in `known`: their end could not be written, or an answer of the store was lost. Such runs that are QUEUED or
+   * REQUIRES_ACTION are freed instead: they are delivered again, or can be continued. A run that cannot be read is set to
+   * FAILED by the store.
    * @param known Ids of the runs that this process executes, creates or recovers.
    */
   takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]>;
@@ -100,11 +102,7 @@ export interface RunStore {
   /** Removes a thread and its messages, except from its forks. Its runs stay, and cannot be continued. */
   deleteThread(owner: string, threadId: string): Promise<boolean>;
   /** Appends to a thread. `busy` while a run of the thread is under way; one that is REQUIRES_ACTION is not. */
-  appendMessages(
-    owner: string,
-    threadId: string,
-    messages: readonly ThreadMessage[],
-  ): Promise<AppendResult>;
+  appendMessages(owner: string, threadId: string, messages: readonly ThreadMessage[]): Promise<AppendResult>;
   /** Messages in pages. A page with large messages may end before its limit, with `hasMore`. */
   listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>>;
   getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined>;
@@ -182,7 +180,12 @@ export type RunCreationResult =
    * `forked` if the previous run was already continued: the thread is a new one with the same messages. `hold` is set
    * if the creation names a holder.
    */
-  | { readonly case: "created"; readonly run: Run; readonly forked: boolean; readonly hold?: Hold | undefined }
+  | {
+      readonly case: "created";
+      readonly run: Run;
+      readonly forked: boolean;
+      readonly hold?: Hold | undefined;
+    }
   /** Another run of the thread is under way. */
   | { readonly case: "busy"; readonly activeRunId: string }
   | { readonly case: "missing"; readonly field: "previous_run_id" | "thread_id" }
