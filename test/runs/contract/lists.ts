@@ -1,7 +1,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
-import { type Run, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { MessageQuery, Page, PageQuery, RunStore } from "../../../src/runs/store.ts";
 import type { StoreContext } from "../store-contract.ts";
 import { createdRun, creation, endedRun, message, newId, thread } from "./data.ts";

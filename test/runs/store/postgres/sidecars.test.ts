@@ -22,7 +22,7 @@ const found = await Postgres.start();
 /** How long the runs of a sidecar that died stay its own, in milliseconds. */
 const LEASE_MS = 1_500;
 
-/** How long everything takes at most that waits for a holder or for the queue, in milliseconds. */
+/** How long everything takes at most that waits for a lease or for the queue, in milliseconds. */
 const PATIENCE = { timeout: 60_000, interval: 100 };
 
 /** Terminal statuses. */
@@ -46,8 +46,8 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     if (found !== undefined) postgres = found;
     simulator = await startSimulator({ requestLog: { maxEntries: 10_000 } });
     folder = await mkdtemp(join(tmpdir(), "outrigger-sidecars-"));
-    await writeConfig("short.yaml", `{ holder: ${LEASE_MS}ms, max_background_runs: 8 }`);
-    await writeConfig("long.yaml", "{ holder: 120s }");
+    await writeConfig("short.yaml", `{ lease: ${LEASE_MS}ms, max_background_runs: 8 }`);
+    await writeConfig("long.yaml", "{ lease: 120s }");
   });
   beforeEach(async () => {
     databases += 1;
