@@ -124,13 +124,14 @@ func (s *settings) dialOptions() []grpc.DialOption {
 			grpc.MaxCallRecvMsgSize(maxReceiveBytes),
 		),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
-		// gRPC would wait for up to two minutes before it tries a restarted sidecar again.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: backoff.Config{
-				BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second,
+				BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxReconnectDelay,
 			},
 			MinConnectTimeout: 5 * time.Second,
 		}),
+		grpc.WithChainUnaryInterceptor(retryUnsent),
+		grpc.WithChainStreamInterceptor(retryUnopened),
 	}
 	if s.accessKey != "" {
 		options = append(options, grpc.WithPerRPCCredentials(accessKey(s.accessKey)))
