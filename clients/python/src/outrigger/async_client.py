@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import grpc
 
 from outrigger.access_key import access_key_of, async_interceptors
+from outrigger.async_calls import AsyncCalls
 from outrigger.async_streams import AsyncCompletionStream, AsyncGenerationStream, AsyncObjectStream
 from outrigger.channel import channel_options, target_of
 from outrigger.decoders import CompletionDecoder, GenerationDecoder, ObjectDecoder, object_result
-from outrigger.errors import error_of_call, local_error
+from outrigger.errors import local_error
 from outrigger.options import (
     GenerationArguments,
     ObjectArguments,
@@ -91,6 +92,7 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Closes the connection, and cancels the calls that run."""
+        self._calls.close()
         await self.channel.close()
 
     @cached_property
@@ -103,6 +105,10 @@ class AsyncClient:
         return grpc.aio.secure_channel(self._target, credentials, options, interceptors=self._interceptors)
 
     @cached_property
+    def _calls(self) -> AsyncCalls:
+        return AsyncCalls(self.channel, self._target)
+
+    @cached_property
     def _inference(self) -> InferenceServiceAsyncStub:
         return InferenceServiceStub(self.channel)
 
@@ -112,6 +118,7 @@ class AsyncClient:
 
     async def wait_until_ready(self, timeout: float) -> None:
         """Waits until the sidecar accepts connections. Raises NetworkError if it does not in time."""
+        self._calls.check_open()
         try:
             await asyncio.wait_for(self.channel.channel_ready(), timeout)
         except asyncio.TimeoutError:
@@ -120,11 +127,12 @@ class AsyncClient:
 
     async def complete(self, request: Request, *, timeout: float | None = None) -> Response:
         """Calls a model once and returns its whole answer."""
-        return await _answer(self._inference.Complete(request, timeout=timeout))
+        return await self._calls.unary(self._inference.Complete, request, timeout)
 
     def stream(self, request: Request, *, timeout: float | None = None) -> AsyncCompletionStream:
         """Calls a model once and returns its answer as a stream."""
-        return AsyncCompletionStream(self._inference.Stream(request, timeout=timeout), CompletionDecoder())
+        call = self._calls.stream(lambda left: self._inference.Stream(request, timeout=left), timeout)
+        return AsyncCompletionStream(call, CompletionDecoder())
 
     async def generate(
         self,
@@ -149,7 +157,7 @@ class AsyncClient:
         if chosen.executable:
             return await self._run_tools(options, chosen, repair, timeout, omit_events=True).result()
         request = GenerateRequest(options=options)
-        answer = await _answer(self._generation.Generate(request, timeout=timeout))
+        answer = await self._calls.unary(self._generation.Generate, request, timeout)
         return GenerateResult(answer.result)
 
     def stream_generate(
@@ -167,9 +175,10 @@ class AsyncClient:
         if chosen.executable:
             return self._run_tools(options, chosen, repair, timeout, omit_events=False)
         request = StreamGenerateRequest(options=options)
-        return AsyncGenerationStream(
-            self._generation.StreamGenerate(request, timeout=timeout), GenerationDecoder()
+        call = self._calls.stream(
+            lambda left: self._generation.StreamGenerate(request, timeout=left), timeout
         )
+        return AsyncGenerationStream(call, GenerationDecoder())
 
     @overload
     async def generate_object(
@@ -204,7 +213,7 @@ class AsyncClient:
         """
         spec = object_spec(model, schema, **arguments)
         request = GenerateObjectRequest(options=spec.options, object=spec.format)
-        answer = await _answer(self._generation.GenerateObject(request, timeout=timeout))
+        answer = await self._calls.unary(self._generation.GenerateObject, request, timeout)
         return object_result(answer.result, spec.shape)
 
     @overload
@@ -233,7 +242,7 @@ class AsyncClient:
         """Generates like `generate_object`, and returns a stream of partial objects."""
         spec = object_spec(model, schema, **arguments)
         request = StreamObjectRequest(options=spec.options, object=spec.format)
-        call = self._generation.StreamObject(request, timeout=timeout)
+        call = self._calls.stream(lambda left: self._generation.StreamObject(request, timeout=left), timeout)
         return AsyncObjectStream(call, ObjectDecoder(spec.shape))
 
     def _run_tools(
@@ -247,13 +256,7 @@ class AsyncClient:
     ) -> AsyncGenerationStream:
         start = run_tools_start(options, tools, omit_events=omit_events, repair_calls=repair is not None)
         tasks = ToolTasks(ToolLoop(start, tools, repair), self._max_concurrent_tools)
-        call = self._generation.RunTools(tasks.requests(), timeout=timeout)
+        call = self._calls.stream(
+            lambda left: self._generation.RunTools(tasks.requests(), timeout=left), timeout
+        )
         return AsyncGenerationStream(call, GenerationDecoder(), tasks)
-
-
-async def _answer(call: Awaitable[T]) -> T:
-    try:
-        return await call
-    except grpc.RpcError as error:
-        failure = error_of_call(error)
-        raise failure from failure.__cause__

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import grpc
 
 from outrigger.access_key import AccessKeyInterceptor, access_key_of
+from outrigger.calls import Calls
 from outrigger.channel import channel_options, target_of
 from outrigger.decoders import CompletionDecoder, GenerationDecoder, ObjectDecoder, object_result
-from outrigger.errors import error_of_call, local_error
+from outrigger.errors import local_error
 from outrigger.options import (
     GenerationArguments,
     ObjectArguments,
@@ -76,6 +77,7 @@ class Client:
         key = access_key_of(access_key)
         own = () if key is None else (AccessKeyInterceptor(key),)
         self._channel = grpc.intercept_channel(channel, *own, *interceptors)
+        self._calls = Calls(self._channel, target)
         self._inference = InferenceServiceStub(self._channel)
         self._generation = GenerationServiceStub(self._channel)
         self._max_concurrent_tools = max_concurrent_tools
@@ -90,6 +92,7 @@ class Client:
 
     def close(self) -> None:
         """Closes the connection, and cancels the calls that run."""
+        self._calls.close()
         self._channel.close()
 
     @property
@@ -99,6 +102,7 @@ class Client:
 
     def wait_until_ready(self, timeout: float) -> None:
         """Waits until the sidecar accepts connections. Raises NetworkError if it does not in time."""
+        self._calls.check_open()
         try:
             grpc.channel_ready_future(self._channel).result(timeout=timeout)
         except grpc.FutureTimeoutError:
@@ -107,11 +111,12 @@ class Client:
 
     def complete(self, request: Request, *, timeout: float | None = None) -> Response:
         """Calls a model once and returns its whole answer."""
-        return _answer(lambda: self._inference.Complete(request, timeout=timeout))
+        return self._calls.unary(self._inference.Complete, request, timeout)
 
     def stream(self, request: Request, *, timeout: float | None = None) -> CompletionStream:
         """Calls a model once and returns its answer as a stream."""
-        return CompletionStream(self._inference.Stream(request, timeout=timeout), CompletionDecoder())
+        call = self._calls.stream(lambda left: self._inference.Stream(request, timeout=left), timeout)
+        return CompletionStream(call, CompletionDecoder())
 
     def generate(
         self,
@@ -136,7 +141,7 @@ class Client:
         if chosen.executable:
             return self._run_tools(options, chosen, repair, timeout, omit_events=True).result()
         request = GenerateRequest(options=options)
-        answer = _answer(lambda: self._generation.Generate(request, timeout=timeout))
+        answer = self._calls.unary(self._generation.Generate, request, timeout)
         return GenerateResult(answer.result)
 
     def stream_generate(
@@ -154,9 +159,10 @@ class Client:
         if chosen.executable:
             return self._run_tools(options, chosen, repair, timeout, omit_events=False)
         request = StreamGenerateRequest(options=options)
-        return GenerationStream(
-            self._generation.StreamGenerate(request, timeout=timeout), GenerationDecoder()
+        call = self._calls.stream(
+            lambda left: self._generation.StreamGenerate(request, timeout=left), timeout
         )
+        return GenerationStream(call, GenerationDecoder())
 
     @overload
     def generate_object(
@@ -191,7 +197,7 @@ class Client:
         """
         spec = object_spec(model, schema, **arguments)
         request = GenerateObjectRequest(options=spec.options, object=spec.format)
-        answer = _answer(lambda: self._generation.GenerateObject(request, timeout=timeout))
+        answer = self._calls.unary(self._generation.GenerateObject, request, timeout)
         return object_result(answer.result, spec.shape)
 
     @overload
@@ -220,7 +226,7 @@ class Client:
         """Generates like `generate_object`, and returns a stream of partial objects."""
         spec = object_spec(model, schema, **arguments)
         request = StreamObjectRequest(options=spec.options, object=spec.format)
-        call = self._generation.StreamObject(request, timeout=timeout)
+        call = self._calls.stream(lambda left: self._generation.StreamObject(request, timeout=left), timeout)
         return ObjectStream(call, ObjectDecoder(spec.shape))
 
     def _run_tools(
@@ -234,13 +240,7 @@ class Client:
     ) -> GenerationStream:
         start = run_tools_start(options, tools, omit_events=omit_events, repair_calls=repair is not None)
         threads = ToolThreads(ToolLoop(start, tools, repair), self._max_concurrent_tools)
-        call = self._generation.RunTools(threads.requests(), timeout=timeout)
+        call = self._calls.stream(
+            lambda left: self._generation.RunTools(threads.requests(), timeout=left), timeout
+        )
         return GenerationStream(call, GenerationDecoder(), threads)
-
-
-def _answer(call: Callable[[], T]) -> T:
-    try:
-        return call()
-    except grpc.RpcError as error:
-        failure = error_of_call(error)
-        raise failure from failure.__cause__
