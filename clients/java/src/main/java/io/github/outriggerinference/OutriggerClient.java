@@ -36,7 +36,7 @@ public final class OutriggerClient implements AutoCloseable {
 
   OutriggerClient(Connection connection, CallOptions options) {
     this.connection = connection;
-    calls = new Calls(connection.channel(), options);
+    calls = new Calls(connection, options);
   }
 
   /** Connects to {@code OUTRIGGER_ADDRESS}, or to {@code localhost:6190} where that is not set. */
@@ -235,10 +235,11 @@ public final class OutriggerClient implements AutoCloseable {
       ToolLoop loop = new ToolLoop(options, connection.toolRunner(options.toolConcurrency()));
       EventReceiver<RunToolsRequest, RunToolsResponse, GenerationEvent> receiver =
           new EventReceiver<>(loop, sink, demand);
-      loop.open(
-          calls.bidirectional(
-              GenerationServiceGrpc.getRunToolsMethod(), options.deadline(), receiver),
-          omitEvents);
+      calls.bidirectional(
+          GenerationServiceGrpc.getRunToolsMethod(),
+          options.deadline(),
+          receiver,
+          requests -> loop.open(requests, omitEvents));
       return receiver;
     };
   }

@@ -128,7 +128,7 @@ public final class OutriggerClientBuilder {
     }
     sendAccessKey(builder);
     channelSettings.accept(builder);
-    return new OutriggerClient(new Connection(builder.build(), toolExecutor), callOptions);
+    return new OutriggerClient(new Connection(builder.build(), target, toolExecutor), callOptions);
   }
 
   private void sendAccessKey(ManagedChannelBuilder<?> builder) {
