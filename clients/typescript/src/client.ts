@@ -19,6 +19,7 @@ import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.
 import type { LoopItem, LoopOptions } from "../../../src/generation/tool-loop.ts";
 import { DEFAULT_ADDRESS, targetOf } from "./address.ts";
 import { failureOf } from "./failure.ts";
+import { retryUnsent } from "./reconnect.ts";
 import { isRemoteLoop, runRemoteLoop } from "./tool-loop.ts";
 import { VERSION } from "./version.ts";
 
@@ -63,7 +64,11 @@ export class Client {
     const transport = createGrpcTransport({
       baseUrl: origin,
       sessionManager: this.#sessions,
-      interceptors: accessKey === undefined ? [nameProgram] : [nameProgram, sendKey(accessKey)],
+      interceptors: [
+        retryUnsent(address),
+        nameProgram,
+        ...(accessKey === undefined ? [] : [sendKey(accessKey)]),
+      ],
       readMaxBytes: MAX_MESSAGE_BYTES,
       writeMaxBytes: MAX_MESSAGE_BYTES,
     });

@@ -28,6 +28,7 @@ import {
   type RunToolsResponseSchema,
 } from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { runRemoteLoop } from "../src/tool-loop.ts";
+import { reconnectChecks } from "./reconnect.ts";
 
 const messages = [userMessage("What is the weather in Paris?")];
 
@@ -42,6 +43,7 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ["error_class", errorClass],
   ["field_violations", fieldViolations],
   ["no_sidecar", noSidecar],
+  ...reconnectChecks,
   ["wrong_address", wrongAddress],
   ["access_key", accessKey],
   ["cut_stream", cutStream],
@@ -116,7 +118,11 @@ async function noSidecar(): Promise<void> {
   assert(address !== null && typeof address === "object");
   await new Promise((resolve) => server.close(resolve));
   await using client = new Client({ address: `127.0.0.1:${address.port}` });
-  await assert.rejects(client.complete({ model: "sim-text", messages }), NetworkError);
+  await assert.rejects(client.complete({ model: "sim-text", messages }), (error) => {
+    assert(error instanceof NetworkError);
+    assert.match(error.message, new RegExp(`is the sidecar running at 127.0.0.1:${address.port}\\?`));
+    return true;
+  });
 }
 
 async function wrongAddress(): Promise<void> {

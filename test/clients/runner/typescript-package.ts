@@ -14,6 +14,8 @@ export const typescriptPackage: TestClient = {
     "error_class",
     "field_violations",
     "no_sidecar",
+    "late_sidecar",
+    "sidecar_that_returns",
     "wrong_address",
     "access_key",
     "cut_stream",
