@@ -33,7 +33,7 @@ async function lateSidecar(): Promise<void> {
   const tool = functionTool({ name: "act", parameters: z.object({}), execute: () => "done" });
   const failures = Promise.allSettled([
     client.complete(request),
-    Array.fromAsync(client.stream(request)),
+    client.stream(request).final(),
     generate({ client, ...request, tools: [tool], retry: { maxRetries: 0 } }),
   ]);
   // The first attempts are refused before this server listens.
