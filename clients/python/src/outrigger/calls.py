@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 import grpc
 
+from outrigger.call_info import CallSettings, Metadata
 from outrigger.errors import OutriggerError, error_of_call, local_error
 from outrigger.v1.error_pb2 import ErrorKind
 
 M = TypeVar("M")
 A = TypeVar("A")
+Q = TypeVar("Q")
 Q_contra = TypeVar("Q_contra", contravariant=True)
-A_co = TypeVar("A_co", covariant=True)
 
 RECONNECT_TIMEOUT = 0.5
 """Seconds for which a call that found no sidecar waits for one."""
@@ -28,6 +30,14 @@ def is_unsent(error: grpc.RpcError) -> bool:
     if not isinstance(error, (grpc.Call, grpc.aio.AioRpcError)):
         return False
     return error.code() is grpc.StatusCode.UNAVAILABLE and (error.details() or "").startswith(_NO_CONNECTION)
+
+
+class StreamMethod(Protocol[Q_contra, M]):
+    """A method of a stub with a stream of answers."""
+
+    def __call__(
+        self, request: Q_contra, /, timeout: float | None = None, metadata: Metadata | None = None
+    ) -> grpc._CallIterator[M]: ...
 
 
 class Deadline:
@@ -47,77 +57,110 @@ class Deadline:
         return seconds if remaining is None else min(seconds, remaining)
 
 
-class UnaryMethod(Protocol[Q_contra, A_co]):
-    """A method of a stub with one answer."""
-
-    def __call__(self, request: Q_contra, /, timeout: float | None = None) -> A_co: ...
-
-
 class Calls:
     """Makes the calls of a synchronous client."""
 
-    def __init__(self, channel: grpc.Channel, target: str) -> None:
-        self._channel = channel
+    def __init__(self, channel: grpc.Channel, target: str, settings: CallSettings) -> None:
+        self.channel = channel
         self.target = target
-        self._is_closed = False
+        self.settings = settings
+        self._closed = threading.Event()
+
+    def derived(self, settings: CallSettings) -> Calls:
+        """The same with other settings, for as long as this one is open."""
+        calls = Calls(self.channel, self.target, settings)
+        calls._closed = self._closed
+        return calls
 
     def close(self) -> None:
         """Lets all later calls fail."""
-        self._is_closed = True
+        self._closed.set()
 
-    def unary(self, method: UnaryMethod[Q_contra, A], request: Q_contra, timeout: float | None) -> A:
+    def check_open(self) -> None:
+        """Raises ConfigurationError after `close`."""
+        if self._closed.is_set():
+            raise closed_error()
+
+    def unary(
+        self, name: str, method: grpc.UnaryUnaryMultiCallable[Q, A], request: Q, timeout: float | None
+    ) -> A:
         """Makes a call with one answer."""
         self.check_open()
         deadline = Deadline(timeout)
         try:
             try:
-                return method(request, timeout=deadline.remaining)
+                return self._attempt(name, method, request, deadline)
             except grpc.RpcError as error:
                 if not is_unsent(error) or not self.reconnect(deadline):
                     raise
-            return method(request, timeout=deadline.remaining)
+            return self._attempt(name, method, request, deadline)
         except grpc.RpcError as error:
             failure = failure_of_call(error, self.target)
             raise failure from failure.__cause__
 
+    def _attempt(
+        self, name: str, method: grpc.UnaryUnaryMultiCallable[Q, A], request: Q, deadline: Deadline
+    ) -> A:
+        started = time.monotonic()
+        try:
+            answer, call = method.with_call(
+                request, timeout=deadline.remaining, metadata=self.settings.headers
+            )
+        except grpc.RpcError as error:
+            self.ended(name, error, started)
+            raise
+        self.ended(name, call, started)
+        return answer
+
     def stream(
-        self, start: Callable[[float | None], grpc._CallIterator[M]], timeout: float | None
+        self, name: str, method: StreamMethod[Q, M], request: Callable[[], Q], timeout: float | None
     ) -> StreamCall[M]:
         """Makes a call with a stream of messages.
 
         Args:
-            start: Starts the call with a timeout. Called once more if nothing could be sent.
+            name: The method's name.
+            method: The method.
+            request: Makes the request. Called once more if nothing could be sent.
             timeout: Seconds for all of it.
         """
         self.check_open()
-        return StreamCall(self, start, Deadline(timeout))
+        deadline = Deadline(timeout)
+
+        def start() -> grpc._CallIterator[M]:
+            return method(request(), timeout=deadline.remaining, metadata=self.settings.headers)
+
+        return StreamCall(self, name, start, deadline)
 
     def reconnect(self, deadline: Deadline) -> bool:
         """Waits for a connection. Returns whether there is one."""
         try:
-            grpc.channel_ready_future(self._channel).result(timeout=deadline.bound(RECONNECT_TIMEOUT))
+            grpc.channel_ready_future(self.channel).result(timeout=deadline.bound(RECONNECT_TIMEOUT))
         except grpc.FutureTimeoutError:
             return False
         return True
 
-    def check_open(self) -> None:
-        """Raises ConfigurationError after `close`."""
-        if self._is_closed:
-            raise closed_error()
+    def ended(self, name: str, call: object, started: float) -> None:
+        """Reports a call that ended, which its error also stands for."""
+        if isinstance(call, grpc.Call):
+            metadata = [*(call.initial_metadata() or ()), *(call.trailing_metadata() or ())]
+            code = call.code() or grpc.StatusCode.OK
+            self.settings.ended(name, code.name, started, metadata)
 
 
 class StreamCall(Generic[M]):
     """A call with a stream of messages, which can be read once."""
 
     def __init__(
-        self, calls: Calls, start: Callable[[float | None], grpc._CallIterator[M]], deadline: Deadline
+        self, calls: Calls, name: str, start: Callable[[], grpc._CallIterator[M]], deadline: Deadline
     ) -> None:
         self._calls = calls
+        self._name = name
         self._start = start
         self._deadline = deadline
         self._is_cancelled = False
         self._has_message = False
-        self._call = start(deadline.remaining)
+        self._started = time.monotonic()
+        self._call = start()
 
     def __iter__(self) -> Iterator[M]:
         try:
@@ -127,11 +170,14 @@ class StreamCall(Generic[M]):
             except grpc.RpcError as error:
                 if not self._may_retry(error):
                     raise
-            self._call = self._start(self._deadline.remaining)
+            self._call = self._start()
             yield from self._messages()
         except grpc.RpcError as error:
             failure = failure_of_call(error, self._calls.target, output_started=self._has_message)
             raise failure from failure.__cause__
+        finally:
+            self.cancel()
+            self._calls.ended(self._name, self._call, self._started)
 
     def cancel(self) -> None:
         """Ends the call, in any thread. Does nothing if the call has ended."""

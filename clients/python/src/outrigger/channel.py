@@ -13,9 +13,9 @@ DEFAULT_ADDRESS = "localhost:6190"
 MAX_MESSAGE_BYTES = 40 << 20
 
 # gRPC would wait for up to two minutes between two attempts. The sidecar is on the same machine, where an
-# attempt costs next to nothing; its limit for one attempt stays that of Go's client.
+# attempt costs next to nothing. A call that found no sidecar waits for longer than that before it gives up.
 _RECONNECT_MS = 100
-_MAX_RECONNECT_MS = 500
+_MAX_RECONNECT_MS = 300
 _CONNECT_TIMEOUT_MS = 5_000
 
 # A reasoning model may be silent for minutes, in which a dead connection would not be noticed.
