@@ -29,6 +29,7 @@ import {
 } from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { runRemoteLoop } from "../src/tool-loop.ts";
 import { reconnectChecks } from "./reconnect.ts";
+import { runChecks } from "./runs.ts";
 
 const messages = [userMessage("What is the weather in Paris?")];
 
@@ -44,6 +45,7 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ["field_violations", fieldViolations],
   ["no_sidecar", noSidecar],
   ...reconnectChecks,
+  ...runChecks,
   ["wrong_address", wrongAddress],
   ["access_key", accessKey],
   ["cut_stream", cutStream],
