@@ -2,6 +2,7 @@ package io.github.outriggerinference;
 
 import io.github.outriggerinference.errors.OutriggerException;
 import io.grpc.CallOptions;
+import io.grpc.Channel;
 import io.grpc.MethodDescriptor;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCallStreamObserver;
@@ -19,22 +20,23 @@ import java.util.function.Supplier;
  * Makes calls on the connection, each with a deadline of its own. A call that finds no sidecar is
  * made once more if a connection comes up in time: nothing of it was sent.
  *
+ * @param channel the connection's, with what is added to these calls
  * @param options what all calls have in common
  */
-record Calls(Connection connection, CallOptions options) {
+record Calls(Connection connection, Channel channel, CallOptions options) {
 
   /** A call with one answer. */
   <Q, A> A unary(MethodDescriptor<Q, A> method, Q request, Optional<Duration> deadline) {
     CallOptions bounded = optionsOf(deadline);
     try {
-      return ClientCalls.blockingUnaryCall(connection.channel(), method, bounded, request);
+      return ClientCalls.blockingUnaryCall(channel, method, bounded, request);
     } catch (StatusRuntimeException status) {
       if (!Connection.isUnsent(status) || !connection.reconnect(bounded.getDeadline()).join()) {
         throw OutriggerException.from(connection.explain(status));
       }
     }
     try {
-      return ClientCalls.blockingUnaryCall(connection.channel(), method, bounded, request);
+      return ClientCalls.blockingUnaryCall(channel, method, bounded, request);
     } catch (StatusRuntimeException status) {
       throw OutriggerException.from(connection.explain(status));
     }
@@ -48,11 +50,11 @@ record Calls(Connection connection, CallOptions options) {
     Runnable call =
         () ->
             ClientCalls.asyncUnaryCall(
-                connection.channel().newCall(method, bounded),
+                channel.newCall(method, bounded),
                 request,
                 new AnswerObserver<Q, A>(connection, bounded, answer, null));
     ClientCalls.asyncUnaryCall(
-        connection.channel().newCall(method, bounded),
+        channel.newCall(method, bounded),
         request,
         new AnswerObserver<Q, A>(connection, bounded, answer, call));
     return answer;
@@ -72,7 +74,7 @@ record Calls(Connection connection, CallOptions options) {
           bounded.getDeadline(),
           () ->
               ClientCalls.asyncServerStreamingCall(
-                  connection.channel().newCall(method, bounded), request, receiver));
+                  channel.newCall(method, bounded), request, receiver));
       return receiver;
     };
   }
@@ -94,7 +96,7 @@ record Calls(Connection connection, CallOptions options) {
         () ->
             open.accept(
                 ClientCalls.asyncBidiStreamingCall(
-                    connection.channel().newCall(method, bounded), receiver)));
+                    channel.newCall(method, bounded), receiver)));
   }
 
   private CallOptions optionsOf(Optional<Duration> deadline) {
