@@ -39,6 +39,7 @@ type Client struct {
 	inference  pb.InferenceServiceClient
 	generation pb.GenerationServiceClient
 	catalog    pb.CatalogServiceClient
+	hideErrors bool
 }
 
 // Option configures a Client.
@@ -49,7 +50,9 @@ type settings struct {
 	accessKey string
 	tls       *tls.Config
 	logger    *slog.Logger
-	dial      []grpc.DialOption
+	// hideErrors says whether models are told nothing of errors of tools.
+	hideErrors bool
+	dial       []grpc.DialOption
 }
 
 // WithAddress sets the sidecar's address: host:port, or unix:///path for a Unix socket.
@@ -73,6 +76,13 @@ func WithTLS(config *tls.Config) Option {
 // id, and no text of it. Without it nothing is logged.
 func WithLogger(logger *slog.Logger) Option {
 	return func(s *settings) { s.logger = logger }
+}
+
+// WithHiddenToolErrors sends models "the tool failed" instead of the text of a tool's error, which may hold
+// addresses, paths or data of others. What Refuse says is sent all the same, and what is wrong with arguments.
+// Tool.HideErrors overrides it for one tool.
+func WithHiddenToolErrors() Option {
+	return func(s *settings) { s.hideErrors = true }
 }
 
 // WithDialOptions adds options of gRPC, for instance interceptors or a stats handler. They override
@@ -103,6 +113,7 @@ func NewClient(options ...Option) (*Client, error) {
 		inference:  pb.NewInferenceServiceClient(conn),
 		generation: pb.NewGenerationServiceClient(conn),
 		catalog:    pb.NewCatalogServiceClient(conn),
+		hideErrors: s.hideErrors,
 	}, nil
 }
 

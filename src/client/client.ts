@@ -31,6 +31,11 @@ export interface ClientOptions {
   readonly middleware?: readonly Middleware[] | undefined;
   /** Models and prices of your own, for all adapters that have no catalog themselves. Default: the shipped catalog. */
   readonly catalog?: Catalog | undefined;
+  /**
+   * Sends models "the tool failed" instead of the message of what a tool's function threw, unless the tool says
+   * otherwise. Default false.
+   */
+  readonly hideToolErrors?: boolean | undefined;
   /** How errors name the fields of a request. Default `typescript`: `toolChoice.mode`. */
   readonly fieldPaths?: FieldPaths | undefined;
 }
@@ -46,6 +51,8 @@ const REMEDY =
 export class Client {
   /** What is known about models: the catalog of the options, else the shipped one. */
   readonly catalog: Catalog;
+  /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. */
+  readonly hideToolErrors: boolean;
   readonly #registry: ProviderRegistry;
   readonly #complete: (request: Request, options: CallOptions) => Promise<Response>;
   readonly #stream: (request: Request, options: CallOptions) => EventStream;
@@ -62,6 +69,7 @@ export class Client {
   constructor(options: ClientOptions = {}, remedy: string = REMEDY) {
     const { providers = {}, defaultProvider, middleware = [], fieldPaths = "typescript" } = options;
     this.catalog = options.catalog ?? defaultCatalog;
+    this.hideToolErrors = options.hideToolErrors ?? false;
     this.#registry = new ProviderRegistry(remedy);
     for (const [name, adapter] of Object.entries(providers)) this.register(name, adapter);
     if (defaultProvider !== undefined) this.#registry.setDefault(defaultProvider);

@@ -47,6 +47,11 @@ export interface ClientOptions extends CallSettings {
   readonly accessKey?: string | undefined;
   /** Settings of TLS for a sidecar behind `https://`: a client certificate, the name that is expected, and so on. */
   readonly tls?: (SecureContextOptions & Pick<TlsOptions, "servername" | "rejectUnauthorized">) | undefined;
+  /**
+   * Sends models "the tool failed" instead of the message of what a tool's function threw, unless the tool says
+   * otherwise. Default false.
+   */
+  readonly hideToolErrors?: boolean | undefined;
   /** Interceptors of Connect, around every attempt of a call, for instance those of OpenTelemetry. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
@@ -63,6 +68,8 @@ const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
 export class Client {
   /** For the services in `@outrigger-inference/client/proto` that have no method here. */
   readonly transport: Transport;
+  /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. */
+  readonly hideToolErrors: boolean;
   /** The run engine: generations that are stored, and that may go on in the background. */
   readonly runs: Runs;
   readonly #sessions: Http2SessionManager;
@@ -79,6 +86,7 @@ export class Client {
       interceptors = [],
     } = options;
     this.#options = options;
+    this.hideToolErrors = options.hideToolErrors ?? false;
     this.#sessions = sessions;
     this.transport = createGrpcTransport({
       baseUrl: targetOf(address).origin,

@@ -78,6 +78,8 @@ class AsyncClient:
         tls: True for TLS with the machine's certificates, or credentials. Default: no TLS.
         interceptors: Interceptors of gRPC, for instance those of OpenTelemetry.
         max_concurrent_tools: How many tools of one loop run at once, at most.
+        hide_tool_errors: Whether models are told "the tool failed" instead of the text of a tool's exception,
+            which may hold addresses, paths or data of others. A ToolError is always told.
     """
 
     def __init__(
@@ -88,7 +90,9 @@ class AsyncClient:
         tls: bool | grpc.ChannelCredentials = False,
         interceptors: Sequence[Any] = (),
         max_concurrent_tools: int = MAX_CONCURRENT_TOOLS,
+        hide_tool_errors: bool = False,
     ) -> None:
+        self._hide_tool_errors = hide_tool_errors
         self._target = target_of(address)
         self._tls = tls
         key = access_key_of(access_key)
@@ -333,6 +337,7 @@ class AsyncClient:
         omit_events: bool,
     ) -> AsyncGenerationStream:
         start = run_tools_start(options, tools, omit_events=omit_events, repair_calls=repair is not None)
-        tasks = ToolTasks(ToolLoop(start, tools, repair), self._max_concurrent_tools)
+        loop = ToolLoop(start, tools, repair, hide_errors=self._hide_tool_errors)
+        tasks = ToolTasks(loop, self._max_concurrent_tools)
         call = self._calls.stream("RunTools", self._generation.RunTools, tasks.requests, timeout)
         return AsyncGenerationStream(call, GenerationDecoder(), tasks)

@@ -68,6 +68,8 @@ class Client:
         tls: True for TLS with the machine's certificates, or credentials. Default: no TLS.
         interceptors: Interceptors of gRPC, for instance those of OpenTelemetry.
         max_concurrent_tools: How many tools of one loop run at once, at most.
+        hide_tool_errors: Whether models are told "the tool failed" instead of the text of a tool's exception,
+            which may hold addresses, paths or data of others. A ToolError is always told.
     """
 
     def __init__(
@@ -78,7 +80,9 @@ class Client:
         tls: bool | grpc.ChannelCredentials = False,
         interceptors: Sequence[Any] = (),
         max_concurrent_tools: int = MAX_CONCURRENT_TOOLS,
+        hide_tool_errors: bool = False,
     ) -> None:
+        self._hide_tool_errors = hide_tool_errors
         target, options = target_of(address), channel_options()
         if tls is False:
             channel = grpc.insecure_channel(target, options)
@@ -308,6 +312,7 @@ class Client:
         omit_events: bool,
     ) -> GenerationStream:
         start = run_tools_start(options, tools, omit_events=omit_events, repair_calls=repair is not None)
-        threads = ToolThreads(ToolLoop(start, tools, repair), self._max_concurrent_tools)
+        loop = ToolLoop(start, tools, repair, hide_errors=self._hide_tool_errors)
+        threads = ToolThreads(loop, self._max_concurrent_tools)
         call = self._calls.stream("RunTools", self._generation.RunTools, threads.requests, timeout)
         return GenerationStream(call, GenerationDecoder(), threads)

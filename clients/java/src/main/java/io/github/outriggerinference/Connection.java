@@ -29,6 +29,7 @@ final class Connection {
 
   private final ManagedChannel channel;
   private final String target;
+  private final boolean hidesToolErrors;
   private final Executor tools;
   private final ExecutorService ownTools;
   private final ScheduledThreadPoolExecutor timer;
@@ -38,8 +39,11 @@ final class Connection {
    *
    * @param target the address of the sidecar, for errors
    * @param tools what executes tools; null for threads of the connection's own
+   * @param hidesToolErrors whether models are told nothing of exceptions of tools
    */
-  Connection(ManagedChannel channel, String target, Executor tools) {
+  Connection(
+      ManagedChannel channel, String target, Executor tools, boolean hidesToolErrors) {
+    this.hidesToolErrors = hidesToolErrors;
     this.channel = channel;
     this.target = target;
     ownTools = tools == null ? Executors.newCachedThreadPool(daemon("outrigger-tool")) : null;
@@ -53,6 +57,10 @@ final class Connection {
 
   ManagedChannel channel() {
     return channel;
+  }
+
+  boolean hidesToolErrors() {
+    return hidesToolErrors;
   }
 
   /** Runs the tools of one generation. */

@@ -338,7 +338,10 @@ public final class OutriggerClient implements AutoCloseable {
 
   private StreamingCall<GenerationEvent> runTools(GenerateOptions options, boolean omitEvents) {
     return (sink, demand) -> {
-      ToolLoop loop = new ToolLoop(options, connection.toolRunner(options.toolConcurrency()));
+      ToolLoop loop = new ToolLoop(
+              options,
+              connection.toolRunner(options.toolConcurrency()),
+              connection.hidesToolErrors());
       EventReceiver<RunToolsRequest, RunToolsResponse, GenerationEvent> receiver =
           new EventReceiver<>(loop, sink, demand);
       calls.bidirectional(
