@@ -91,7 +91,10 @@ export class Client {
   ): Client {
     const reading = readProviders(environment);
     if (reading.problems.length > 0) throw new ConfigurationError(reading.problems.join("; "));
-    const providers = [...reading.providers].map(([name, settings]) => [name, createAdapter(name, settings)]);
+    const providers = [...reading.providers].map(([name, settings]) => {
+      const keyOrigin = reading.keyVariables.get(name);
+      return [name, createAdapter(name, settings.api === "command" ? settings : { ...settings, keyOrigin })];
+    });
     const { defaultProvider = reading.defaultProvider } = options;
     return new Client(
       { ...options, defaultProvider, providers: Object.fromEntries(providers) },

@@ -13,6 +13,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface ProvidersOfEnvironment {
   /** Settings by provider name, in the order of registration. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
+  /** The variable that holds the key of each registered provider that has one. */
+  readonly keyVariables: ReadonlyMap<string, string>;
   /** The variables that are set of each registered provider, its key first. */
   readonly variables: ReadonlyMap<string, readonly string[]>;
   /** The provider that `OUTRIGGER_DEFAULT_PROVIDER` names, else the first. Undefined where there is none. */
@@ -92,6 +94,7 @@ export function readProviders(environment: Environment): ProvidersOfEnvironment 
   const variables = new Variables(environment);
   const providers = new Map<string, ProviderSettings>();
   const set = new Map<string, readonly string[]>();
+  const keyVariables = new Map<string, string>();
   for (const { name, keys, others, settings } of PROVIDERS) {
     const key = keys.find((variable) => variables.get(variable) !== undefined);
     if (key === undefined) {
@@ -99,12 +102,17 @@ export function readProviders(environment: Environment): ProvidersOfEnvironment 
       continue;
     }
     providers.set(name, settings(variables, key));
+    const keyVariable = [key, ...others].find(
+      (variable) => variable.endsWith("_API_KEY") && variables.get(variable) !== undefined,
+    );
+    if (keyVariable !== undefined) keyVariables.set(name, keyVariable);
     set.set(name, [key, ...others.filter((variable) => variables.get(variable) !== undefined)]);
   }
   const [first] = providers.keys();
   const defaultProvider = first === undefined ? undefined : (variables.get(DEFAULT_PROVIDER) ?? first);
   return {
     providers,
+    keyVariables,
     variables: set,
     defaultProvider,
     problems: variables.problems,

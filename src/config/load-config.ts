@@ -80,6 +80,10 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     client: {
       providers,
       keyFiles: file.keyFiles,
+      keyOrigins: new Map([
+        ...[...registered.keyVariables].filter(([name]) => !file.providerNames.includes(name)),
+        ...file.keyOrigins,
+      ]),
       defaultProvider: settings.default_provider,
       middleware,
       hasCallers: access !== undefined,
@@ -185,6 +189,7 @@ const NO_FILE: FileSource = {
   variables: NONE,
   keys: new Map(),
   keyFiles: new Map(),
+  keyOrigins: new Map(),
   providerNames: [],
   folder: "",
 };

@@ -77,7 +77,10 @@ async function sentKeys(options: { accessKey?: string }): Promise<(string | unde
     ...options,
     address: `127.0.0.1:${typeof bound === "object" ? bound?.port : ""}`,
   });
-  await assert.rejects(client.complete({ model: "m", messages }), AuthenticationError);
+  await assert.rejects(client.complete({ model: "m", messages }), (error) => {
+    assert(error instanceof AuthenticationError);
+    return error.isAccessKey;
+  });
   await client.close();
   server.close();
   return keys;
@@ -98,6 +101,7 @@ async function errorClass(): Promise<void> {
   await assert.rejects(failed, (error) => {
     assert(error instanceof AuthenticationError);
     assert.equal(error.httpStatusCode, 401);
+    assert.equal(error.isAccessKey, false);
     assert.equal(error.retryable, false);
     return true;
   });

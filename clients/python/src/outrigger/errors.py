@@ -104,7 +104,12 @@ class ProviderError(OutriggerError):
 
 
 class AuthenticationError(ProviderError):
-    """The API key is missing, wrong or expired."""
+    """A key is missing, wrong or expired: the caller's access key, or the key that the sidecar has for a provider."""
+
+    @property
+    def is_access_key(self) -> bool:
+        """Whether it is the caller's access key. Otherwise `provider` refused the sidecar's key."""
+        return not self.failure.HasField("provider_failure")
 
 
 class AccessDeniedError(ProviderError):
