@@ -165,6 +165,10 @@ providers:
         defaultProvider: "eu",
         hasCallers: false,
         keyFiles: new Map(),
+        keyOrigins: new Map([
+          ["main", "providers.main.api_key of the configuration file"],
+          ["eu", "providers.eu.api_key of the configuration file"],
+        ]),
         middleware: {
           modelAliases: {
             fast: { provider: "eu", model: "gpt-5.2-mini" },

@@ -34,6 +34,7 @@ from outrigger.errors import (
     UnsupportedToolChoiceError,
 )
 from outrigger.messages import (
+    MessageDict,
     assistant_message,
     audio_part,
     developer_message,
@@ -95,6 +96,7 @@ __all__ = [
     "InvalidToolCallError",
     "McpServer",
     "Message",
+    "MessageDict",
     "ModelEvent",
     "ModelInfo",
     "NetworkError",
