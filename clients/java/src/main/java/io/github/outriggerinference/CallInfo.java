@@ -2,6 +2,7 @@ package io.github.outriggerinference;
 
 import java.time.Duration;
 import java.util.Map;
+import org.jspecify.annotations.NullMarked;
 
 /**
  * A call that has ended.
@@ -12,6 +13,7 @@ import java.util.Map;
  * @param headers headers and trailers of the answer, by names in lower case, without those that
  *     hold bytes
  */
+@NullMarked
 public record CallInfo(
     String method, String code, Duration duration, Map<String, String> headers) {
 

@@ -41,8 +41,7 @@ final class Connection {
    * @param tools what executes tools; null for threads of the connection's own
    * @param hidesToolErrors whether models are told nothing of exceptions of tools
    */
-  Connection(
-      ManagedChannel channel, String target, Executor tools, boolean hidesToolErrors) {
+  Connection(ManagedChannel channel, String target, Executor tools, boolean hidesToolErrors) {
     this.hidesToolErrors = hidesToolErrors;
     this.channel = channel;
     this.target = target;

@@ -109,7 +109,9 @@ final class EventReceiver<Q, M, E> implements ClientResponseObserver<Q, M> {
     synchronized (this) {
       reconnecting = true;
     }
-    connection.reconnect(deadline).thenAccept(connected -> resume(connected ? again : null, status));
+    connection
+        .reconnect(deadline)
+        .thenAccept(connected -> resume(connected ? again : null, status));
   }
 
   /** Makes the call once more, or ends it. */

@@ -34,6 +34,8 @@ import java.util.concurrent.Flow;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.NullMarked;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Calls an Outrigger sidecar over one connection. Safe for use by many threads; make one and keep
@@ -45,6 +47,7 @@ import java.util.stream.Stream;
  * that waits for it is interrupted, or the {@code io.grpc.Context} in which it was made is
  * cancelled. The sidecar then ends its call of the provider as well.
  */
+@NullMarked
 public final class OutriggerClient implements AutoCloseable {
   private final Connection connection;
   private final CallObserver observer;
@@ -90,13 +93,13 @@ public final class OutriggerClient implements AutoCloseable {
    *
    * @param deadline how long the call may take; null for no limit of this call's own
    */
-  public Response complete(Request request, Duration deadline) {
+  public Response complete(Request request, @Nullable Duration deadline) {
     return calls.unary(
         InferenceServiceGrpc.getCompleteMethod(), request, Optional.ofNullable(deadline));
   }
 
   /** Like {@link #complete(Request, Duration)}, without waiting. */
-  public CompletableFuture<Response> completeAsync(Request request, Duration deadline) {
+  public CompletableFuture<Response> completeAsync(Request request, @Nullable Duration deadline) {
     return calls.unaryAsync(
         InferenceServiceGrpc.getCompleteMethod(), request, Optional.ofNullable(deadline));
   }
@@ -111,12 +114,12 @@ public final class OutriggerClient implements AutoCloseable {
    *
    * @param deadline how long the call may take, up to its end; null for no limit of its own
    */
-  public ResponseStream stream(Request request, Duration deadline) {
+  public ResponseStream stream(Request request, @Nullable Duration deadline) {
     return new ResponseStream(streamCall(request, deadline));
   }
 
   /** Like {@link #stream(Request, Duration)}, for each subscriber. */
-  public Flow.Publisher<StreamEvent> streamPublisher(Request request, Duration deadline) {
+  public Flow.Publisher<StreamEvent> streamPublisher(Request request, @Nullable Duration deadline) {
     return new EventPublisher<>(streamCall(request, deadline));
   }
 
@@ -317,7 +320,7 @@ public final class OutriggerClient implements AutoCloseable {
     }
   }
 
-  private StreamingCall<StreamEvent> streamCall(Request request, Duration deadline) {
+  private StreamingCall<StreamEvent> streamCall(Request request, @Nullable Duration deadline) {
     return calls.streaming(
         InferenceServiceGrpc.getStreamMethod(),
         request,

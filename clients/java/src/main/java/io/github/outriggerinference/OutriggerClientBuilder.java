@@ -139,7 +139,8 @@ public final class OutriggerClientBuilder {
     }
     sendAccessKey(builder);
     channelSettings.accept(builder);
-    return new OutriggerClient(new Connection(builder.build(), target, toolExecutor, hideToolErrors), callOptions);
+    return new OutriggerClient(
+        new Connection(builder.build(), target, toolExecutor, hideToolErrors), callOptions);
   }
 
   private void sendAccessKey(ManagedChannelBuilder<?> builder) {

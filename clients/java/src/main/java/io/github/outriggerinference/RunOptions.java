@@ -8,8 +8,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import org.jspecify.annotations.NullMarked;
 
 /** What a run generates, and how it is kept. Immutable. */
+@NullMarked
 public final class RunOptions {
   private final CreateRunRequest request;
   private final Optional<Duration> deadline;

@@ -84,7 +84,7 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
     return this;
   }
 
-  /** Ends the reading. It cancels a run that this stream created, unless it is in the background. */
+  /** Ends the reading, and a run that this stream created, unless it is in the background. */
   @Override
   public void close() {
     closed = true;

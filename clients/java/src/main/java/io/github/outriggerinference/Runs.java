@@ -19,11 +19,14 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.jspecify.annotations.NullMarked;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The run engine: generations that are stored, that may go on in the background, and whose events
  * can be read at any time.
  */
+@NullMarked
 public final class Runs {
   private final Calls calls;
 
@@ -161,7 +164,7 @@ public final class Runs {
         ListRunsResponse::getNextPageToken);
   }
 
-  private StreamingCall<RunEvent> eventsCall(String runId, Integer after) {
+  private StreamingCall<RunEvent> eventsCall(String runId, @Nullable Integer after) {
     StreamRunRequest.Builder request = StreamRunRequest.newBuilder().setRunId(runId);
     if (after != null) {
       request.setAfterSequence(after);
