@@ -36,6 +36,15 @@ export class EventOutput {
     this.#sink.write(type, `{"type":"${type}","sequence_number":${number},${members}}`);
   }
 
+  /**
+   * An event that a replay does not have. It repeats the number of the event before it, so that resuming after this
+   * number skips nothing.
+   */
+  emitUnnumbered(type: string, members: string): void {
+    const number = Math.max(this.#next - 1, this.#options.startingAfter);
+    this.#sink.write(type, `{"type":"${type}","sequence_number":${number},${members}}`);
+  }
+
   /** An event with a delta. @param members Its other members, with a comma at the end. */
   emitDelta(type: string, members: string, delta: string): void {
     const padding = this.#options.pads ? `,"obfuscation":"${paddingOf(delta)}"` : "";

@@ -122,7 +122,7 @@ async function isStreamWantedInBody({ readBody }: EndpointRequest): Promise<bool
 function cursorIn(query: URLSearchParams): number | undefined {
   const value = query.get("starting_after");
   if (value === null) return undefined;
-  if (/^\d{1,9}$/.test(value)) return Number(value);
+  if (/^(-1|\d{1,9})$/.test(value)) return Number(value);
   throw invalidField("starting_after", `expected the sequence number of an event, found ${quote(value)}`);
 }
 

@@ -6,7 +6,7 @@ import type { RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { SseSink } from "./event-output.ts";
 import type { ResponseEvents } from "./write-events.ts";
 
-/** Ends a stream, as that of Chat Completions does. Official SDKs stop reading at it. */
+/** Ends a stream that is complete, as that of Chat Completions does. Official SDKs stop reading at it. */
 const DONE_LINE = "data: [DONE]\n\n";
 
 /** A comment, which readers of event streams skip. Proxies close connections that are silent. */
@@ -37,6 +37,8 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   readonly #options: StreamBodyOptions;
   #isOver: boolean;
   #hasEnded = false;
+  /** Whether the stream ends before the response. */
+  #isInterrupted = false;
   #timer: NodeJS.Timeout | undefined;
   #isSilent = false;
   /** Whether a read of the events is under way. It outlives the comments that are written meanwhile. */
@@ -106,14 +108,15 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
       if (signal.aborted) throw thrown;
       this.#isOver = true;
       // A run that failed has said so in its last event.
-      if (writer.last === undefined) this.#fail(toSdkError(thrown));
+      if (writer.last === undefined) this.#interrupt(toSdkError(thrown));
     }
     return { done: false, value: this.#isOver ? this.#last(bytes) : bytes };
   }
 
-  #fail(error: SDKError): void {
+  #interrupt(error: SDKError): void {
     const { writer, onFailure } = this.#options;
-    writer.fail(error);
+    this.#isInterrupted = true;
+    writer.interrupt(error);
     onFailure(error);
   }
 
@@ -122,6 +125,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
     this.#hasEnded = true;
     clearInterval(this.#timer);
     if (startedRun && writer.failure !== undefined) onFailure(writer.failure);
-    return Buffer.concat([bytes, this.#options.sink.take(), Buffer.from(DONE_LINE)]);
+    const done = this.#isInterrupted ? "" : DONE_LINE;
+    return Buffer.concat([bytes, this.#options.sink.take(), Buffer.from(done)]);
   }
 }

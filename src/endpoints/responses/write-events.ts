@@ -87,11 +87,9 @@ export class ResponseEvents {
     if (this.#last === undefined) throw new StreamError("the events of the run ended before the run did");
   }
 
-  /** Writes the event of a failure that ends the stream but not the run. */
-  fail(error: SDKError): void {
-    const { code, message, param } = errorObjectOf(error);
-    const members = JSON.stringify({ code, message, param });
-    this.#output.emit("error", members.slice(1, -1));
+  /** Writes the event of a failure that ends the stream but not the run. A reader may resume after it. */
+  interrupt(error: SDKError): void {
+    this.#output.emitUnnumbered("error", errorMembers(error));
   }
 
   #pushEvent({ event, step }: RunEvent): void {
@@ -164,7 +162,7 @@ export class ResponseEvents {
     if (hasFailed) {
       this.#failure =
         run.error === undefined ? new InternalError("the run failed") : errorFromProto(run.error);
-      this.fail(this.#failure);
+      this.#output.emit("error", errorMembers(this.#failure));
     }
     const items = isWhole ? this.#list.length : this.#kept;
     this.#last = this.#write(run, items);
@@ -179,4 +177,14 @@ export class ResponseEvents {
     const output = this.#list.before(items);
     return this.#response.write(run, { model: this.#model, items: output, warnings: this.#warnings });
   }
+}
+
+/**
+ * The members of an `error` event: as OpenAI's documentation has them, and in `error` again. OpenAI's API sends that
+ * form, and the SDK for Python takes nothing else for a failure.
+ */
+function errorMembers(error: SDKError): string {
+  const nested = errorObjectOf(error);
+  const { code, message, param } = nested;
+  return JSON.stringify({ code, message, param, error: nested }).slice(1, -1);
 }
