@@ -1,11 +1,14 @@
 import type { RunEngine } from "../../runs/engine.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
+import type { ReplayMarks } from "./replay-marks.ts";
 
 /** The dependencies of the API. */
 export interface ResponsesParts {
   readonly engine: RunEngine;
   /** Resolves the models that requests name. */
   readonly models: Pick<ModelDirectory, "resolve">;
+  /** Marks in the events of responses that were read. */
+  readonly marks: ReplayMarks;
   /** Longest silence of a stream before a keep-alive comment is sent, in milliseconds. Default 15 seconds. */
   readonly keepAliveMs?: number | undefined;
 }

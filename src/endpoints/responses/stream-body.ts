@@ -4,6 +4,8 @@
 import { type SDKError, toSdkError } from "../../core/errors.ts";
 import type { RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { SseSink } from "./event-output.ts";
+import { LoopShare } from "./loop-share.ts";
+import type { RunMarks } from "./replay-marks.ts";
 import type { ResponseEvents } from "./write-events.ts";
 
 /** Ends a stream that is complete, as that of Chat Completions does. Official SDKs stop reading at it. */
@@ -16,6 +18,8 @@ const COMMENT = Buffer.from(": keep-alive\n\n");
 export interface StreamBodyOptions {
   readonly events: AsyncIterator<readonly RunEvent[]>;
   readonly writer: ResponseEvents;
+  /** Takes marks of the run, if it is stored. */
+  readonly marks: RunMarks | undefined;
   /** What the writer writes to. It may hold events already. */
   readonly sink: SseSink;
   /** Whether the events are over. */
@@ -43,6 +47,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   #isSilent = false;
   /** Whether a read of the events is under way. It outlives the comments that are written meanwhile. */
   #isReading = false;
+  readonly #share = new LoopShare();
   #reader: PromiseWithResolvers<Result> | undefined;
 
   constructor(options: StreamBodyOptions) {
@@ -94,14 +99,15 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   /** What comes next of the events. Bytes that are there already come first. */
   async #read(): Promise<Result> {
     this.#isReading = true;
-    const { events, writer, sink, signal } = this.#options;
+    const { events, sink, signal, writer } = this.#options;
     let bytes = sink.take();
     try {
       while (bytes.byteLength === 0 && !this.#isOver) {
         const { done, value } = await events.next();
         this.#isOver = done === true;
-        if (value !== undefined) writer.push(value);
+        if (value !== undefined) this.#push(value);
         bytes = sink.take();
+        await this.#share.yield();
       }
       if (this.#isOver) writer.end();
     } catch (thrown) {
@@ -111,6 +117,12 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
       if (writer.last === undefined) this.#interrupt(toSdkError(thrown));
     }
     return { done: false, value: this.#isOver ? this.#last(bytes) : bytes };
+  }
+
+  #push(batch: readonly RunEvent[]): void {
+    const { marks, writer } = this.#options;
+    writer.push(batch);
+    marks?.note(writer, batch);
   }
 
   #interrupt(error: SDKError): void {

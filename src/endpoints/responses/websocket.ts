@@ -85,7 +85,7 @@ class Exchange {
     const { read, started } = await startRun(bytes, this.#parts, this.#request);
     const sink = new MessageSink();
     const pads = read.streamOptions.includeObfuscation === true;
-    const writer = new ResponseEvents(started.run, sink, { startingAfter: -1, pads });
+    const writer = ResponseEvents.create(started.run, sink, { startingAfter: -1, pads });
     let last: string | undefined;
     for await (const batch of started.events) {
       writer.push(batch);

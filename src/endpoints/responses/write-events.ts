@@ -47,15 +47,55 @@ export class ResponseEvents {
   #failure: SDKError | undefined;
 
   /** @param run The run as it was created, or later. */
-  constructor(run: Run, sink: EventSink, options: EventOptions, settings = settingsOf(run)) {
-    this.#runId = run.id;
-    this.#output = new EventOutput(sink, options);
-    this.#response = new ResponseWriter(run, settings);
-    this.#list = new OutputList(this.#output);
-    const items = new ItemWriter(settings);
-    const tools = new ServerToolEvents(run.id, this.#output, this.#list, settings.approved);
-    this.#tools = tools;
-    this.#context = { output: this.#output, list: this.#list, items, tools };
+  static create(
+    run: Run,
+    sink: EventSink,
+    options: EventOptions,
+    settings = settingsOf(run),
+  ): ResponseEvents {
+    const output = new EventOutput(sink, options);
+    const list = new OutputList(output);
+    const tools = new ServerToolEvents(run.id, output, list, settings.approved);
+    const context = { output, list, tools, items: new ItemWriter(settings) };
+    return new ResponseEvents(run.id, new ResponseWriter(run, settings), context);
+  }
+
+  private constructor(runId: string, response: ResponseWriter, context: StepContext) {
+    this.#runId = runId;
+    this.#response = response;
+    this.#context = context;
+    this.#output = context.output;
+    this.#list = context.list;
+    this.#tools = context.tools;
+  }
+
+  /** A copy that continues from here, with another sink. */
+  copy(sink: EventSink, options: EventOptions): ResponseEvents {
+    const output = new EventOutput(sink, options, this.#output.next);
+    const list = this.#list.copy(output);
+    const tools = this.#tools.copy(output, list);
+    const context = { output, list, tools, items: this.#context.items };
+    const copy = new ResponseEvents(this.#runId, this.#response, context);
+    copy.#warnings.push(...this.#warnings);
+    copy.#step = this.#step?.copy(context);
+    copy.#model = this.#model;
+    copy.#kept = this.#kept;
+    copy.#hasStarted = this.#hasStarted;
+    copy.#isInProgress = this.#isInProgress;
+    copy.#paused = this.#paused;
+    copy.#last = this.#last;
+    copy.#failure = this.#failure;
+    return copy;
+  }
+
+  /** Number of the next event. */
+  get nextNumber(): number {
+    return this.#output.next;
+  }
+
+  /** UTF-16 units of what a copy holds, roughly. */
+  get units(): number {
+    return this.#list.units + (this.#step?.units ?? 0) + this.#response.units;
   }
 
   /** The response object of the last event, as JSON text. Undefined before that. */

@@ -21,7 +21,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { type ItemPlace, itemIdOf } from "./ids.ts";
 import { isOpenAiItem } from "./item-types.ts";
 import { encodeOtherParts, encodeReasoning } from "./provider-state.ts";
-import type { ResponseSettings } from "./settings.ts";
+import { carriesState, type ResponseSettings } from "./settings.ts";
 import { type CallerTool, ToolNames } from "./tool-names.ts";
 import { annotationsOf } from "./write-annotations.ts";
 
@@ -41,11 +41,11 @@ export class ItemWriter {
   readonly #summarizes: boolean;
   readonly #carriesState: boolean;
 
-  constructor({ echoed, include }: ResponseSettings) {
+  constructor(settings: ResponseSettings) {
+    const { echoed } = settings;
     this.#names = new ToolNames(echoed.tools);
     this.#summarizes = typeof echoed.reasoning.summary === "string";
-    // A caller that keeps the conversation itself must get the state that the provider needs back.
-    this.#carriesState = !echoed.store || include.includes("reasoning.encrypted_content");
+    this.#carriesState = carriesState(settings);
   }
 
   /** The items of a whole answer. @param messageId Id of its message. */

@@ -4,6 +4,7 @@ import { Client } from "outrigger";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { defaultCatalog } from "../../../src/catalog/catalog.ts";
 import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
+import { ReplayMarks } from "../../../src/endpoints/responses/replay-marks.ts";
 import { responsesRoutes } from "../../../src/endpoints/responses/routes.ts";
 import { createMcpTools } from "../../../src/runs/mcp/mcp-tools.ts";
 import { ScriptedModel, type Turn } from "../../generation/support/scripted-model.ts";
@@ -35,7 +36,7 @@ async function open(...turns: Turn[]) {
   const models = new ModelDirectory({ providers: new Map(), catalog: defaultCatalog });
   const tool = { type: "mcp", server_label: "desk", server_url: server.url };
   const create = async (body: object) => {
-    const routes = responsesRoutes({ engine, models });
+    const routes = responsesRoutes({ engine, models, marks: new ReplayMarks() });
     const answer = await call(routes, "POST /v1/responses", { body: { model: "m", ...body }, client });
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     return answer.body as { id: string; output: Item[] };

@@ -6,11 +6,11 @@ import type { ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type RunEvent, RunEventSchema, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import type { ResponsesEvent } from "../support/events-in.ts";
+import { eventsIn, type ResponsesEvent } from "../support/events-in.ts";
 import { expectWholeStream } from "../support/expect-whole-stream.ts";
 import { callEvents, type ModelEvent, textEvents, toolCallEvents } from "./support/model-events.ts";
 import { RUN_ID, runEventsOf, runOf } from "./support/run-events.ts";
-import { runWith, written } from "./support/written.ts";
+import { runWith, written, writtenByCopy } from "./support/written.ts";
 
 const DIGITS = RUN_ID.slice("run_".length);
 
@@ -28,9 +28,13 @@ function outputOf(events: readonly ResponsesEvent[]): Record<string, unknown>[] 
   return response.output;
 }
 
-/** What becomes of model calls. */
+/** What becomes of model calls, also if a copy of the writer continues. */
 function eventsOf(calls: readonly StreamEvent[][], run = runOf()): readonly ResponsesEvent[] {
-  return written(runEventsOf({ created: run, calls }).events, run);
+  const { events } = runEventsOf({ created: run, calls });
+  const whole = written(events, run);
+  for (const place of events.keys())
+    expect(eventsIn(writtenByCopy(events, run, place)), `copied after ${place} events`).toEqual(whole);
+  return whole;
 }
 
 describe("The events of a response", () => {
@@ -141,7 +145,7 @@ describe("The events of a response", () => {
       calls: [callEvents([whole(0, { part: { case: "native", value: native } })])],
     });
     const sink = new MessageSink();
-    const writer = new ResponseEvents(run, sink, { startingAfter: -1, pads: false });
+    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: false });
     writer.push(events);
     expect(writer.last).toContain(`"data":${dataJson}`);
     expect(writer.last).toContain('"type":"anthropic:server_tool_use"');
@@ -230,7 +234,7 @@ describe("The events of a response", () => {
       calls: [callEvents(textEvents(0, "a", "0123456789abcdef", "0123456789abcdefg"))],
     });
     const sink = new MessageSink();
-    const writer = new ResponseEvents(run, sink, { startingAfter: -1, pads: true });
+    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: true });
     writer.push(events);
     const deltas = sink
       .take()
@@ -282,7 +286,10 @@ describe("The events of tools of MCP servers", () => {
       events[finish],
       create(RunEventSchema, { event: { case: "run", value: last } }),
     ].filter((event): event is RunEvent => event !== undefined);
-    return written(all, run);
+    const whole = written(all, run);
+    for (const place of all.keys())
+      expect(eventsIn(writtenByCopy(all, run, place)), `copied after ${place} events`).toEqual(whole);
+    return whole;
   }
 
   const result = (isError: boolean): Value[] => [

@@ -25,6 +25,8 @@ export interface ApiServer {
 /** What a test may change. */
 export interface ApiServerOptions extends TestServerOptions {
   readonly keepAliveMs?: number;
+  /** Wraps the engine that the API uses. */
+  readonly wrapEngine?: (engine: RunEngine) => RunEngine;
 }
 
 const APIS: Readonly<Record<ColumnName, WireApi>> = {
@@ -37,7 +39,7 @@ const APIS: Readonly<Record<ColumnName, WireApi>> = {
 /** Starts them; the hooks of the test servers close them. */
 export async function startApi(
   servers: ReturnType<typeof useTestServers>,
-  { keepAliveMs, ...options }: ApiServerOptions = {},
+  { keepAliveMs, wrapEngine = (engine) => engine, ...options }: ApiServerOptions = {},
 ): Promise<ApiServer> {
   const simulator = await startSimulator();
   const adapters = columns.map(({ connect }) => connect(simulator.url, { apiKey: "any" }));
@@ -46,7 +48,7 @@ export async function startApi(
   const engine = createRunEngine({ client, store: new MemoryStore() });
   const apis = new Map(columns.map(({ name }) => [name, APIS[name]]));
   const models = new ModelDirectory({ providers: apis, catalog: defaultCatalog });
-  const endpoint = createV1Api({ engine, models, keepAliveMs });
+  const endpoint = createV1Api({ engine: wrapEngine(engine), models, keepAliveMs });
   servers.onEnd(() => simulator.close());
   servers.onEnd(() => client.close());
   servers.onEnd(() => engine.close());
