@@ -28,6 +28,7 @@ export function createLazyRunEngine(openEngine: () => Promise<RunEngine>): LazyR
     appendMessages: async (...args) => (await engine()).appendMessages(...args),
     listMessages: async (...args) => (await engine()).listMessages(...args),
     getMessage: async (...args) => (await engine()).getMessage(...args),
+    findCall: async (...args) => (await engine()).findCall(...args),
     deleteMessage: async (...args) => (await engine()).deleteMessage(...args),
     drain: async () => (await opener.end())?.drain(),
     close: async () => (await opener.end())?.close(),

@@ -19,6 +19,7 @@ type Methods = Pick<
   | "appendMessages"
   | "listMessages"
   | "getMessage"
+  | "findCall"
   | "deleteMessage"
 >;
 
@@ -92,6 +93,10 @@ export class ThreadMethods implements Methods {
     const message = await this.#parts.store.getMessage(owner, messageId);
     if (message === undefined) throw missing("message", messageId);
     return message;
+  }
+
+  findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined> {
+    return this.#parts.store.findCall(owner, toolCallId);
   }
 
   async deleteMessage(owner: string, threadId: string, messageId: string): Promise<void> {

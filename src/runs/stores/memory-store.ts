@@ -19,6 +19,7 @@ import type {
   RunWrite,
   StoredRun,
 } from "../store.ts";
+import { firstCallId } from "./first-call-id.ts";
 
 /** Options of a MemoryStore. */
 export interface MemoryStoreOptions {
@@ -269,6 +270,13 @@ export class MemoryStore implements RunStore {
       if (record.owner === owner)
         for (const { message } of record.entries) if (message.id === messageId) return message;
     return undefined;
+  }
+
+  async findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined> {
+    const messages = [...this.#threads.values()]
+      .filter((record) => record.owner === owner)
+      .flatMap(({ entries }) => entries.map(({ message }) => message));
+    return messages.findLast((message) => toolCallId !== "" && firstCallId(message) === toolCallId);
   }
 
   async deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean> {

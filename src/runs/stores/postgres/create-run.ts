@@ -46,9 +46,10 @@ const CREATE: Statement = {
       SELECT $1, event.last_sequence, event.body
       FROM unnest($17::integer[], $18::bytea[]) AS event (last_sequence, body)
     ), messages AS (
-      INSERT INTO :schema.messages (id, owner, run_id, is_output, body)
-      SELECT message.id, $3, message.run_id, message.is_output, message.body
-      FROM unnest($13::text[], $14::text[], $15::boolean[], $16::bytea[]) AS message (id, run_id, is_output, body)
+      INSERT INTO :schema.messages (id, owner, run_id, is_output, body, call_id)
+      SELECT message.id, $3, message.run_id, message.is_output, message.body, message.call_id
+      FROM unnest($13::text[], $14::text[], $15::boolean[], $16::bytea[], $20::text[])
+          AS message (id, run_id, is_output, body, call_id)
     )
     INSERT INTO :schema.thread_messages (thread_id, position, message_id)
     SELECT $2, $10 + message.number, message.id
@@ -216,6 +217,7 @@ async function insert(
     rows.lastOfRows,
     rows.bodies,
     bodies.writeRequest(run.id, request),
+    messages.callIds,
   ]);
 }
 

@@ -34,6 +34,16 @@ export const GET_MESSAGE: Statement = {
   text: `SELECT id, body FROM :schema.messages WHERE id = $1 AND owner = $2`,
 };
 
+export const FIND_CALL: Statement = {
+  name: "find_call",
+  text: `
+    SELECT message.id, message.body
+    FROM :schema.messages AS message LEFT JOIN :schema.runs AS run ON run.id = message.run_id
+    WHERE message.owner = $1 AND message.call_id = $2
+    ORDER BY run.created_at DESC NULLS LAST
+    LIMIT 1`,
+};
+
 /** The messages of thread $1; where $2 is not empty, only the input of that run. */
 const FROM_THREAD = `
   FROM :schema.thread_messages AS place JOIN :schema.messages AS message ON message.id = place.message_id

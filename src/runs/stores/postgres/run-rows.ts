@@ -5,6 +5,7 @@ import { type Run, type RunEvent, RunStatus } from "../../../gen/outrigger/v1/ru
 import type { ThreadMessage } from "../../../gen/outrigger/v1/thread_pb.ts";
 import { heedsCancel } from "../../status.ts";
 import type { StoredRun } from "../../store.ts";
+import { firstCallId } from "../first-call-id.ts";
 import type { Bodies } from "./bodies.ts";
 
 /** The time of the database, which all sidecars share, in milliseconds. Not that of the transaction's begin. */
@@ -74,6 +75,8 @@ export interface MessageColumns {
   readonly runIds: readonly string[];
   readonly areOutput: readonly string[];
   readonly bodies: readonly Uint8Array[];
+  /** Ids of their first tool calls. */
+  readonly callIds: readonly (string | null)[];
   /** The latest time at which one was created, in milliseconds. 0 where there is none. */
   readonly latest: number;
 }
@@ -84,6 +87,7 @@ export function messageColumns(messages: readonly ThreadMessage[], bodies: Bodie
     ids: messages.map(({ id }) => id),
     runIds: messages.map(({ runId }) => runId),
     areOutput: messages.map(({ isOutput }) => String(isOutput)),
+    callIds: messages.map((message) => firstCallId(message) ?? null),
     bodies: messages.map((message) => bodies.writeMessage(message)),
     latest: messages.reduce((latest, message) => Math.max(latest, createdAtOf(message)), 0),
   };

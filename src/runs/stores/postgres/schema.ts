@@ -71,8 +71,11 @@ export const migrations: readonly string[] = [
     owner TEXT NOT NULL,
     run_id TEXT COLLATE "C" NOT NULL,
     is_output BOOLEAN NOT NULL,
+    -- Id of the first tool call of an output. NULL: there is none.
+    call_id TEXT,
     body BYTEA NOT NULL
   );
+  CREATE INDEX messages_by_call ON :schema.messages (owner, call_id) WHERE call_id IS NOT NULL;
   CREATE INDEX messages_by_run ON :schema.messages (run_id) WHERE run_id <> '';
 
   -- A thread and its forks share messages.

@@ -24,7 +24,14 @@ import { connectionSettings, Database, type Statement, type Value } from "./data
 import { readEvents } from "./events.ts";
 import { checkKeys } from "./keys.ts";
 import { RENEW, TAKE, TAKE_ABANDONED } from "./leases.ts";
-import { GET_MESSAGE, listMessages, type MessageRow, messagesOf, READ_HISTORY_OF_RUN } from "./messages.ts";
+import {
+  FIND_CALL,
+  GET_MESSAGE,
+  listMessages,
+  type MessageRow,
+  messagesOf,
+  READ_HISTORY_OF_RUN,
+} from "./messages.ts";
 import { migrate } from "./migrate.ts";
 import { Notices } from "./notices.ts";
 import { createThroughOutage, UncertainWrites } from "./outages.ts";
@@ -292,6 +299,11 @@ class PostgresStore implements RunStore {
 
   async getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined> {
     const [row] = await this.#database.query<MessageRow>(GET_MESSAGE, [messageId, owner]);
+    return row && this.#bodies.readMessage(row.id, row.body);
+  }
+
+  async findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined> {
+    const [row] = await this.#database.query<MessageRow>(FIND_CALL, [owner, toolCallId]);
     return row && this.#bodies.readMessage(row.id, row.body);
   }
 

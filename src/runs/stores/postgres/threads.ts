@@ -46,9 +46,10 @@ const APPEND: Statement = {
       WHERE id = $1
       RETURNING next_position
     ), messages AS (
-      INSERT INTO :schema.messages (id, owner, run_id, is_output, body)
-      SELECT message.id, $2, message.run_id, message.is_output, message.body
-      FROM unnest($3::text[], $4::text[], $5::boolean[], $6::bytea[]) AS message (id, run_id, is_output, body)
+      INSERT INTO :schema.messages (id, owner, run_id, is_output, body, call_id)
+      SELECT message.id, $2, message.run_id, message.is_output, message.body, message.call_id
+      FROM unnest($3::text[], $4::text[], $5::boolean[], $6::bytea[], $8::text[])
+          AS message (id, run_id, is_output, body, call_id)
     )
     INSERT INTO :schema.thread_messages (thread_id, position, message_id)
     SELECT $1, thread.next_position - cardinality($3::text[]) + message.number - 1, message.id
@@ -106,6 +107,6 @@ async function append(
   messages: readonly ThreadMessage[],
   bodies: Bodies,
 ): Promise<void> {
-  const { ids, runIds, areOutput, bodies: encoded, latest } = messageColumns(messages, bodies);
-  await queries.query(APPEND, [threadId, owner, ids, runIds, areOutput, encoded, latest]);
+  const { ids, runIds, areOutput, callIds, bodies: encoded, latest } = messageColumns(messages, bodies);
+  await queries.query(APPEND, [threadId, owner, ids, runIds, areOutput, encoded, latest, callIds]);
 }

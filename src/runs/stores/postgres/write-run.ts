@@ -46,10 +46,11 @@ const WRITE: Statement = {
       SELECT written.id, event.last_sequence, event.body
       FROM written, unnest($9::integer[], $10::bytea[]) AS event (last_sequence, body)
     ), messages AS (
-      INSERT INTO :schema.messages (id, owner, run_id, is_output, body)
-      SELECT message.id, written.owner, message.run_id, message.is_output, message.body
+      INSERT INTO :schema.messages (id, owner, run_id, is_output, body, call_id)
+      SELECT message.id, written.owner, message.run_id, message.is_output, message.body, message.call_id
       FROM written, thread,
-        unnest($13::text[], $14::text[], $15::boolean[], $16::bytea[]) AS message (id, run_id, is_output, body)
+        unnest($13::text[], $14::text[], $15::boolean[], $16::bytea[], $21::text[])
+          AS message (id, run_id, is_output, body, call_id)
     ), placed AS (
       INSERT INTO :schema.thread_messages (thread_id, position, message_id)
       SELECT thread.id, thread.next_position - cardinality($13::text[]) + message.number - 1, message.id
@@ -113,6 +114,7 @@ export async function writeRun(queries: Queries, write: FencedWrite, bodies: Bod
     endsLease(write),
     write.durationMs,
     count,
+    messages.callIds,
   ];
   if ((await queries.query(WRITE, values)).length > 0) return true;
   await checkSequence(queries, write, events.first);

@@ -4,14 +4,18 @@ import type { Message } from "../../../gen/outrigger/v1/message_pb.ts";
 import { type ThreadMessage, ThreadMessageSchema } from "../../../gen/outrigger/v1/thread_pb.ts";
 import type { MessageQuery, Page } from "../../store.ts";
 import type { BodyCodec } from "../body-codec.ts";
+import { firstCallId } from "../first-call-id.ts";
 import { MAX_PAGE_BYTES } from "../page-bytes.ts";
 import { blob, integer, text } from "./columns.ts";
 import type { Row } from "./database.ts";
 import { createdTimeOf, type Tables } from "./run-rows.ts";
 
-const INSERT_MESSAGE = "INSERT INTO messages (id, owner, run_id, is_output, body) VALUES (?, ?, ?, ?, ?)";
+const INSERT_MESSAGE =
+  "INSERT INTO messages (id, owner, run_id, is_output, call_id, body) VALUES (?, ?, ?, ?, ?, ?)";
 const INSERT_LINK = "INSERT INTO thread_messages (thread, position, message) VALUES (?, ?, ?)";
 const SELECT_MESSAGE = "SELECT id, body FROM messages WHERE id = ? AND owner = ?";
+const SELECT_CALL =
+  "SELECT id, body FROM messages WHERE owner = ? AND call_id = ? ORDER BY number DESC LIMIT 1";
 const SELECT_LINK = `SELECT position FROM thread_messages
   WHERE message = (SELECT number FROM messages WHERE id = ? AND owner = ?)
     AND thread = (SELECT number FROM threads WHERE id = ?)`;
@@ -57,6 +61,7 @@ export function addMessages(
       thread.owner,
       message.runId,
       isOutput,
+      firstCallId(message) ?? null,
       body,
     );
     database.change(INSERT_LINK, thread.number, position, inserted);
@@ -79,6 +84,16 @@ export function findMessage(
   id: string,
 ): ThreadMessage | undefined {
   const row = database.first(SELECT_MESSAGE, id, owner);
+  return row && messageOf(row, codec);
+}
+
+/** The latest message whose first tool call has this id. */
+export function findCall(
+  { database, codec }: Tables,
+  owner: string,
+  toolCallId: string,
+): ThreadMessage | undefined {
+  const row = database.first(SELECT_CALL, owner, toolCallId);
   return row && messageOf(row, codec);
 }
 

@@ -75,8 +75,11 @@ export const migrations: readonly string[] = [
     -- Empty where no run added it. The run may have been deleted.
     run_id TEXT NOT NULL,
     is_output INTEGER NOT NULL,
+    -- Id of the first tool call of an output. Null where there is none.
+    call_id TEXT,
     body BLOB NOT NULL
   ) STRICT;
+  CREATE INDEX messages_of_call ON messages (owner, call_id) WHERE call_id IS NOT NULL;
 
   -- The messages of threads. A fork has the same messages, not copies of them.
   CREATE TABLE thread_messages (

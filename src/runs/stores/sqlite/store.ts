@@ -22,7 +22,7 @@ import { countQueued, findAbandoned, findQueued, isQueued, noteCancel, readEvent
 import { isFullFailure } from "./failures.ts";
 import { checkKeys } from "./keys.ts";
 import { Leases } from "./leases.ts";
-import { addMessages, deleteMessage, findMessage, listMessages, readHistory } from "./messages.ts";
+import { addMessages, deleteMessage, findCall, findMessage, listMessages, readHistory } from "./messages.ts";
 import { Notices } from "./notices.ts";
 import { Queue } from "./queue.ts";
 import { deleteOldConversations, deleteRun, findOldRuns } from "./removal.ts";
@@ -245,6 +245,10 @@ export class SqliteStore implements RunStore {
 
   async getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined> {
     return this.#read((tables) => findMessage(tables, owner, messageId));
+  }
+
+  async findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined> {
+    return this.#read((tables) => findCall(tables, owner, toolCallId));
   }
 
   async deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean> {
