@@ -28,6 +28,7 @@ export type ConversationEngine = Pick<
   | "appendMessages"
   | "listMessages"
   | "getMessage"
+  | "findCall"
   | "deleteMessage"
 >;
 
@@ -152,7 +153,10 @@ class ConversationRoutes {
       names: new ToolNames([]),
       notes: new RequestNotes(),
       isStateful: true,
-      lookUp: (messageId) => this.#engine.getMessage(owner, messageId),
+      messages: {
+        getMessage: (messageId) => this.#engine.getMessage(owner, messageId),
+        findCall: (callId) => this.#engine.findCall(owner, callId),
+      },
     });
     const { messages, approvals } = await readInput(fields, "items", context);
     if (approvals.length > 0)

@@ -15,7 +15,7 @@ const ESTIMATE_HEADER = "outrigger-estimate";
 
 /** What counting needs. */
 export interface TokenCounting extends Omit<RequestReading, "engine"> {
-  readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "listMessages">;
+  readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "findCall" | "listMessages">;
 }
 
 /**

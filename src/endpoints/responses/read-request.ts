@@ -11,7 +11,6 @@ import {
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
-import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { RunEngine, RunInput } from "../../runs/engine.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
@@ -39,7 +38,7 @@ import { ToolNames } from "./tool-names.ts";
 export interface RequestReading {
   readonly models: Pick<ModelDirectory, "resolve">;
   /** Finds what the request refers to. */
-  readonly engine: Pick<RunEngine, "getRun" | "getMessage">;
+  readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "findCall">;
   /** Name of the caller's access key. */
   readonly owner: string;
 }
@@ -183,7 +182,10 @@ class RequestReader {
       names: this.#names,
       notes: this.#notes,
       isStateful: this.#state.store,
-      lookUp: (id): Promise<ThreadMessage> => engine.getMessage(owner, id),
+      messages: {
+        getMessage: (id) => engine.getMessage(owner, id),
+        findCall: (id) => engine.findCall(owner, id),
+      },
     });
     const input = await readInput(this.#fields, "input", context);
     const continues = this.#state.previousRunId !== "" || this.#state.threadId !== "";

@@ -62,8 +62,9 @@ function failureToStart(error: SDKError, read: ReadRequest): SDKError {
 }
 
 /** Looks up references of a request. A response that does not exist makes the request invalid, as in OpenAI's API. */
-function ofRequest(engine: RunEngine): Pick<RunEngine, "getRun" | "getMessage"> {
+function ofRequest(engine: RunEngine): Pick<RunEngine, "getRun" | "getMessage" | "findCall"> {
   return {
+    findCall: (owner, id) => engine.findCall(owner, id),
     getMessage: (owner, id) => engine.getMessage(owner, id),
     getRun: (owner, id) =>
       engine.getRun(owner, id).catch((thrown: unknown) => {
