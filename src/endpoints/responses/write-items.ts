@@ -10,6 +10,7 @@ import {
 import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { isUnfinished } from "../../runs/outcome.ts";
 import type {
   CustomToolCall,
   FunctionCall,
@@ -176,10 +177,12 @@ export class ItemWriter {
   }
 }
 
-/** Status of the last item of an answer: incomplete where the answer was cut, and not where the model refused. */
+/** Status of the last item of an answer: incomplete if the answer is unfinished, and not if the model refused. */
 export function itemStatusAt(reason: FinishReason | undefined): ItemStatus {
-  const isFiltered = reason?.reason === Reason.CONTENT_FILTER && reason.raw !== "refusal";
-  return reason?.reason === Reason.LENGTH || isFiltered ? "incomplete" : "completed";
+  if (reason === undefined) return "completed";
+  const isFiltered = reason.reason === Reason.CONTENT_FILTER && reason.raw !== "refusal";
+  const isCut = isFiltered || reason.reason === Reason.LENGTH || reason.reason === Reason.ERROR;
+  return isCut || isUnfinished(reason) ? "incomplete" : "completed";
 }
 
 /** Makes a part. */

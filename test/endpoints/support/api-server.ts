@@ -25,6 +25,8 @@ export interface ApiServer {
 /** What a test may change. */
 export interface ApiServerOptions extends TestServerOptions {
   readonly keepAliveMs?: number;
+  /** Address of the providers. The simulator's by default. */
+  readonly providerUrl?: string;
   /** Wraps the engine that the API uses. */
   readonly wrapEngine?: (engine: RunEngine) => RunEngine;
 }
@@ -39,10 +41,10 @@ const APIS: Readonly<Record<ColumnName, WireApi>> = {
 /** Starts them; the hooks of the test servers close them. */
 export async function startApi(
   servers: ReturnType<typeof useTestServers>,
-  { keepAliveMs, wrapEngine = (engine) => engine, ...options }: ApiServerOptions = {},
+  { keepAliveMs, providerUrl, wrapEngine = (engine) => engine, ...options }: ApiServerOptions = {},
 ): Promise<ApiServer> {
   const simulator = await startSimulator();
-  const adapters = columns.map(({ connect }) => connect(simulator.url, { apiKey: "any" }));
+  const adapters = columns.map(({ connect }) => connect(providerUrl ?? simulator.url, { apiKey: "any" }));
   const providers = Object.fromEntries(adapters.map((adapter) => [adapter.name, adapter]));
   const client = new Client({ providers, defaultProvider: "openai", fieldPaths: "contract" });
   const engine = createRunEngine({ client, store: new MemoryStore() });
