@@ -10,7 +10,10 @@ import type { ReadingContext } from "./reading-context.ts";
 export function readCall(item: Fields, context: ReadingContext, itemId?: string): ContentPart {
   const type = item.requireString("type");
   const id = item.requireString("call_id", { min: 1 });
-  const name = context.names.nameOf(item.requireString("name", { min: 1 }), item.string("namespace"));
+  const [callerName, namespace] = [item.requireString("name", { min: 1 }), item.string("namespace")];
+  // OpenAI's models call tools of groups, also of groups that they found by a search.
+  const isOfProvider = context.isOpenAi && context.names.find(callerName, namespace) === undefined;
+  const name = isOfProvider ? callerName : context.names.nameOf(callerName, namespace);
   const part =
     type === "function_call"
       ? callOf(id, name, item.requireString("arguments"))
@@ -21,7 +24,11 @@ export function readCall(item: Fields, context: ReadingContext, itemId?: string)
           },
         });
   const caller = item.object("caller")?.value;
-  const ofProvider = { ...(itemId && { id: itemId }), ...(caller && { caller }) };
+  const ofProvider = {
+    ...(itemId && { id: itemId }),
+    ...(isOfProvider && namespace !== undefined && { namespace }),
+    ...(caller && { caller }),
+  };
   const isPlain = Object.keys(ofProvider).length === 0;
   const state = isPlain ? undefined : context.ownState({ item: { type, ...ofProvider } });
   if (state !== undefined) part.providerState = state;

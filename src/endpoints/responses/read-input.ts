@@ -118,6 +118,8 @@ class InputReader {
   readonly #approved = new Map<string, string>();
   /** The latest message with reasoning that has an id of OpenAI. */
   #reasoned: ModelTurn | undefined;
+  /** Ids of the searches of tools that the client runs. */
+  readonly #searches: Set<string>;
   /** Ids of the requests for approval among the items. */
   readonly #requests = new Set<string>();
 
@@ -125,6 +127,7 @@ class InputReader {
     this.#context = context;
     this.#reasoning = new ReasoningReader(context);
     this.#kept = new KeptMessages(context.messages);
+    this.#searches = new Set(context.searches);
   }
 
   async read(elements: readonly Element[]): Promise<ReadInput> {
@@ -163,7 +166,7 @@ class InputReader {
       case "custom_tool_call":
         return this.#drafts.addToTurn(readCall(item, this.#context, this.#idBesideReasoning(item)), item);
       case "function_call_output":
-        return this.#drafts.addResult(readResult(item, this.#context), item.path);
+        return this.#addOutput(item);
       case "custom_tool_call_output":
         return this.#drafts.addResult(readResult(item, this.#context), item.path, item.text());
       case "image_generation_call":
@@ -175,6 +178,13 @@ class InputReader {
       default:
         if (!this.#addServerItem(item, type)) this.#addOther(item, type);
     }
+  }
+
+  /** The output of a call; of a search of tools that the client runs, only OpenAI's API knows what it is. */
+  #addOutput(item: Fields): void {
+    const result = readResult(item, this.#context);
+    if (this.#searches.has(result.toolCallId)) this.#addNative(item);
+    else this.#drafts.addResult(result, item.path);
   }
 
   #addSpoken(item: Fields): void {
@@ -291,6 +301,7 @@ class InputReader {
   /** What only OpenAI's API knows. The adapter of another API leaves it out with a warning. */
   #addOther(item: Fields, type: string): void {
     if (type.includes(":")) return this.#drafts.addToTurn(extensionPart(item, type), item);
+    if (type === "tool_search_call") this.#searches.add(item.string("call_id") ?? "");
     if (modelItems.has(type)) return this.#drafts.addToTurn(nativePartOf(item), item);
     if (vitalItems.has(type)) return this.#addVital(item, type);
     if (callerItems.has(type)) return this.#addNative(item);

@@ -11,7 +11,7 @@ import {
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
-import type { JsonObject } from "../../kit/json/json.ts";
+import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
 import type { RunEngine, RunInput } from "../../runs/engine.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake, parseBody } from "./fields.ts";
@@ -32,7 +32,7 @@ import {
   type ResponseSettings,
   settingsOf,
 } from "./settings.ts";
-import { ToolNames } from "./tool-names.ts";
+import { searchesTools, ToolNames } from "./tool-names.ts";
 
 /** What reading a request needs. */
 export interface RequestReading {
@@ -129,11 +129,14 @@ class RequestReader {
   readonly #fields: Fields;
   readonly #state: ConversationState;
   readonly #reading: RequestReading;
+  readonly #previous: Run | undefined;
   readonly #notes = new RequestNotes();
   readonly #target: ModelTarget;
   /** Whether the tools of the previous response are used. */
   readonly #inherits: boolean;
   readonly #echoedTools: readonly JsonObject[];
+  /** Whether groups of tools, and tools that are loaded later, are sent as they are. */
+  readonly #sendsGroups: boolean;
   readonly #names: ToolNames;
   /** Whether there are tools that the sidecar executes. */
   readonly #executesTools: boolean;
@@ -142,11 +145,13 @@ class RequestReader {
     this.#fields = fields;
     this.#state = state;
     this.#reading = reading;
+    this.#previous = previous;
     this.#target = reading.models.resolve(fields.requireString("model", { min: 1, max: 512 }));
     this.#inherits = previous !== undefined && !fields.has("tools");
     this.#echoedTools =
       this.#inherits && previous !== undefined ? settingsOf(previous).echoed.tools : echoedTools(fields);
-    this.#names = new ToolNames(this.#echoedTools);
+    this.#sendsGroups = this.#target.served.api === "openai-responses" && searchesTools(this.#echoedTools);
+    this.#names = new ToolNames(this.#echoedTools, this.#sendsGroups);
     // The tools of a run that was created over gRPC are not among those that it repeats.
     const inherited = this.#inherits ? (previous?.serverTools.length ?? 0) : 0;
     this.#executesTools = inherited > 0 || this.#echoedTools.some(({ type }) => type === "mcp");
@@ -154,7 +159,8 @@ class RequestReader {
 
   async read(): Promise<ReadRequest> {
     const fields = this.#fields;
-    const read = readTools(fields, { names: this.#names, notes: this.#notes, served: this.#target.served });
+    const reading = { names: this.#names, notes: this.#notes, served: this.#target.served };
+    const read = readTools(fields, { ...reading, sendsGroups: this.#sendsGroups });
     const use = readToolChoice(fields, read, this.#names, this.#inherits);
     const input = await this.#readInput();
     const request = this.#requestOf(use);
@@ -186,6 +192,7 @@ class RequestReader {
         getMessage: (id) => engine.getMessage(owner, id),
         findCall: (id) => engine.findCall(owner, id),
       },
+      searches: searchesIn(this.#previous),
     });
     const input = await readInput(this.#fields, "input", context);
     const continues = this.#state.previousRunId !== "" || this.#state.threadId !== "";
@@ -284,6 +291,16 @@ class RequestReader {
       user: fields.string("user") ?? null,
     };
   }
+}
+
+/** Ids of the searches of tools in a response. */
+function searchesIn(run: Run | undefined): readonly string[] {
+  const parts = run?.steps.flatMap(({ response }) => response?.message?.content ?? []) ?? [];
+  return parts.flatMap(({ part }) => {
+    if (part.case !== "native" || part.value.kind !== "tool_search_call") return [];
+    const id = asString(asObject(tryParseJson(part.value.dataJson))?.call_id);
+    return id === undefined ? [] : [id];
+  });
 }
 
 const UNIT = { min: 0, max: 1 };

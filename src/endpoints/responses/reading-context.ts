@@ -15,6 +15,8 @@ export interface ReadingParts {
   readonly isStateful: boolean;
   /** Finds messages that are kept. */
   readonly messages: MessageSource;
+  /** Ids of the searches of tools in the previous response that the client runs. */
+  readonly searches?: readonly string[];
 }
 
 /** What reading the input of a request needs, with derived values. */
@@ -24,8 +26,10 @@ export class ReadingContext implements ReadingParts {
   readonly notes: RequestNotes;
   readonly isStateful: boolean;
   readonly messages: MessageSource;
+  readonly searches: readonly string[];
 
-  constructor({ served, names, notes, isStateful, messages }: ReadingParts) {
+  constructor({ served, names, notes, isStateful, messages, searches = [] }: ReadingParts) {
+    this.searches = searches;
     this.served = served;
     this.names = names;
     this.notes = notes;

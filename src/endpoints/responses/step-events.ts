@@ -266,7 +266,9 @@ export class StepEvents {
     const input = inputOf(call, items.callerTool(call.name));
     if (!item.streams && input !== "") item.content.append(output, input, true);
     item.content.end(output, input);
-    this.#finishItem(partIndex, item.place, (status) => items.call(item.place.id, status, call));
+    this.#finishItem(partIndex, item.place, (status) =>
+      items.call(item.place.id, status, call, providerState),
+    );
   }
 
   /** A part that arrives whole: its item is added, and its events are written, at once. */

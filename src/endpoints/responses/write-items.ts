@@ -1,7 +1,12 @@
 /** Parts of an assistant's message -> output items. One part is one item. */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type ContentPart, ContentPartSchema, type ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import {
+  type ContentPart,
+  ContentPartSchema,
+  type ProviderState,
+  type ToolCall,
+} from "../../gen/outrigger/v1/message_pb.ts";
 import {
   type FinishReason,
   FinishReason_Reason as Reason,
@@ -41,12 +46,14 @@ export class ItemWriter {
   readonly #names: ToolNames;
   readonly #summarizes: boolean;
   readonly #carriesState: boolean;
+  readonly #isStored: boolean;
 
   constructor(settings: ResponseSettings) {
     const { echoed } = settings;
     this.#names = new ToolNames(echoed.tools);
     this.#summarizes = typeof echoed.reasoning.summary === "string";
     this.#carriesState = carriesState(settings);
+    this.#isStored = echoed.store;
   }
 
   /** The items of a whole answer. @param messageId Id of its message. */
@@ -87,7 +94,7 @@ export class ItemWriter {
         const type = isCustom(part.value, this.callerTool(part.value.name))
           ? "custom_tool_call"
           : "function_call";
-        return this.call(itemIdOf(type, messageId, index), status, part.value);
+        return this.call(itemIdOf(type, messageId, index), status, part.value, whole.providerState);
       }
       default:
         return this.whole(messageId, index, whole);
@@ -147,11 +154,16 @@ export class ItemWriter {
     return { id, type: "reasoning", summary: [], content } satisfies Untrusted<ReasoningItem>;
   }
 
-  /** A call of a tool that the caller executes, by the names that the caller gave it. */
-  call(id: string, status: ItemStatus, call: ToolCall): WrittenItem {
-    const tool = this.#names.called(call.name);
+  /**
+   * A call of a tool that the caller executes, by the names that the caller gave it.
+   * @param state What the provider says of it. OpenAI's API names the group of the tool.
+   */
+  call(id: string, status: ItemStatus, call: ToolCall, state?: ProviderState): WrittenItem {
+    const group = asString(objectIn(dataOfState(state).item).namespace);
+    const tool = group === undefined ? this.#names.called(call.name) : undefined;
     const name = tool?.ownName ?? call.name;
-    const namespace = tool?.namespace === undefined ? {} : { namespace: tool.namespace };
+    const ofGroup = group ?? tool?.namespace;
+    const namespace = ofGroup === undefined ? {} : { namespace: ofGroup };
     const input = inputOf(call, tool);
     const own = { call_id: call.id, name, ...namespace };
     if (isCustom(call, tool))
@@ -162,7 +174,10 @@ export class ItemWriter {
   /** The item of a part that arrived whole: a generated image, a native part, a sound. */
   whole(messageId: string, index: number, part: ContentPart): WrittenItem {
     const type = typeOf(part);
-    return { ...fieldsOf(part, type), id: itemIdOf(type, messageId, index), type };
+    const fields: { readonly id?: unknown } = fieldsOf(part, type);
+    // The caller of a response that is not stored returns the item to the provider, which knows its own id.
+    const providerId = this.#isStored || part.part.case !== "native" ? undefined : asString(fields.id);
+    return { ...fields, id: providerId ?? itemIdOf(type, messageId, index), type };
   }
 
   /**
