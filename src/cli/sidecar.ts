@@ -50,7 +50,13 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       createCatalogService(client.catalog),
     ],
     endpoints: {
-      endpoints: [createV1Api({ engine: runs, models: modelsOf(config, client) })],
+      endpoints: [
+        createV1Api({
+          engine: runs,
+          models: modelsOf(config, client),
+          allowsUnstoredContinuation: config.runs.allowsUnstoredContinuation ?? false,
+        }),
+      ],
       inference: client,
     },
     observers,

@@ -17,6 +17,8 @@ export interface RunsConfig {
   readonly maxBodyBytes: number;
   /** The first one encrypts what is kept, all of them decrypt. Empty: it is not encrypted. */
   readonly keys: readonly EncryptionKey[];
+  /** Whether a response over `/v1` that is not stored may continue stored ones. Default false. */
+  readonly allowsUnstoredContinuation?: boolean;
   /** Changes to the limits of the engine. */
   readonly limits: Partial<RunLimits>;
 }
@@ -89,12 +91,14 @@ function runsOf(
 ): RunsConfig {
   const { memory_size: maxBytes = DEFAULT_MEMORY_BYTES, retention, limits = {} } = section;
   const { max_body_bytes: maxBodyBytes = DEFAULT_MAX_BODY_BYTES, postgres = {} } = section;
+  const { allow_unstored_continuation: allowsUnstoredContinuation } = section;
   const { schema, pool_size: poolSize } = postgres;
   return {
     store: storeOf(place, maxBytes, compact({ listenUrl, schema, poolSize })),
     maxBodyBytes:
       place.kind === "memory" ? Math.min(maxBodyBytes, maxBytes * MAX_MEMORY_SHARE) : maxBodyBytes,
     keys,
+    ...compact({ allowsUnstoredContinuation }),
     limits: { ...limits, ...compact({ retentionMs: retention }) },
   };
 }

@@ -7,6 +7,8 @@ export interface ResponsesParts {
   readonly engine: RunEngine;
   /** Resolves the models that requests name. */
   readonly models: Pick<ModelDirectory, "resolve">;
+  /** Whether a response that is not stored may continue stored ones. Default false. */
+  readonly allowsUnstoredContinuation?: boolean | undefined;
   /** Marks in the events of responses that were read. */
   readonly marks: ReplayMarks;
   /** Longest silence of a stream before a keep-alive comment is sent, in milliseconds. Default 15 seconds. */

@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { SDKError } from "../../core/errors.ts";
 import { GenerationOptionsSchema, RetryPolicySchema } from "../../gen/outrigger/v1/generation_pb.ts";
+import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import {
   type Request,
   RequestSchema,
@@ -33,14 +34,22 @@ import {
   settingsOf,
 } from "./settings.ts";
 import { searchesTools, ToolNames } from "./tool-names.ts";
+import {
+  type Continued,
+  composeContinuation,
+  readUnstoredHistory,
+  withTools,
+} from "./unstored-continuation.ts";
 
 /** What reading a request needs. */
 export interface RequestReading {
   readonly models: Pick<ModelDirectory, "resolve">;
   /** Finds what the request refers to. */
-  readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "findCall">;
+  readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "findCall" | "listMessages">;
   /** Name of the caller's access key. */
   readonly owner: string;
+  /** Whether a response that is not stored may continue stored ones. Default false. */
+  readonly allowsUnstoredContinuation?: boolean | undefined;
 }
 
 /** A request. */
@@ -67,14 +76,15 @@ export interface StreamOptions {
  */
 export async function readRequest(body: Uint8Array, reading: RequestReading): Promise<ReadRequest> {
   const fields = parseBody(body);
-  const state = readState(fields);
+  const state = readState(fields, reading.allowsUnstoredContinuation === true);
   const previous =
     state.previousRunId === "" ? undefined : await reading.engine.getRun(reading.owner, state.previousRunId);
-  return new RequestReader(fields, state, previous, reading).read();
+  const history = await readUnstoredHistory(reading, state, previous);
+  return new RequestReader(fields, state, { previous, history }, reading).read();
 }
 
 /** The fields of a request about its conversation. */
-interface ConversationState {
+export interface ConversationState {
   readonly store: boolean;
   readonly background: boolean;
   /** Empty: none. */
@@ -83,12 +93,13 @@ interface ConversationState {
   readonly threadId: string;
 }
 
-function readState(fields: Fields): ConversationState {
+function readState(fields: Fields, allowsUnstored: boolean): ConversationState {
   const store = fields.boolean("store") ?? true;
   const background = fields.boolean("background") ?? false;
   for (const name of ["previous_response_id", "conversation"])
-    if (!store && fields.has(name)) throw mistake(name, "invalid_value", WITHOUT_STORE);
-  if (!store && background) throw mistake("background", "invalid_value", WITHOUT_STORE);
+    if (!store && !allowsUnstored && fields.has(name))
+      throw mistake(name, "invalid_value", UNSTORED_CONTINUATION);
+  if (!store && background) throw mistake("background", "invalid_value", UNSTORED_BACKGROUND);
   if (fields.has("previous_response_id") && fields.has("conversation"))
     throw mistake(
       "conversation",
@@ -99,8 +110,11 @@ function readState(fields: Fields): ConversationState {
   return { store, background, previousRunId, threadId: conversationOf(fields) };
 }
 
-const WITHOUT_STORE =
+const UNSTORED_BACKGROUND =
   "cannot be set with store: false, since nothing of such a request is stored; leave store out";
+
+const UNSTORED_CONTINUATION =
+  "cannot be set with store: false; leave store out, or set runs.allow_unstored_continuation in the configuration of the sidecar";
 
 function readId(
   fields: Fields,
@@ -130,6 +144,8 @@ class RequestReader {
   readonly #state: ConversationState;
   readonly #reading: RequestReading;
   readonly #previous: Run | undefined;
+  /** The conversation that a response continues without being stored. */
+  readonly #history: readonly Message[];
   readonly #notes = new RequestNotes();
   readonly #target: ModelTarget;
   /** Whether the tools of the previous response are used. */
@@ -141,13 +157,20 @@ class RequestReader {
   /** Whether there are tools that the sidecar executes. */
   readonly #executesTools: boolean;
 
-  constructor(fields: Fields, state: ConversationState, previous: Run | undefined, reading: RequestReading) {
-    this.#fields = fields;
+  constructor(
+    fields: Fields,
+    state: ConversationState,
+    { previous, history }: Continued,
+    reading: RequestReading,
+  ) {
+    this.#inherits = previous !== undefined && !fields.has("tools");
+    const inheritsUnstored = this.#inherits && !state.store && previous !== undefined;
+    this.#fields = inheritsUnstored ? withTools(fields, settingsOf(previous).echoed.tools) : fields;
     this.#state = state;
+    this.#history = history;
     this.#reading = reading;
     this.#previous = previous;
     this.#target = reading.models.resolve(fields.requireString("model", { min: 1, max: 512 }));
-    this.#inherits = previous !== undefined && !fields.has("tools");
     this.#echoedTools =
       this.#inherits && previous !== undefined ? settingsOf(previous).echoed.tools : echoedTools(fields);
     this.#sendsGroups = this.#target.served.api === "openai-responses" && searchesTools(this.#echoedTools);
@@ -166,11 +189,12 @@ class RequestReader {
     const request = this.#requestOf(use);
     const streamed = fields.object("stream_options")?.boolean("include_obfuscation");
     const settings = this.#settings(input);
-    const paths = { messages: input.paths, tools: use.tools.toolPaths, servers: use.tools.serverPaths };
+    const continued = composeContinuation(this.#history, input);
+    const paths = { messages: continued.paths, tools: use.tools.toolPaths, servers: use.tools.serverPaths };
     return {
       input: {
         request: this.#runOf(request, use, input),
-        input: input.messages,
+        input: continued.messages,
         origin: originOf(settings),
       },
       settings,
@@ -241,13 +265,16 @@ class RequestReader {
     if (!this.#executesTools) options.maxToolRounds = 0;
     else if (maxToolCalls !== undefined)
       options.limits = { $typeName: "outrigger.v1.GenerationLimits", maxToolCalls };
+    const { store, background, previousRunId, threadId } = this.#state;
     return create(CreateRunRequestSchema, {
-      ...this.#state,
+      store,
+      background,
+      ...(store && { previousRunId, threadId }),
       options,
       metadata: { ...readMetadata(fields) },
       mcpServers: [...tools.servers],
       approvals: [...approvals],
-      inheritTools: this.#inherits,
+      inheritTools: this.#inherits && store,
     });
   }
 

@@ -28,12 +28,13 @@ export interface RequestedRun {
  */
 export async function startRun(
   body: Uint8Array,
-  { engine, models }: ResponsesParts,
+  { engine, models, allowsUnstoredContinuation }: ResponsesParts,
   request: EndpointRequest,
 ): Promise<RequestedRun> {
   const { caller, signal, client } = request;
   const owner = caller.name;
-  const read = await readRequest(body, { models, engine: ofRequest(engine), owner });
+  const reading = { models, engine: ofRequest(engine), owner, allowsUnstoredContinuation };
+  const read = await readRequest(body, reading);
   const { provider, model } = read.target.served;
   // A run in the background calls the models after the request, without its caller.
   if (read.input.request.background && !caller.allowsModel(provider, model))
@@ -62,9 +63,12 @@ function failureToStart(error: SDKError, read: ReadRequest): SDKError {
 }
 
 /** Looks up references of a request. A response that does not exist makes the request invalid, as in OpenAI's API. */
-function ofRequest(engine: RunEngine): Pick<RunEngine, "getRun" | "getMessage" | "findCall"> {
+function ofRequest(
+  engine: RunEngine,
+): Pick<RunEngine, "getRun" | "getMessage" | "findCall" | "listMessages"> {
   return {
     findCall: (owner, id) => engine.findCall(owner, id),
+    listMessages: (owner, query) => engine.listMessages(owner, query),
     getMessage: (owner, id) => engine.getMessage(owner, id),
     getRun: (owner, id) =>
       engine.getRun(owner, id).catch((thrown: unknown) => {

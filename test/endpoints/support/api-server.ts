@@ -25,6 +25,7 @@ export interface ApiServer {
 /** What a test may change. */
 export interface ApiServerOptions extends TestServerOptions {
   readonly keepAliveMs?: number;
+  readonly allowsUnstoredContinuation?: boolean;
   /** Address of the providers. The simulator's by default. */
   readonly providerUrl?: string;
   /** Wraps the engine that the API uses. */
@@ -41,7 +42,13 @@ const APIS: Readonly<Record<ColumnName, WireApi>> = {
 /** Starts them; the hooks of the test servers close them. */
 export async function startApi(
   servers: ReturnType<typeof useTestServers>,
-  { keepAliveMs, providerUrl, wrapEngine = (engine) => engine, ...options }: ApiServerOptions = {},
+  {
+    keepAliveMs,
+    allowsUnstoredContinuation,
+    providerUrl,
+    wrapEngine = (engine) => engine,
+    ...options
+  }: ApiServerOptions = {},
 ): Promise<ApiServer> {
   const simulator = await startSimulator();
   const adapters = columns.map(({ connect }) => connect(providerUrl ?? simulator.url, { apiKey: "any" }));
@@ -50,7 +57,12 @@ export async function startApi(
   const engine = createRunEngine({ client, store: new MemoryStore() });
   const apis = new Map(columns.map(({ name }) => [name, APIS[name]]));
   const models = new ModelDirectory({ providers: apis, catalog: defaultCatalog });
-  const endpoint = createV1Api({ engine: wrapEngine(engine), models, keepAliveMs });
+  const endpoint = createV1Api({
+    engine: wrapEngine(engine),
+    models,
+    keepAliveMs,
+    allowsUnstoredContinuation,
+  });
   servers.onEnd(() => simulator.close());
   servers.onEnd(() => client.close());
   servers.onEnd(() => engine.close());

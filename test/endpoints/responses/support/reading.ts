@@ -36,6 +36,7 @@ export function read(
     owner: "key",
     engine: {
       getRun: (owner, id) => find(owner, runs, id),
+      listMessages: async () => ({ elements: messages, hasMore: false }),
       getMessage: (owner, id) => find(owner, messages, id),
       findCall: async (owner, id) =>
         messages.findLast((message) => owner === "key" && firstCallId(message) === id),
