@@ -48,6 +48,8 @@ export interface RequestReading {
   readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "findCall" | "listMessages">;
   /** Name of the caller's access key. */
   readonly owner: string;
+  /** Id of a response that the input continues already. */
+  readonly continuedId?: string | undefined;
   /** Whether a response that is not stored may continue stored ones. Default false. */
   readonly allowsUnstoredContinuation?: boolean | undefined;
 }
@@ -301,7 +303,7 @@ class RequestReader {
       metadata: readMetadata(fields),
       parallel_tool_calls: fields.boolean("parallel_tool_calls") ?? echoed.parallel_tool_calls,
       presence_penalty: fields.number("presence_penalty") ?? echoed.presence_penalty,
-      previous_response_id: fields.string("previous_response_id") ?? null,
+      previous_response_id: fields.string("previous_response_id") ?? this.#reading.continuedId ?? null,
       prompt: fields.object("prompt")?.value ?? null,
       prompt_cache_key: fields.string("prompt_cache_key") ?? null,
       prompt_cache_retention: fields.string("prompt_cache_retention") ?? null,
