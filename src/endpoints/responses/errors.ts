@@ -78,9 +78,10 @@ function meaningOf(error: SDKError): Meaning {
   if (!(error instanceof ProviderError)) return meaning;
   const { provider, errorCode, httpStatusCode } = error;
   if (provider === "") return { ...meaning, code: errorCode || meaning.code };
-  // A provider's own code is more precise. If the provider reports something as not found, it is the model.
+  // A provider's own code is more precise.
   if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode || null };
-  if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: errorCode || "model_not_found" };
+  // If the provider reports something as not found, it is the model. Each provider has a code of its own for that.
+  if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: "model_not_found" };
   // The provider is overloaded, or it failed.
   const isOverloaded = httpStatusCode === 503 || httpStatusCode === 529;
   return error.kind === ErrorKind.SERVER && !isOverloaded ? { ...meaning, status: 502 } : meaning;

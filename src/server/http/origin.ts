@@ -40,7 +40,36 @@ const EXPOSED_HEADERS = [
   RETRY_AFTER_HEADER,
   RETRY_PUSHBACK_TRAILER,
 ].join(", ");
-const ALLOWED_HEADERS = [...cors.allowedHeaders, "authorization", REQUEST_ID_HEADER].join(", ");
+
+/** Headers that the SDKs for `/v1` add to their requests, also in a browser. */
+const SDK_HEADERS = [
+  "openai-beta",
+  "openai-organization",
+  "openai-project",
+  ...[
+    "arch",
+    "async",
+    "helper-method",
+    "lang",
+    "os",
+    "package-version",
+    "poll-helper",
+    "custom-poll-interval",
+    "read-timeout",
+    "retry-count",
+    "runtime",
+    "runtime-version",
+    "timeout",
+  ].map((name) => `x-stainless-${name}`),
+];
+
+const ALLOWED_HEADERS = [
+  ...cors.allowedHeaders,
+  "authorization",
+  "accept",
+  REQUEST_ID_HEADER,
+  ...SDK_HEADERS,
+].join(", ");
 const PREFLIGHT_MAX_AGE_SECONDS = "7200";
 
 function isPreflight({ method, headers }: HttpRequest): boolean {
