@@ -3,6 +3,7 @@
  * by DNS rebinding: so a request that names its origin is rejected unless that origin is allowed. Programs name none.
  */
 import { cors } from "@connectrpc/connect";
+import { SDK_HEADERS } from "../../endpoints/sdk-headers.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import type { CorsOptions } from "../options.ts";
 import { RETRY_AFTER_HEADER, RETRY_PUSHBACK_TRAILER } from "../status/status.ts";
@@ -40,28 +41,6 @@ const EXPOSED_HEADERS = [
   RETRY_AFTER_HEADER,
   RETRY_PUSHBACK_TRAILER,
 ].join(", ");
-
-/** Headers that the SDKs for `/v1` add to their requests, also in a browser. */
-const SDK_HEADERS = [
-  "openai-beta",
-  "openai-organization",
-  "openai-project",
-  ...[
-    "arch",
-    "async",
-    "helper-method",
-    "lang",
-    "os",
-    "package-version",
-    "poll-helper",
-    "custom-poll-interval",
-    "read-timeout",
-    "retry-count",
-    "runtime",
-    "runtime-version",
-    "timeout",
-  ].map((name) => `x-stainless-${name}`),
-];
 
 const ALLOWED_HEADERS = [
   ...cors.allowedHeaders,
