@@ -56,7 +56,7 @@ const CATALOG_NAMES: Readonly<Record<ProviderApi, string | undefined>> = {
 };
 
 /** The catalog's provider for a wire API. Undefined: it has none. */
-export function catalogNameOf(api: ProviderApi): string | undefined {
+export function getCatalogProvider(api: ProviderApi): string | undefined {
   return CATALOG_NAMES[api];
 }
 

@@ -22,7 +22,7 @@ import {
   readOutputPart,
   textPartOf,
 } from "./read-content.ts";
-import { providerIdOf, ReasoningReader } from "./read-reasoning.ts";
+import { getProviderId, ReasoningReader } from "./read-reasoning.ts";
 import type { ReadingContext } from "./reading-context.ts";
 import { PartRestorer } from "./restore-parts.ts";
 
@@ -218,13 +218,13 @@ class InputReader {
    */
   #idBesideReasoning(item: Fields): string | undefined {
     const isBeside = this.#reasoned !== undefined && this.#drafts.turn === this.#reasoned;
-    return isBeside ? providerIdOf(item, this.#context) : undefined;
+    return isBeside ? getProviderId(item, this.#context) : undefined;
   }
 
   #addReasoning(item: Fields): void {
     const { parts, carried } = this.#reasoning.read(item);
     for (const part of parts) this.#drafts.addToTurn(part, item);
-    const hasId = parts.length > 0 && providerIdOf(item, this.#context) !== undefined;
+    const hasId = parts.length > 0 && getProviderId(item, this.#context) !== undefined;
     if (hasId) this.#reasoned = this.#drafts.turn;
     for (const state of this.#states.attach(this.#drafts.span, carried)) this.#addLeft(state, item);
   }

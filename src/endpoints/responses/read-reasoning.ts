@@ -48,7 +48,7 @@ export class ReasoningReader {
   /** Reasoning that did not come from this API, or had no state. */
   #foreign(item: Fields, encrypted: string | undefined, text: string): ContentPart[] {
     const part = partOf({ part: { case: "reasoning", value: { text, redacted: text === "" } } });
-    if (encrypted !== undefined || providerIdOf(item, this.#context) !== undefined)
+    if (encrypted !== undefined || getProviderId(item, this.#context) !== undefined)
       part.providerState = this.#stateOf(item);
     // Without text, state or id there is nothing to send or to look up.
     return encrypted === undefined && text === "" && !item.has("id") ? [] : [part];
@@ -71,7 +71,7 @@ export class ReasoningReader {
 }
 
 /** The id of an item that is OpenAI's own. Undefined if this API issued it, or another API serves the model. */
-export function providerIdOf(item: Fields, { isOpenAi }: ReadingContext): string | undefined {
+export function getProviderId(item: Fields, { isOpenAi }: ReadingContext): string | undefined {
   const id = item.get("id");
   return isOpenAi && typeof id === "string" && placeOfItem(id) === undefined ? id : undefined;
 }

@@ -54,12 +54,12 @@ export class ReplayMarks {
 
   /** The marks of a run for readers with these settings. */
   open(run: Run, settings: ResponseSettings): RunMarks {
-    return new RunMarks(this, keyOf(run.id, carriesState(settings)));
+    return new RunMarks(this, createKey(run.id, carriesState(settings)));
   }
 
   /** Drops the marks of a run that was deleted. */
   forget(runId: string): void {
-    for (const carries of [true, false]) this.#remove(keyOf(runId, carries));
+    for (const carries of [true, false]) this.#remove(createKey(runId, carries));
   }
 
   /** Used by RunMarks. */
@@ -143,6 +143,6 @@ function sumBytes(marks: readonly Mark[]): number {
 }
 
 /** Readers that get the state of providers have more events than others. */
-function keyOf(runId: string, carries: boolean): string {
+function createKey(runId: string, carries: boolean): string {
   return `${runId} ${carries}`;
 }

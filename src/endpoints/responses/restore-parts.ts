@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ContentPart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { originOf } from "../../kit/adapter/state-origin.ts";
 import { asObject, tryParseJson, without } from "../../kit/json/json.ts";
-import { catalogNameOf, type ServedModel } from "../models/model-directory.ts";
+import { getCatalogProvider, type ServedModel } from "../models/model-directory.ts";
 import type { KeptMessage, KeptMessages } from "./kept-messages.ts";
 import type { ModelTurn, ReturnedPart } from "./message-drafts.ts";
 
@@ -28,7 +28,7 @@ class FoundMessage {
   constructor({ message }: KeptMessage) {
     this.content = message.content;
     for (const [index, part] of [...message.content.entries()].reverse())
-      for (const key of keysOf(part)) this.#add(key, index);
+      for (const key of createKeys(part)) this.#add(key, index);
   }
 
   has(key: string): boolean {
@@ -102,7 +102,7 @@ export class PartRestorer {
   }
 
   #matchByContent(sources: ReadonlySet<FoundMessage>, found: FoundPart): void {
-    const [key = ""] = keysOf(found.returned.part);
+    const [key = ""] = createKeys(found.returned.part);
     for (const source of sources) {
       const index = source.next(key);
       if (index !== undefined) return this.#take(source, found, index);
@@ -130,13 +130,13 @@ export class PartRestorer {
 
   #isOwn(part: ContentPart): boolean {
     const { provider, model, api } = this.#served;
-    const catalog = (api && catalogNameOf(api)) ?? provider;
+    const catalog = (api && getCatalogProvider(api)) ?? provider;
     return originOf(part, { owners: [provider, catalog], model, catalog }) === "own";
   }
 }
 
 /** The keys by which a part is recognized. A returned part is looked up by its first key. */
-function keysOf({ part }: ContentPart): readonly string[] {
+function createKeys({ part }: ContentPart): readonly string[] {
   switch (part.case) {
     case "text":
       return [`text ${part.value}`];

@@ -30,11 +30,11 @@ export async function getResponse(
     throw invalidField("starting_after", "is set without stream=true, expected both or neither");
   const run = await findRun(request, parts, id);
   if (!isStreamed) return jsonResponse(await objectOf(run, request, parts));
-  return streamResponse(sourceOf(run, request, parts, { pads, startingAfter: startingAfter ?? -1 }));
+  return streamResponse(createSource(run, request, parts, { pads, startingAfter: startingAfter ?? -1 }));
 }
 
 /** The events of a stored run, from a mark on that is near the first event that the caller wants. */
-function sourceOf(
+function createSource(
   run: Run,
   { query, signal, caller, noteFailure }: EndpointRequest,
   { engine, marks: all, keepAliveMs = KEEP_ALIVE_MS }: ResponsesParts,
