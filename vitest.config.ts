@@ -6,6 +6,21 @@ function pathOf(file: string): string {
 }
 
 const ATTACKS = "test/attacks/**/*.test.ts";
+const RUNS = "test/runs/**/*.test.ts";
+
+/** Fail tests that hold the event loop of a sidecar: of one in a process of its own, of one in the test's process. */
+const WATCH_PROCESSES = "./test/support/event-loop/watch-processes.ts";
+const WATCH_THIS_PROCESS = "./test/support/event-loop/watch-this-process.ts";
+
+/** Tests that start whole processes of `outrigger`. */
+const PROCESSES = [
+  "test/cli/*.test.ts",
+  "test/runs/kill.test.ts",
+  "test/runs/stores/postgres/sidecars.test.ts",
+];
+
+/** Gives tests the bundle, which is what ships, in the place of the sources. */
+const globalSetup = "test/support/build-program.ts";
 
 export default defineConfig({
   resolve: {
@@ -29,13 +44,28 @@ export default defineConfig({
         test: {
           name: "tests",
           include: ["test/**/*.test.ts"],
-          exclude: [ATTACKS, "test/clients/**", "node_modules/**"],
+          exclude: [ATTACKS, RUNS, "test/clients/**", "node_modules/**"],
         },
+      },
+      {
+        extends: true,
+        test: { name: "runs", include: [RUNS], setupFiles: [WATCH_PROCESSES, WATCH_THIS_PROCESS] },
+      },
+      {
+        extends: true,
+        test: { name: "bundle", include: PROCESSES, globalSetup, setupFiles: [WATCH_PROCESSES] },
       },
       // Attacks look at latency and memory: they run when the other tests have left the cores to them.
       {
         extends: true,
-        test: { name: "attacks", include: [ATTACKS], testTimeout: 600_000, sequence: { groupOrder: 1 } },
+        test: {
+          name: "attacks",
+          include: [ATTACKS],
+          setupFiles: [WATCH_PROCESSES],
+          testTimeout: 600_000,
+          sequence: { groupOrder: 1 },
+          globalSetup,
+        },
       },
     ],
   },

@@ -6,12 +6,14 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PROJECT_FOLDER } from "./work-folder.ts";
 
-/** A program and how to start it, in the project's folder. */
+/** A program and how to start it. */
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
   /** All of its environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Working directory. Default: the project's folder. */
+  readonly folder?: string;
 }
 
 /** A program that runs until it is stopped. */
@@ -98,9 +100,9 @@ async function finish(command: Command, child: Child): Promise<string> {
   throw new Error(`${command.file} ${command.args.join(" ")} ended with ${code}:\n${errors.trim()}`);
 }
 
-function spawnChild({ file, args, env }: Command): Child {
+function spawnChild({ file, args, env, folder = PROJECT_FOLDER }: Command): Child {
   const child = spawn(file, args, {
-    cwd: PROJECT_FOLDER,
+    cwd: folder,
     stdio: ["pipe", "pipe", "pipe"],
     ...(env === undefined ? {} : { env }),
   });

@@ -1,5 +1,6 @@
 /** `outrigger`: the library. See docs/library.md. Schemas are in `outrigger/proto`, what adapters share in `outrigger/kit`. */
 
+import "./core/node-version.ts";
 import { getDefaultClient, setDefaultClient } from "./client/default-client.ts";
 import { setModelClientSource } from "./generation/default-model-client.ts";
 
@@ -7,10 +8,11 @@ import { setModelClientSource } from "./generation/default-model-client.ts";
 export { Catalog, type CatalogOptions, costOf, createCatalog, defaultCatalog } from "./catalog/catalog.ts";
 export type { CapabilityWord, CatalogEntry } from "./catalog/catalog-data.ts";
 export type { CostOptions } from "./catalog/model-cost.ts";
+export { capabilityNames } from "./catalog/model-info.ts";
 export type { ModelPrices, ModelSettings } from "./catalog/model-settings.ts";
 export type { ModelTraits } from "./catalog/model-traits.ts";
 export { getLatestModel, getModelInfo, listModels } from "./client/catalog.ts";
-export { Client, type ClientOptions } from "./client/client.ts";
+export { Client, type ClientOptions, type FromEnvOptions } from "./client/client.ts";
 export type { FieldPaths } from "./client/field-paths.ts";
 export type { Environment } from "./client/from-env.ts";
 export type {

@@ -6,7 +6,7 @@ import {
   type RunningImplementation,
   thatSpeak,
 } from "../implementations/implementation.ts";
-import { type CallReport, makeCalls, type Protocol, UPSTREAM_PATH } from "../load/load.ts";
+import { type CallReport, formatFailures, makeCalls, type Protocol, UPSTREAM_PATH } from "../load/load.ts";
 import type { Sample } from "../measure/metrics.ts";
 import { cpuMicrosOf, residentMbOf } from "../measure/process-stats.ts";
 import type { CaseName } from "../options.ts";
@@ -205,5 +205,5 @@ const ADDED = [
 ] as const;
 
 function failuresOf({ name }: RunningImplementation, { failed, calls, failures }: CallReport): string[] {
-  return failed === 0 ? [] : [`${name}: ${failed} of ${calls} calls failed: ${(failures ?? []).join("; ")}`];
+  return failed === 0 ? [] : [`${name}: ${failed} of ${calls} calls failed: ${formatFailures(failures)}`];
 }

@@ -26,6 +26,7 @@ type callFlags struct {
 	headers     []string
 	rate        float64
 	ramp        time.Duration
+	duration    time.Duration
 }
 
 // runCalls makes calls with a number of workers, each of which makes one at a time.
@@ -46,6 +47,7 @@ func runCalls(args []string) error {
 	})
 	flags.Float64Var(&f.rate, "rate", 0, "calls per second at the most; 0 for as many as go")
 	flags.DurationVar(&f.ramp, "ramp", 0, "time over which the workers begin")
+	flags.DurationVar(&f.duration, "duration", 0, "time after which no further call begins; 0 for no limit")
 	timeout := flags.Duration("timeout", 2*time.Minute, "when to give up")
 	_ = flags.Parse(args)
 	giveUpAfter(*timeout)
@@ -82,6 +84,9 @@ func (f *callFlags) run(callers []caller, total *tally) time.Duration {
 			time.Sleep(f.ramp * time.Duration(i) / time.Duration(len(callers)))
 			for turn := next.Add(1) - 1; turn < int64(f.calls); turn = next.Add(1) - 1 {
 				f.waitForTurn(started, turn)
+				if f.duration > 0 && time.Since(started) >= f.duration {
+					break
+				}
 				began := time.Now()
 				failure := caller.call()
 				own.addCall(time.Since(began), failure)

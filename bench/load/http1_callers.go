@@ -36,9 +36,10 @@ var protocols = map[string]protocol{
 	"sse":           {contentType: "application/json", accept: "text/event-stream", newReader: newLineReader},
 }
 
-// http1Caller makes calls over a connection of its own.
+// http1Caller makes calls over a connection of its own, which it replaces after a failure.
 type http1Caller struct {
-	conn     net.Conn
+	target   string
+	conn     net.Conn // nil after a failure
 	reader   *bufio.Reader
 	protocol protocol
 	request  []byte
@@ -59,16 +60,14 @@ func openHTTP1Callers(f *callFlags) ([]caller, func() []*tally, error) {
 	open := make([]*http1Caller, f.concurrency)
 	callers := make([]caller, f.concurrency)
 	for i := range callers {
-		conn, err := net.Dial("tcp", f.target)
-		if err != nil {
-			return nil, nil, err
-		}
 		open[i] = &http1Caller{
-			conn:     conn,
-			reader:   bufio.NewReaderSize(conn, 16<<10),
+			target:   f.target,
 			protocol: chosen,
 			request:  chosen.requestOf(f, body),
 			messages: f.messages,
+		}
+		if err := open[i].connect(); err != nil {
+			return nil, nil, err
 		}
 		callers[i] = open[i]
 	}
@@ -95,34 +94,62 @@ func (p protocol) requestOf(f *callFlags, body []byte) []byte {
 func closeHTTP1(callers []*http1Caller) []*tally {
 	tallies := make([]*tally, len(callers))
 	for i, c := range callers {
-		c.conn.Close()
+		c.disconnect()
 		tallies[i] = &c.tally
 	}
 	return tallies
 }
 
+func (c *http1Caller) connect() (err error) {
+	if c.conn, err = net.Dial("tcp", c.target); err == nil {
+		c.reader = bufio.NewReaderSize(c.conn, 16<<10)
+	}
+	return err
+}
+
+func (c *http1Caller) disconnect() {
+	if c.conn != nil {
+		c.conn.Close()
+		c.conn = nil
+	}
+}
+
 func (c *http1Caller) call() string {
+	if c.conn == nil {
+		if err := c.connect(); err != nil {
+			return withoutAddresses(err)
+		}
+	}
+	failure := c.callOnce()
+	if failure != "" {
+		// The rest of the answer is unread.
+		c.disconnect()
+	}
+	return failure
+}
+
+func (c *http1Caller) callOnce() string {
 	started := time.Now()
 	if _, err := c.conn.Write(c.request); err != nil {
-		return err.Error()
+		return withoutAddresses(err)
 	}
 	status, err := c.reader.ReadString('\n')
 	if err != nil {
-		return err.Error()
+		return withoutAddresses(err)
 	}
 	if !strings.Contains(status, " 200 ") {
 		return "status " + strings.TrimSpace(status)
 	}
 	length, err := readHead(c.reader)
 	if err != nil {
-		return err.Error()
+		return withoutAddresses(err)
 	}
 	if length < 0 {
 		return c.readStream(started)
 	}
 	c.tally.Messages++
 	if _, err = io.CopyN(io.Discard, c.reader, int64(length)); err != nil {
-		return err.Error()
+		return withoutAddresses(err)
 	}
 	return ""
 }
@@ -132,7 +159,7 @@ func (c *http1Caller) readStream(started time.Time) string {
 	for {
 		chunk, err := readChunk(c.reader, c.chunk)
 		if err != nil {
-			return err.Error()
+			return withoutAddresses(err)
 		}
 		if len(chunk) == 0 {
 			return body.end()
@@ -141,6 +168,14 @@ func (c *http1Caller) readStream(started time.Time) string {
 		c.tally.Frames++
 		body.push(chunk)
 	}
+}
+
+// withoutAddresses makes failures of different connections alike, so that they can be counted.
+func withoutAddresses(err error) string {
+	if operation, ok := err.(*net.OpError); ok {
+		return operation.Op + ": " + operation.Err.Error()
+	}
+	return err.Error()
 }
 
 // http1Call is one call in progress.

@@ -72,6 +72,7 @@ export interface CallOptions {
   readonly path: string;
   /** File with the message, or with the body. */
   readonly request: string;
+  /** Maximum number of calls. */
   readonly calls: number;
   readonly concurrency: number;
   /** HTTP/2 connections that the calls of gRPC share. */
@@ -84,6 +85,8 @@ export interface CallOptions {
   readonly rate?: number;
   /** Milliseconds over which the first calls are spread. */
   readonly rampMs?: number;
+  /** Milliseconds after which no further call begins. Default: no limit. */
+  readonly durationMs?: number;
 }
 
 /** Durations in microseconds. */
@@ -93,12 +96,22 @@ export interface Quantiles {
   readonly p99: number;
 }
 
+/** Numbers of failures by their descriptions. */
+export type Failures = Readonly<Record<string, number>>;
+
+/** Failures as one line. */
+export function formatFailures(failures: Failures | null): string {
+  return Object.entries(failures ?? {})
+    .map(([failure, count]) => `${count} × ${failure}`)
+    .join("; ");
+}
+
 /** The results of a number of calls. */
 export interface CallReport {
   readonly calls: number;
   readonly failed: number;
-  /** The first few failures. */
-  readonly failures: readonly string[] | null;
+  /** Numbers of failed calls by their failures, of which only the first few kinds are told apart; null without any. */
+  readonly failures: Failures | null;
   readonly messages: number;
   /** DATA frames, or chunks of HTTP/1.1. */
   readonly frames: number;
@@ -116,11 +129,52 @@ export interface CallReport {
 /** Makes calls. */
 export async function makeCalls(options: CallOptions): Promise<CallReport> {
   const { target, protocol, path, request, calls, concurrency, connections = 1 } = options;
-  const { messages = 0, headers = [], rate = 0, rampMs = 0 } = options;
+  const { messages = 0, headers = [], rate = 0, rampMs = 0, durationMs = 0 } = options;
   const flags = { target, protocol, path, request, calls, concurrency, connections, messages, rate };
   const headerFlags = headers.map((header) => `-header=${header}`);
-  const args = ["call", ...flagsOf(flags), ...headerFlags, `-ramp=${rampMs}ms`];
+  const times = [`-ramp=${rampMs}ms`, `-duration=${durationMs}ms`];
+  const args = ["call", ...flagsOf(flags), ...headerFlags, ...times];
   return JSON.parse(await run({ file: BINARY, args }));
+}
+
+/** Which stored responses to stream. */
+export interface ReadOptions {
+  readonly target: string;
+  /** Paths of the streams. The readers take turns. */
+  readonly paths: readonly string[];
+  readonly readers: number;
+  /** Milliseconds over which the readers begin. */
+  readonly rampMs: number;
+  /** Milliseconds after which a reader gives up. */
+  readonly limitMs: number;
+}
+
+/** The results of the readers of streams. */
+export interface ReadReport {
+  readonly readers: number;
+  /** Readers that got all events, from the first to `response.completed`, without a gap. */
+  readonly complete: number;
+  /** Numbers of the other readers by what they missed; null without any. */
+  readonly failures: Failures | null;
+  /** Events of the complete readers: the least and the most of one. */
+  readonly leastEvents: number;
+  readonly mostEvents: number;
+}
+
+/** Streams of stored responses that are being read. */
+export interface Reading {
+  /** Waits until all streams have ended. */
+  end(): Promise<ReadReport>;
+}
+
+/** Reads the streams of stored responses. Resolves when all readers have sent their requests. */
+export async function readStored(options: ReadOptions): Promise<Reading> {
+  const { target, paths, readers, rampMs, limitMs } = options;
+  const pathFlags = paths.map((path) => `-path=${path}`);
+  const args = ["read", ...flagsOf({ target, readers }), ...pathFlags];
+  const times = [`-ramp=${rampMs}ms`, `-limit=${limitMs}ms`];
+  const paused = await runUntil({ file: BINARY, args: [...args, ...times] }, /^reading\n/);
+  return { end: async () => JSON.parse(await paused.resume()) };
 }
 
 /** Which streams to open and not to read. */

@@ -3,6 +3,7 @@
 //	load upstream    serves a script of OpenAI's Responses API over HTTP/1.1
 //	load responder   answers gRPC calls from memory, to measure the callers' own maximum
 //	load call        makes a number of calls and reports how long they took
+//	load read        reads the streams of stored responses and checks that no event is missing
 //	load stall       opens streams and reads none of them
 //	load cancel      opens streams and cancels them after their first message
 //
@@ -21,11 +22,12 @@ func main() {
 		"upstream":  runUpstream,
 		"responder": runResponder,
 		"call":      runCalls,
+		"read":      runRead,
 		"stall":     runStall,
 		"cancel":    runCancel,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: load upstream|responder|call|stall|cancel [flags]")
+		fmt.Fprintln(os.Stderr, "usage: load upstream|responder|call|read|stall|cancel [flags]")
 		os.Exit(2)
 	}
 	if err := commands[os.Args[1]](os.Args[2:]); err != nil {

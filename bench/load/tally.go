@@ -12,12 +12,14 @@ type tally struct {
 	Failed   int `json:"failed"`
 	Messages int `json:"messages"`
 	// DATA frames, or chunks of HTTP/1.1.
-	Frames   int      `json:"frames"`
-	Failures []string `json:"failures"`
+	Frames int `json:"frames"`
+	// Numbers of failed calls by what was wrong with them.
+	Failures map[string]int `json:"failures"`
 
 	call, first, event samples
 }
 
+// failuresKept limits the kinds of failures that are told apart.
 const failuresKept = 5
 
 func (t *tally) addCall(took time.Duration, failure string) {
@@ -27,8 +29,15 @@ func (t *tally) addCall(took time.Duration, failure string) {
 		return
 	}
 	t.Failed++
-	if len(t.Failures) < failuresKept {
-		t.Failures = append(t.Failures, failure)
+	t.addFailures(failure, 1)
+}
+
+func (t *tally) addFailures(failure string, count int) {
+	if t.Failures == nil {
+		t.Failures = map[string]int{}
+	}
+	if _, known := t.Failures[failure]; known || len(t.Failures) < failuresKept {
+		t.Failures[failure] += count
 	}
 }
 
@@ -37,7 +46,9 @@ func (t *tally) merge(other *tally) {
 	t.Failed += other.Failed
 	t.Messages += other.Messages
 	t.Frames += other.Frames
-	t.Failures = append(t.Failures, other.Failures[:min(len(other.Failures), failuresKept-min(len(t.Failures), failuresKept))]...)
+	for failure, count := range other.Failures {
+		t.addFailures(failure, count)
+	}
 	t.call = append(t.call, other.call...)
 	t.first = append(t.first, other.first...)
 	t.event = append(t.event, other.event...)

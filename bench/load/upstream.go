@@ -55,9 +55,10 @@ func (u *upstream) serve(conn net.Conn) {
 	}
 	reader := bufio.NewReaderSize(conn, 16<<10)
 	writer := &streamWriter{conn: conn, script: u.script}
+	var body []byte
 	for {
-		body, err := readRequest(reader)
-		if err != nil {
+		var err error
+		if body, err = readRequest(reader, body); err != nil {
 			return
 		}
 		if bytes.Contains(body, streaming) {

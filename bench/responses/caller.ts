@@ -5,10 +5,12 @@ import { Pool } from "undici";
 export interface ResponsesCaller {
   /** Creates a response. @returns Its id. */
   create(settings: object): Promise<string>;
+  /** Status of a response. */
+  status(id: string): Promise<string>;
   /** Waits until a response has ended. @returns Its status. */
   ended(id: string): Promise<string>;
-  /** All events of a stored response, as its stream sends them. */
-  events(id: string): Promise<string>;
+  /** Streams a completed response. Throws if an event is missing. @returns The number of its events. */
+  countEvents(id: string): Promise<number>;
   /** Reads a path, or posts JSON to it. Throws where it fails. @returns The milliseconds that it took. */
   time(path: string, body?: object): Promise<number>;
 }
@@ -32,19 +34,28 @@ export function responsesCaller(address: string): ResponsesCaller {
     if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode} ${content}`);
     return content;
   };
+  const status = async (id: string): Promise<string> => JSON.parse(await text(`/v1/responses/${id}`)).status;
   return {
+    status,
     async create(settings) {
       const body = { model: "gpt-4.1-mini", input: "Write.", ...settings };
       return JSON.parse(await text("/v1/responses", body)).id;
     },
     async ended(id) {
       for (;;) {
-        const { status } = JSON.parse(await text(`/v1/responses/${id}`));
-        if (status !== "queued" && status !== "in_progress") return status;
+        const found = await status(id);
+        if (found !== "queued" && found !== "in_progress") return found;
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       }
     },
-    events: (id) => text(`/v1/responses/${id}?stream=true`),
+    async countEvents(id) {
+      const body = await text(`/v1/responses/${id}?stream=true`);
+      const numbers = [...body.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => Number(number));
+      const gap = numbers.findIndex((number, index) => number !== index);
+      if (gap !== -1) throw new Error(`${id}: event ${gap} has number ${numbers[gap]}`);
+      if (!body.includes('"type":"response.completed"')) throw new Error(`${id} has no last event`);
+      return numbers.length;
+    },
     async time(path, body) {
       const start = performance.now();
       await text(path, body);

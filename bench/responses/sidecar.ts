@@ -2,29 +2,36 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ALLOCATOR_VARIABLES, NODE_OPTIONS } from "../../src/cli/process-settings.ts";
-import { bundleAsShipped } from "../implementations/bundle.ts";
 import { type Running, startListening } from "../processes.ts";
 import { RUN_FOLDER } from "../work-folder.ts";
+import type { Program } from "./part.ts";
 
-/** Where a sidecar keeps responses. */
-export type StoreKind = "memory" | "sqlite";
+/** Which sidecar to start. */
+export interface SidecarOptions {
+  readonly program: Program;
+  /** Host and port of the provider. */
+  readonly upstream: string;
+  /** The section `runs` of its configuration. */
+  readonly runs: Readonly<Record<string, string>>;
+}
 
-/** Number of stores of this run, so that each has a file of its own. */
-let stores = 0;
+/** Number of files of this run, so that each sidecar has its own. */
+let files = 0;
 
-let bundle: Promise<string> | undefined;
+/** Path of a new file below the folder of this run. */
+export function createPath(ending: string): string {
+  files += 1;
+  return join(RUN_FOLDER, `responses-${files}.${ending}`);
+}
 
 /** Starts a sidecar in front of an upstream. */
-export async function startSidecar(upstream: string, store: StoreKind): Promise<Running> {
-  bundle ??= bundleAsShipped("outrigger", "src/cli/main.ts");
-  const start = await bundle;
-  stores += 1;
-  const config = join(RUN_FOLDER, `responses-${stores}.json`);
+export async function startSidecar({ program, upstream, runs }: SidecarOptions): Promise<Running> {
+  const config = createPath("json");
   // YAML is a superset of JSON.
-  await writeFile(config, JSON.stringify(configuration(store)));
+  await writeFile(config, JSON.stringify({ runs }));
   return startListening((address) => ({
     file: process.execPath,
-    args: [...NODE_OPTIONS, start, "serve", "--config", config],
+    args: [...NODE_OPTIONS, program.start, "serve", "--config", config],
     env: {
       ...ALLOCATOR_VARIABLES,
       OPENAI_API_KEY: "none",
@@ -33,8 +40,4 @@ export async function startSidecar(upstream: string, store: StoreKind): Promise<
       OUTRIGGER_ADMIN_LISTEN: "127.0.0.1:0",
     },
   }));
-}
-
-function configuration(store: StoreKind): object {
-  return { runs: { store: store === "memory" ? "memory" : join(RUN_FOLDER, `responses-${stores}.db`) } };
 }

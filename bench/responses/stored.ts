@@ -5,7 +5,9 @@ import { residentMbOf } from "../measure/process-stats.ts";
 import { medianOf } from "../measure/statistics.ts";
 import { markdownTable } from "../report.ts";
 import { inParallel, type ResponsesCaller, responsesCaller } from "./caller.ts";
-import { startSidecar } from "./sidecar.ts";
+import { formatMedian } from "./figures.ts";
+import type { Part } from "./part.ts";
+import { createPath, startSidecar } from "./sidecar.ts";
 
 const FEW = 100;
 const MANY = 100_000;
@@ -28,45 +30,60 @@ const KINDS: Readonly<Record<string, (caller: ResponsesCaller, id: string) => Pr
     caller.time("/v1/responses", { model: "gpt-4.1-mini", input: "Go on.", previous_response_id: id }),
 };
 
-/** Fills a store twice and times the same reads. @returns The table. */
-export async function measureStored(quick: boolean): Promise<string> {
-  const many = quick ? MANY / 10 : MANY;
-  const { script } = await writeExchange({ deltas: 20, clocked: false });
-  await using upstream = await startUpstream({ script });
-  const sidecar = await startSidecar(upstream.address, "sqlite");
-  try {
-    const caller = responsesCaller(sidecar.address);
-    const ids: string[] = [];
-    const columns: number[][] = [];
-    for (const size of [FEW, many]) {
-      ids.push(...(await inParallel(size - ids.length, CONCURRENCY, () => caller.create({}))));
-      process.stderr.write(`stored: ${ids.length} responses\n`);
-      columns.push([...(await timeAll(caller, ids)), residentMbOf(sidecar.pid)]);
+const RSS = "RSS, MB";
+
+/** The part `stored`. */
+export const stored: Part = {
+  rounds: 1,
+
+  async measure({ program, quick }) {
+    const { script } = await writeExchange({ deltas: 20, clocked: false });
+    await using upstream = await startUpstream({ script });
+    const store = createPath("db");
+    const sidecar = await startSidecar({ program, upstream: upstream.address, runs: { store } });
+    try {
+      const caller = responsesCaller(sidecar.address);
+      const ids: string[] = [];
+      const figures: Record<string, number> = {};
+      for (const size of [FEW, countMany(quick)]) {
+        ids.push(...(await inParallel(size - ids.length, CONCURRENCY, () => caller.create({}))));
+        process.stderr.write(`stored: ${ids.length} responses\n`);
+        for (const [kind, time] of Object.entries(KINDS)) {
+          figures[toLabel(`${kind}, ms`, size)] = await timeReads(ids, (id) => time(caller, id));
+        }
+        figures[toLabel(RSS, size)] = residentMbOf(sidecar.pid);
+      }
+      return figures;
+    } finally {
+      await sidecar.stop();
     }
-    const [few = [], lots = []] = columns;
-    const rows = [...Object.keys(KINDS), "RSS, MB"].map((label, index) => [
-      label,
-      (few[index] ?? Number.NaN).toFixed(2),
-      (lots[index] ?? Number.NaN).toFixed(2),
-    ]);
+  },
+
+  describe(rounds, quick) {
+    const sizes = [FEW, countMany(quick)];
+    const formatSizes = (measure: string) =>
+      sizes.map((size) => formatMedian(rounds, toLabel(measure, size), 2));
+    const rows = Object.keys(KINDS).map((kind) => [kind, ...formatSizes(`${kind}, ms`)]);
     return [
       `Stored responses, read one after the other: medians of ${READS} reads, in milliseconds.`,
-      markdownTable([["Stored", `${FEW}`, `${many}`], ...rows]),
+      markdownTable([["Stored", ...sizes.map(String)], ...rows, [RSS, ...formatSizes(RSS)]]),
     ].join("\n\n");
-  } finally {
-    await sidecar.stop();
-  }
+  },
+};
+
+function countMany(quick: boolean): number {
+  return quick ? MANY / 10 : MANY;
 }
 
-/** Medians in milliseconds. The responses that are read are spread over all that are stored. */
-async function timeAll(caller: ResponsesCaller, ids: readonly string[]): Promise<number[]> {
-  const medians: number[] = [];
-  for (const time of Object.values(KINDS)) {
-    const times: number[] = [];
-    for (let read = 0; read < READS; read += 1) {
-      times.push(await time(caller, ids[Math.floor((read / READS) * ids.length)] ?? ""));
-    }
-    medians.push(medianOf(times));
+function toLabel(measure: string, size: number): string {
+  return `${size} stored: ${measure}`;
+}
+
+/** The median time of the reads. The responses that are read are spread over all that are stored. */
+async function timeReads(ids: readonly string[], time: (id: string) => Promise<number>): Promise<number> {
+  const times: number[] = [];
+  for (let read = 0; read < READS; read += 1) {
+    times.push(await time(ids[Math.floor((read / READS) * ids.length)] ?? ""));
   }
-  return medians;
+  return medianOf(times);
 }

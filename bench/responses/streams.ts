@@ -7,15 +7,16 @@ import { join } from "node:path";
 import { EVENTS_AROUND_DELTAS, type ExchangeFiles, writeExchange } from "../exchange.ts";
 import { GatewayUnavailableError } from "../gateways/install.ts";
 import { litellm } from "../gateways/litellm.ts";
-import { type CallReport, makeCalls, startUpstream, UPSTREAM_PATH } from "../load/load.ts";
+import { type CallReport, formatFailures, makeCalls, startUpstream, UPSTREAM_PATH } from "../load/load.ts";
 import { cpuMicrosOf } from "../measure/process-stats.ts";
-import { medianOf, spreadOf } from "../measure/statistics.ts";
+import { medianOf } from "../measure/statistics.ts";
 import { startListening } from "../processes.ts";
 import { formatRatio, markdownTable } from "../report.ts";
 import { RUN_FOLDER } from "../work-folder.ts";
-import { startSidecar } from "./sidecar.ts";
+import { formatMedian, medianIn, ratioIn } from "./figures.ts";
+import type { Figures, Part } from "./part.ts";
+import { createPath, startSidecar } from "./sidecar.ts";
 
-const ROUNDS = 5;
 const DELTAS = 100 - EVENTS_AROUND_DELTAS;
 
 /** Streams that warm up, that measure the CPU, and whose first event is timed, at a rate that leaves cores idle. */
@@ -24,55 +25,54 @@ const BUSY = 2_000;
 const CALM = { calls: 60, rate: 20 };
 const CONCURRENCY = 20;
 
+const GRPC = "gRPC";
+const UNSTORED = "/v1/responses, store: false";
+const STORED = "/v1/responses, stored in SQLite";
+const LITELLM = "LiteLLM's /v1/responses";
+
+/** Aims, as the most that a way may cost: CPU as a multiple of gRPC's, and milliseconds later than gRPC's first event. */
+const AIMS: Readonly<Record<string, { readonly cpu: number; readonly firstMs: number }>> = {
+  [UNSTORED]: { cpu: 1.6, firstMs: 1 },
+  [STORED]: { cpu: 2.2, firstMs: 1 },
+};
+
 /** A way to get the same stream. */
 interface Way {
   readonly label: string;
-  /** Aims, as the most that it may cost: CPU as a multiple of gRPC's, and milliseconds later than gRPC's first event. */
-  readonly most?: { readonly cpu: number; readonly firstMs: number };
   readonly pid: number;
   call(burst: { calls: number; rate?: number }): Promise<CallReport>;
 }
 
-/** One measurement of a way. */
-interface Cost {
-  /** Microseconds of CPU for each stream. */
-  readonly cpu: number;
-  /** Median milliseconds to the first event. */
-  readonly firstMs: number;
-}
+/** The part `streams`. */
+export const streams: Part = {
+  rounds: 5,
 
-/** Measures all ways, in rounds. @returns The table. */
-export async function measureStreams(quick: boolean): Promise<string> {
-  const files = await writeExchange({ deltas: DELTAS, clocked: false });
-  const costs = new Map<string, { readonly way: Way; readonly rounds: Cost[] }>();
-  for (let round = 0; round < ROUNDS; round += 1) {
-    await runRound(files, quick, async (way) => {
-      const cost = await measure(way, quick ? 10 : 1);
-      const entry = costs.get(way.label) ?? { way, rounds: [] };
-      entry.rounds.push(cost);
-      costs.set(way.label, entry);
-    });
-    process.stderr.write(`streams: round ${round + 1} of ${ROUNDS}\n`);
-  }
-  return tableOf([...costs.values()]);
-}
+  async measure({ program, quick, isCompared }) {
+    const files = await writeExchange({ deltas: DELTAS, clocked: false });
+    const figures: Record<string, number> = {};
+    const visit = async (way: Way) => {
+      Object.assign(figures, await measureWay(way, quick ? 10 : 1));
+    };
+    await using upstream = await startUpstream({ script: files.script });
+    const store = createPath("db");
+    const sidecar = await startSidecar({ program, upstream: upstream.address, runs: { store } });
+    try {
+      for (const way of await createWays(sidecar, files)) await visit(way);
+    } finally {
+      await sidecar.stop();
+    }
+    if (!quick && !isCompared) await besideLitellm(upstream.address, files, visit);
+    return figures;
+  },
 
-async function runRound(
-  files: ExchangeFiles,
-  quick: boolean,
-  visit: (way: Way) => Promise<void>,
-): Promise<void> {
-  await using upstream = await startUpstream({ script: files.script });
-  const sidecar = await startSidecar(upstream.address, "sqlite");
-  try {
-    for (const way of await waysOf(sidecar, files)) await visit(way);
-  } finally {
-    await sidecar.stop();
-  }
-  if (!quick) await besideLitellm(upstream.address, files, visit);
-}
+  describe: (rounds) =>
+    [
+      `Streams of 100 events, unpaced, ${CONCURRENCY} at once; the first event at ${CALM.rate} streams a second.`,
+      markdownTable([HEADER, ...[GRPC, UNSTORED, STORED, LITELLM].flatMap((label) => toRow(rounds, label))]),
+    ].join("\n\n"),
+};
 
-async function waysOf(
+async function createWays(
   { address, pid }: { readonly address: string; readonly pid: number },
   files: ExchangeFiles,
 ): Promise<readonly Way[]> {
@@ -88,16 +88,14 @@ async function waysOf(
   const unstored = { ...responses, request: files.directStreamRequest };
   const stored = { ...responses, request: await storedRequest(files) };
   return [
-    { label: "gRPC", pid, call: (burst) => makeCalls({ ...grpc, ...burst, concurrency: CONCURRENCY }) },
+    { label: GRPC, pid, call: (burst) => makeCalls({ ...grpc, ...burst, concurrency: CONCURRENCY }) },
     {
-      label: "/v1/responses, store: false",
-      most: { cpu: 1.6, firstMs: 1 },
+      label: UNSTORED,
       pid,
       call: (burst) => makeCalls({ ...unstored, ...burst, concurrency: CONCURRENCY }),
     },
     {
-      label: "/v1/responses, stored in SQLite",
-      most: { cpu: 2.2, firstMs: 1 },
+      label: STORED,
       pid,
       call: (burst) => makeCalls({ ...stored, ...burst, concurrency: CONCURRENCY }),
     },
@@ -130,7 +128,7 @@ async function besideLitellm(
   const fewer = (calls: number) => Math.ceil(calls / 10);
   try {
     await visit({
-      label: "LiteLLM's /v1/responses",
+      label: LITELLM,
       pid,
       call: ({ calls, rate }) =>
         makeCalls({
@@ -146,44 +144,55 @@ async function besideLitellm(
   }
 }
 
-async function measure({ label, pid, call }: Way, divisor: number): Promise<Cost> {
+async function measureWay({ label, pid, call }: Way, divisor: number): Promise<Figures> {
   await call({ calls: Math.ceil(WARM_UP / divisor) });
   const before = cpuMicrosOf(pid);
   const busy = await call({ calls: Math.ceil(BUSY / divisor) });
   const used = cpuMicrosOf(pid) - before;
   const calm = await call({ ...CALM, calls: Math.ceil(CALM.calls / divisor) });
   for (const { failed, failures } of [busy, calm]) {
-    if (failed > 0) throw new Error(`${label}: ${failed} streams failed: ${(failures ?? []).join("; ")}`);
+    if (failed > 0) throw new Error(`${label}: ${failed} streams failed: ${formatFailures(failures)}`);
   }
-  return { cpu: used / busy.calls, firstMs: calm.first.p50 / 1000 };
+  return { [toCpuLabel(label)]: used / busy.calls, [toFirstLabel(label)]: calm.first.p50 / 1000 };
 }
 
-function tableOf(measured: readonly { readonly way: Way; readonly rounds: readonly Cost[] }[]): string {
-  const grpc = measured[0]?.rounds ?? [];
-  const rows = measured.map(({ way, rounds }) => {
-    const cpu = spreadOf(rounds.map((cost, index) => cost.cpu / (grpc[index]?.cpu ?? Number.NaN)));
-    const later = medianOf(rounds.map((cost, index) => cost.firstMs - (grpc[index]?.firstMs ?? Number.NaN)));
-    return [
-      way.label,
-      medianOf(rounds.map((cost) => cost.cpu)).toFixed(0),
-      formatRatio(cpu),
-      way.most === undefined ? "" : `${way.most.cpu} ×`,
-      medianOf(rounds.map((cost) => cost.firstMs)).toFixed(2),
-      later.toFixed(2),
-      way.most === undefined ? "" : `${way.most.firstMs} ms`,
-    ];
-  });
-  const header = [
-    "Stream of 100 events",
-    "CPU, µs",
-    "/ gRPC",
-    "aim",
-    "first event, ms",
-    "later than gRPC",
-    "aim",
-  ];
+/** The label of a way's CPU for each stream. */
+function toCpuLabel(way: string): string {
+  return `${way}: CPU, µs`;
+}
+
+/** The label of a way's median time to the first event. */
+function toFirstLabel(way: string): string {
+  return `${way}: first event, ms`;
+}
+
+const HEADER = [
+  "Stream of 100 events",
+  "CPU, µs",
+  "/ gRPC",
+  "aim",
+  "first event, ms",
+  "later than gRPC",
+  "aim",
+];
+
+/** The row of a way; none if it was not measured. */
+function toRow(rounds: readonly Figures[], way: string): string[][] {
+  const [cpu, first] = [toCpuLabel(way), toFirstLabel(way)];
+  if (Number.isNaN(medianIn(rounds, cpu))) return [];
+  const later = rounds.flatMap(({ [first]: ms, [toFirstLabel(GRPC)]: grpc }) =>
+    ms === undefined || grpc === undefined ? [] : [ms - grpc],
+  );
+  const aim = AIMS[way];
   return [
-    `Streams of 100 events, unpaced, ${CONCURRENCY} at once; the first event at ${CALM.rate} streams a second.`,
-    markdownTable([header, ...rows]),
-  ].join("\n\n");
+    [
+      way,
+      formatMedian(rounds, cpu, 0),
+      formatRatio(ratioIn(rounds, cpu, toCpuLabel(GRPC))),
+      aim === undefined ? "" : `${aim.cpu} ×`,
+      formatMedian(rounds, first, 2),
+      medianOf(later).toFixed(2),
+      aim === undefined ? "" : `${aim.firstMs} ms`,
+    ],
+  ];
 }

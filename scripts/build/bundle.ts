@@ -38,6 +38,12 @@ interface Piece {
 /** Folder of the chunks, beside the file that starts the program. */
 const CHUNKS = "chunks";
 
+/**
+ * Modules are strict, CommonJS is not unless it says so, and esbuild does not say it. In sloppy mode `this` of a method
+ * that is called on a string is an object, which CEL's string functions do not take.
+ */
+const STRICT = '"use strict";';
+
 const OPTIONS = {
   bundle: true,
   write: false,
@@ -96,6 +102,7 @@ async function joinPieces(file: string, startFile: string, pieces: readonly Piec
     stdin: { contents: file === startFile ? textOf(members) : exportPieces(members) },
     format: "cjs",
     minify: true,
+    banner: { js: STRICT },
     plugins: [linkPieces(file, pieces)],
   });
   const text = textOf(outputFiles);

@@ -58,17 +58,6 @@ const REPLACEMENTS: readonly Replacement[] = [
     within: MCP_CLIENT,
     module: { contents: "export {};" },
   },
-  // What pg-boss reads schedules with. The queue of runs has none.
-  {
-    path: /^cron-parser$/,
-    importer: /\/pg-boss\//,
-    module: { contents: "export const CronExpressionParser = undefined;" },
-  },
-  {
-    path: /^rrule-temporal$/,
-    importer: /\/pg-boss\//,
-    module: { contents: "export const RRuleTemporal = undefined;" },
-  },
 ];
 
 /**

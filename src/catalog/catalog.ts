@@ -1,9 +1,9 @@
 import type { Capability, ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import catalogFile from "./catalog.json" with { type: "json" };
-import type { CatalogData, CatalogEntry } from "./catalog-data.ts";
+import type { CapabilityWord, CatalogData, CatalogEntry } from "./catalog-data.ts";
 import { type CostOptions, costWith, dayOf, pricesAt } from "./model-cost.ts";
-import { capabilitiesOf, infoOf } from "./model-info.ts";
+import { capabilitiesOf, infoOf, toCapability } from "./model-info.ts";
 import { ModelNames, maxIdLength } from "./model-names.ts";
 import { entryOf, type ModelSettings } from "./model-settings.ts";
 import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts";
@@ -38,13 +38,19 @@ export class Catalog {
   }
 
   /**
-   * The known models by provider, newest first; those without a date last.
+   * The known models by provider, newest first; those without a date last. Models that the provider no longer serves are
+   * left out; `getModelInfo` still finds them.
    * @param provider Only models of this provider. All where absent.
    * @param capabilities Only models that have all of these.
-   * @param at Prices are those of this moment.
+   * @param at Models and prices are those of this moment.
    */
-  listModels(provider?: string, capabilities: readonly Capability[] = [], at = new Date()): ModelInfo[] {
-    const entries = this.#matching(provider, capabilities);
+  listModels(
+    provider?: string,
+    capabilities: readonly (Capability | CapabilityWord)[] = [],
+    at = new Date(),
+  ): ModelInfo[] {
+    const day = dayOf(at);
+    const entries = this.#matching(provider, capabilities).filter((entry) => !isRetired(entry, day));
     return entries.map((entry) => infoOf(entry, this.traitsOf(entry.provider, entry.id), dayOf(at)));
   }
 
@@ -54,7 +60,7 @@ export class Catalog {
    */
   getLatestModel(
     provider: string,
-    capabilities: readonly Capability[] = [],
+    capabilities: readonly (Capability | CapabilityWord)[] = [],
     now = new Date(),
   ): ModelInfo | undefined {
     const day = dayOf(now);
@@ -117,7 +123,8 @@ export class Catalog {
     return this.#index;
   }
 
-  #matching(provider: string | undefined, capabilities: readonly Capability[]): CatalogEntry[] {
+  #matching(provider: string | undefined, wanted: readonly (Capability | CapabilityWord)[]): CatalogEntry[] {
+    const capabilities = wanted.map(toCapability);
     const fits = (entry: CatalogEntry) => {
       if (provider !== undefined && entry.provider !== provider) return false;
       const has = capabilitiesOf(entry, this.traitsOf(entry.provider, entry.id));
@@ -179,8 +186,11 @@ export function costOf(
 const maxCachedTraits = 1000;
 
 function isServed(entry: CatalogEntry, day: string): boolean {
-  const { release_date: release = "", end_of_life_date: end = "" } = entry;
-  return release <= day && (end === "" || day < end);
+  return (entry.release_date ?? "") <= day && !isRetired(entry, day);
+}
+
+function isRetired({ end_of_life_date: end = "" }: CatalogEntry, day: string): boolean {
+  return end !== "" && end <= day;
 }
 
 /** By provider; newest first, undated last; then by price, highest first; then by id. */

@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { ConfigurationError } from "../core/errors.ts";
 import {
   Capability,
   type ModelInfo,
@@ -34,6 +35,25 @@ export function capabilitiesOf(entry: CatalogEntry, traits: ModelTraits): Set<Ca
   if (traits.sampling !== "never") has.add(Capability.SAMPLING);
   if (cachesPrompts(entry, traits)) has.add(Capability.PROMPT_CACHING);
   return has;
+}
+
+/**
+ * A capability by its number or its word.
+ * @throws ConfigurationError for a word that is none.
+ */
+export function toCapability(capability: Capability | CapabilityWord): Capability {
+  if (typeof capability === "number") return capability;
+  if (Object.hasOwn(capabilityNumbers, capability)) return capabilityNumbers[capability];
+  const words = Object.keys(capabilityNumbers).join(", ");
+  throw new ConfigurationError(`expected a capability, one of ${words}; found ${JSON.stringify(capability)}`);
+}
+
+/** The capabilities of a model in words: `["tools", "image_input"]`. Those that are not known are left out. */
+export function capabilityNames({ capabilities }: ModelInfo): CapabilityWord[] {
+  const words = Object.keys(capabilityNumbers) as CapabilityWord[];
+  return capabilities.flatMap(
+    (capability) => words.find((word) => capabilityNumbers[word] === capability) ?? [],
+  );
 }
 
 const capabilityNumbers: Readonly<Record<CapabilityWord, Capability>> = {

@@ -1,7 +1,7 @@
 /** The texts of `outrigger --help` and `outrigger <command> --help`. */
 
 /** The commands, in the order of the help. */
-export const commandNames = ["serve", "demo", "simulate", "healthcheck"] as const;
+export const commandNames = ["serve", "demo", "simulate", "copy-runs", "healthcheck"] as const;
 
 /** Name of a command. */
 export type CommandName = (typeof commandNames)[number];
@@ -15,6 +15,7 @@ Commands:
   serve        Run the sidecar.
   demo         Run the sidecar with a simulated provider behind it. Needs no key.
   simulate     Run the simulated provider alone, for tests and CI.
+  copy-runs    Copy the file with the runs of a sidecar, which may be running.
   healthcheck  Ask a running sidecar whether it is ready.
 
   outrigger <command> --help   explains a command
@@ -134,6 +135,18 @@ The model string chooses the answer and its faults:
 Example:
   outrigger simulate --port 6192 &
   OPENAI_API_KEY=any OPENAI_BASE_URL=http://127.0.0.1:6192/v1 your-program
+`,
+  "copy-runs": `Copies the file with the runs of a sidecar, for a backup. The sidecar may be running: the copy holds
+all runs as they are at one moment. Bodies that are encrypted stay encrypted.
+
+Usage: outrigger copy-runs --to FILE [options]
+
+Options:
+  --to FILE    Path of the copy. Must not exist.
+  --from FILE  The file of runs.store. Default: OUTRIGGER_RUNS_STORE.
+
+Example:
+  outrigger copy-runs --from /var/lib/outrigger/runs.db --to /backup/runs.db
 `,
   healthcheck: `Asks a running sidecar whether it is ready, for container runtimes without a shell or curl.
 

@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serve,
   demo: async () => (await import("./demo.ts")).demo,
   simulate: async () => (await import("./simulate.ts")).simulate,
+  "copy-runs": async () => (await import("./copy-runs.ts")).copyRuns,
   healthcheck: async () => (await import("./healthcheck.ts")).healthcheck,
 };
 

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { type Config, openRunStore } from "../config/index.ts";
 import { SDKError } from "../core/errors.ts";
+import type { MemoryAccount } from "../core/memory-account.ts";
 import type { RunEngine } from "../runs/engine.ts";
 import { createLazyRunEngine } from "../runs/lazy-engine.ts";
 import type { AccessControl, Inference } from "../server/index.ts";
@@ -11,7 +12,7 @@ import type { Metrics } from "../server/telemetry/metrics.ts";
 
 /** What the runs of a sidecar need. */
 export interface RunsOptions {
-  readonly config: Pick<Config, "runs" | "mcp">;
+  readonly config: Pick<Config, "runs" | "mcp" | "listeners">;
   /** Calls the models. */
   readonly client: Inference;
   /** Follow the provider calls of runs in the background. */
@@ -19,39 +20,49 @@ export interface RunsOptions {
   readonly metrics: Pick<Metrics, "runs">;
   /** Whose models a run in the background may use. Undefined: everybody may use all. */
   readonly access?: AccessControl | undefined;
+  /** The memory of the process. */
+  readonly account: MemoryAccount;
   readonly logger: Logger;
 }
 
 /**
  * The engine of a sidecar. One that keeps its runs in memory is loaded at the first run. Any other is opened at once:
- * what is wrong with its store is to be known at the start, and runs of an earlier process may wait in it.
- * @throws ConfigurationError where the store cannot be used as it is configured; ServerError where its database cannot
- * be reached.
+ * mistakes in its configuration should be known at the start, and runs of an earlier process may wait in its store. A
+ * database that cannot be reached does not keep the sidecar from starting: calls that need runs get UNAVAILABLE until then.
+ * @throws ConfigurationError if the store cannot be used as it is configured; ServerError if its database refuses the
+ *   sidecar.
  */
 export async function openRuns(options: RunsOptions): Promise<RunEngine> {
-  const { config, client, observers, metrics, access, logger } = options;
-  const { runs, mcp } = config;
+  const { config, client, observers, metrics, access, account, logger } = options;
+  const { runs, mcp, listeners } = config;
+  const { stallTimeoutMs } = listeners.limits;
   const report = (what: string, error: unknown) => {
     // The messages of our own errors hold nothing of a run.
     const problem = error instanceof SDKError ? { problem: error.message } : {};
     logger.warn({ ...problem, fault: describeFault(error) }, `could not ${what}`);
+  };
+  const warn = (problem: unknown) => {
+    if (problem instanceof SDKError) logger.warn(problem.message);
+    else report("use the store of runs", problem);
   };
   const engine = createLazyRunEngine(async () => {
     const [{ createRunEngine }, { createMcpTools }] = await Promise.all([
       import("../runs/run-engine.ts"),
       import("../runs/mcp/mcp-tools.ts"),
     ]);
-    const store = await openRunStore(runs, (error) => report("reach the database of runs", error));
+    const store = await openRunStore(runs, warn);
     const observer = { ...metrics.runs, failed: report };
     return createRunEngine({
       client: createBackgroundClient(client, observers),
       callerNamed: access && ((name) => access.callerNamed(name)),
       store,
-      limits: runs.limits,
+      limits: { ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }), ...runs.limits },
       serverTools: createMcpTools(mcp),
       observer,
+      account,
     });
   });
-  if (runs.store.kind !== "memory") await engine.open();
+  const failed = (error: Error) => report("reach the database of runs", error);
+  if (runs.store.kind !== "memory") await engine.openWhenReachable(failed);
   return engine;
 }

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Client } from "../client/client.ts";
 import { type Config, middlewareTargets } from "../config/index.ts";
+import { MemoryAccount } from "../core/memory-account.ts";
 import { ModelDirectory } from "../endpoints/models/model-directory.ts";
 import { createV1Api } from "../endpoints/v1.ts";
 import {
@@ -38,14 +39,17 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
   const { config, client, logger, metrics, access, parts = [] } = options;
   const idleMemory = createIdleMemory();
   const observers = [metrics, createCallLog(logger), idleMemory];
-  const runs = await openRuns({ ...options, observers });
+  const { limits } = config.listeners;
+  const account = new MemoryAccount({ limits, isShared: access && (() => access.keyCount > 1) });
+  const runs = await openRuns({ ...options, observers, account });
   return startServer({
     listeners: config.listeners,
     reflection: config.reflection,
     access,
+    account,
     services: [
       createInferenceService(client),
-      createGenerationService(client, config.listeners.limits),
+      createGenerationService(client, limits),
       createRunService(runs, client),
       createCatalogService(client.catalog),
     ],
@@ -54,6 +58,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
         createV1Api({
           engine: runs,
           models: modelsOf(config, client),
+          account,
           allowsUnstoredContinuation: config.runs.allowsUnstoredContinuation ?? false,
         }),
       ],

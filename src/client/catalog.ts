@@ -1,6 +1,7 @@
 /** The lookups of the model catalog. The catalog is advisory: unknown models pass through. */
 
 import { defaultCatalog } from "../catalog/catalog.ts";
+import type { CapabilityWord } from "../catalog/catalog-data.ts";
 import type { Capability, ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";
 
 /** The model with that id or alias; undefined where the catalog does not know it. */
@@ -8,15 +9,21 @@ export function getModelInfo(model: string, provider?: string): ModelInfo | unde
   return defaultCatalog.getModelInfo(model, provider);
 }
 
-/** The known models by provider, newest first; only those that have all `capabilities`. */
-export function listModels(provider?: string, capabilities?: readonly Capability[]): ModelInfo[] {
+/**
+ * The known models by provider, newest first; only those that have all `capabilities`, as words (`"tools"`) or as
+ * `Capability`. Models that are no longer served are left out.
+ */
+export function listModels(
+  provider?: string,
+  capabilities?: readonly (Capability | CapabilityWord)[],
+): ModelInfo[] {
   return defaultCatalog.listModels(provider, capabilities);
 }
 
 /** A provider's newest model that is served today and has all `capabilities`; undefined where none has. */
 export function getLatestModel(
   provider: string,
-  capabilities?: readonly Capability[],
+  capabilities?: readonly (Capability | CapabilityWord)[],
 ): ModelInfo | undefined {
   return defaultCatalog.getLatestModel(provider, capabilities);
 }

@@ -8,8 +8,15 @@ import type { Violations } from "./violations.ts";
  * for its users; a JavaScript program, a cast or a NaN gets past it, and would fail later with a message about something
  * else or be sent to the provider as null. What is already a message is not checked again.
  * @param field Path of the value; empty for the message itself.
+ * @param names The fields that the program may write, for the error about another one.
  */
-export function checkInput(desc: DescMessage, value: unknown, field: string, violations: Violations): void {
+export function checkInput(
+  desc: DescMessage,
+  value: unknown,
+  field: string,
+  violations: Violations,
+  names: readonly string[] = namesOf(desc),
+): void {
   if (isMessage(value)) {
     if (value.$typeName !== desc.typeName)
       violations.add(field, `expected a ${desc.name}, found a ${value.$typeName}`);
@@ -28,7 +35,7 @@ export function checkInput(desc: DescMessage, value: unknown, field: string, vio
     const path = field === "" ? (member?.name ?? name) : `${field}.${member?.name ?? name}`;
     if (entry === undefined || name === "$typeName" || name === "$unknown") continue;
     if (member === undefined)
-      violations.add(path, `is not a field of ${desc.name}; expected one of ${namesOf(desc)}`);
+      violations.add(path, `is not a field of ${desc.name}; ${expectedNames(name, names)}`);
     else if (member.kind === "oneof") checkOneof(member.fields, entry, field, path, violations);
     else checkField(member, entry, path, violations);
   }
@@ -123,8 +130,17 @@ function isPlainObject(value: unknown): value is Readonly<Record<string, unknown
   );
 }
 
-function namesOf(desc: DescMessage): string {
-  return desc.members.map(({ localName }) => localName).join(", ");
+/** Names of the fields of a message, as TypeScript has them. */
+export function namesOf(desc: DescMessage): string[] {
+  return desc.members.map(({ localName }) => localName);
+}
+
+/** The names that were expected in place of a wrong one, and the one that was probably meant. */
+export function expectedNames(name: string, names: readonly string[]): string {
+  const letters = (text: string) => text.toLowerCase().replace(/[^a-z0-9]|s$/g, "");
+  const similar = names.find((known) => letters(known) === letters(name));
+  const hint = similar === undefined ? "" : `; did you mean ${similar}?`;
+  return `expected one of ${names.join(", ")}${hint}`;
 }
 
 /** The type of a value, never its text, which may be a prompt. Numbers are shown. */

@@ -1,6 +1,7 @@
 import { type Catalog, defaultCatalog } from "../catalog/catalog.ts";
 import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
-import { type Batches, lazyBatches } from "../core/batches.ts";
+import { type Batches, lazyBatches, mapBatches } from "../core/batches.ts";
+import { CallScope } from "../core/call-scope.ts";
 import { ConfigurationError, SDKError, toSdkError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { inferenceIdOf } from "../core/inference-id.ts";
@@ -11,6 +12,7 @@ import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { AdapterCallOptions } from "../kit/adapter/http-adapter.ts";
 import { wrapComplete, wrapStream } from "./apply-middleware.ts";
+import { expectedNames } from "./check-input.ts";
 import { copyRequest } from "./copy-request.ts";
 import { type FieldPaths, withTypeScriptPaths } from "./field-paths.ts";
 import { withoutContent } from "./final-response.ts";
@@ -34,6 +36,20 @@ export interface ClientOptions {
   /** How errors name the fields of a request. Default `typescript`: `toolChoice.mode`. */
   readonly fieldPaths?: FieldPaths | undefined;
 }
+
+/** Options of `Client.fromEnv`. */
+export interface FromEnvOptions extends Omit<ClientOptions, "providers"> {
+  /** Folders whose files requests may name by a path, as in `imagePart("./photo.png")`. Default: none. */
+  readonly allowFilesUnder?: readonly string[] | undefined;
+}
+
+const OPTION_NAMES: readonly (keyof ClientOptions)[] = [
+  "providers",
+  "defaultProvider",
+  "middleware",
+  "catalog",
+  "fieldPaths",
+];
 
 const REMEDY =
   "Pass one to the constructor or to register(), or use Client.fromEnv(), " +
@@ -60,6 +76,7 @@ export class Client {
    * `providers`.
    */
   constructor(options: ClientOptions = {}, remedy: string = REMEDY) {
+    checkOptionNames("Client", options, OPTION_NAMES);
     const { providers = {}, defaultProvider, middleware = [], fieldPaths = "typescript" } = options;
     this.catalog = options.catalog ?? defaultCatalog;
     this.#registry = new ProviderRegistry(remedy);
@@ -77,16 +94,20 @@ export class Client {
    * ConfigurationError that lists the variables.
    * @throws ConfigurationError where a variable has an invalid value.
    */
-  static fromEnv(
-    environment: Environment = process.env,
-    options: Omit<ClientOptions, "providers"> = {},
-  ): Client {
+  static fromEnv(environment: Environment = process.env, options: FromEnvOptions = {}): Client {
+    const names = [...OPTION_NAMES.filter((name) => name !== "providers"), "allowFilesUnder"];
+    checkOptionNames("Client.fromEnv", options, names);
+    const { allowFilesUnder, ...clientOptions } = options;
     const reading = readProviders(environment);
     if (reading.problems.length > 0) throw new ConfigurationError(reading.problems.join("; "));
-    const providers = [...reading.providers].map(([name, settings]) => [name, createAdapter(name, settings)]);
+    const files = allowFilesUnder === undefined ? {} : { allowFilesUnder };
+    const providers = [...reading.providers].map(([name, settings]) => [
+      name,
+      createAdapter(name, { ...settings, ...files }),
+    ]);
     const { defaultProvider = reading.defaultProvider } = options;
     return new Client(
-      { ...options, defaultProvider, providers: Object.fromEntries(providers) },
+      { ...clientOptions, defaultProvider, providers: Object.fromEntries(providers) },
       describeMissing(reading),
     );
   }
@@ -128,7 +149,9 @@ export class Client {
    * all errors are thrown by the iteration. Leaving the loop closes the connection to the provider.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
-    return new EventStream(lazyBatches(() => this.#openStream(request, withInferenceId(options))));
+    const scope = new CallScope(options.signal);
+    const open = () => this.#openStream(request, withInferenceId(options), scope);
+    return new EventStream(lazyBatches(open, scope.abort), scope.abort);
   }
 
   /** Whether a mode of tool choice works with a model of a provider, the default one where none is named. */
@@ -179,23 +202,37 @@ export class Client {
     return adapter.complete(request, this.#withCatalog(options));
   }
 
-  async #openStream(input: RequestInput, options: CallOptions): Promise<Batches<StreamEvent>> {
+  async #openStream(
+    input: RequestInput,
+    callerOptions: CallOptions,
+    scope: CallScope,
+  ): Promise<Batches<StreamEvent>> {
+    const options = { ...callerOptions, signal: scope.signal };
     try {
       const request = this.#check(input);
       const batches = this.#hasMiddleware
         ? this.#stream(request, options).batches()
         : await this.#openProvider(request, options);
-      const ended = withTerminalEvent(batches, undefined, (thrown) => this.#toFailure(thrown));
+      const toFailure = (thrown: unknown) => this.#toFailure(thrown);
+      const ended = withTerminalEvent(batches, {
+        toFailure,
+        throwsOriginals: this.#hasMiddleware,
+        onEnd: scope.release,
+      });
       return request.finalResponse === FinalResponse.WITHOUT_CONTENT
-        ? eachEvent(ended, withoutContent)
+        ? mapBatches(ended, (batch) => batch.map(withoutContent))
         : ended;
     } catch (thrown) {
-      throw this.#toFailure(thrown);
+      scope.release();
+      throw thrown instanceof SDKError ? this.#toFailure(thrown) : thrown;
     }
   }
 
   #sendStream(request: Request, options: CallOptions): EventStream {
-    return new EventStream(lazyBatches(() => this.#openProvider(request, options)));
+    // A plain error is a bug if it comes from an adapter. Those of middleware are the program's own.
+    return new EventStream(
+      lazyBatches(async () => withTerminalEvent(await this.#openProvider(request, options))),
+    );
   }
 
   async #openProvider(request: Request, options: CallOptions): Promise<Batches<StreamEvent>> {
@@ -210,11 +247,11 @@ export class Client {
   }
 }
 
-async function* eachEvent(
-  batches: AsyncIterable<readonly StreamEvent[]>,
-  change: (event: StreamEvent) => StreamEvent,
-): AsyncGenerator<readonly StreamEvent[]> {
-  for await (const batch of batches) yield batch.map(change);
+/** @throws ConfigurationError for an option that does not exist: it would be ignored. */
+function checkOptionNames(what: string, options: object, names: readonly string[]): void {
+  for (const name of Object.keys(options))
+    if (!names.includes(name))
+      throw new ConfigurationError(`${name} is no option of ${what}; ${expectedNames(name, names)}`);
 }
 
 function withInferenceId(options: CallOptions): CallOptions {

@@ -1,4 +1,4 @@
-import { errorOf, ProviderError, type ProviderErrorOptions, type SDKError } from "../core/errors.ts";
+import { type SDKError, withViolations } from "../core/errors.ts";
 
 /** How errors name the fields of a request: as TypeScript does (`toolChoice.mode`) or as the contract does (`tool_choice.mode`). */
 export type FieldPaths = "typescript" | "contract";
@@ -19,17 +19,7 @@ export function withFieldPaths(error: SDKError, pathOf: (field: string) => strin
     (text, { field }) => text.replaceAll(`${field}: `, `${pathOf(field)}: `),
     error.message,
   );
-  const own: ProviderErrorOptions = error instanceof ProviderError ? error : {};
-  const { retryable, retryAfter, outputStarted, usage, cause } = error;
-  return errorOf(error.kind, message, {
-    ...own,
-    retryable,
-    retryAfter,
-    outputStarted,
-    usage,
-    violations,
-    cause,
-  });
+  return withViolations(error, message, violations);
 }
 
 /** Quoted keys of maps are a caller's own words and stay as they are. */

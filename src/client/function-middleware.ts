@@ -1,7 +1,8 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions } from "../core/adapter.ts";
-import { AbortError, ConfigurationError, type SDKError, StreamError, toSdkError } from "../core/errors.ts";
+import { AbortError, ConfigurationError, StreamError, toSdkError } from "../core/errors.ts";
 import type { EventStream } from "../core/event-stream.ts";
+import { closeAtOnce } from "../core/item-iterator.ts";
 import { withTerminalEvent } from "../core/terminal-event.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
@@ -12,13 +13,26 @@ import { replayedEvents } from "./replayed-events.ts";
 type Batch = readonly StreamEvent[];
 
 /** Runs a function middleware around a stream, by the rules at `MiddlewareFunction`. */
-export async function* streamThroughFunction(
+export function streamThroughFunction(
   run: MiddlewareFunction,
   request: Request,
   next: StreamNext,
   options: CallOptions,
 ): AsyncGenerator<Batch> {
-  const middleware = new RunningMiddleware(run, request, next, options);
+  let middleware: RunningMiddleware | undefined;
+  const start = () => {
+    middleware = new RunningMiddleware(run, request, next, options);
+    return middleware;
+  };
+  return closeAtOnce(passAttempts(start, request, options), () => middleware?.leave());
+}
+
+async function* passAttempts(
+  start: () => RunningMiddleware,
+  request: Request,
+  options: CallOptions,
+): AsyncGenerator<Batch> {
+  const middleware = start();
   try {
     for (let attempt = await middleware.attempt(); attempt; attempt = await middleware.attempt()) {
       if (yield* pass(attempt, middleware)) return;
@@ -40,7 +54,7 @@ async function* pass(attempt: Attempt, middleware: RunningMiddleware): AsyncGene
       else {
         const { events, error } = await middleware.conclude(attempt, batch, finish);
         yield events;
-        if (error !== undefined) throw error;
+        if (error !== undefined) throw error.thrown;
         return true;
       }
     }
@@ -95,6 +109,13 @@ class RunningMiddleware {
     answer.reject(error);
   }
 
+  /** Ends a read of the running attempt: the caller has closed the stream. */
+  leave(): void {
+    const running = this.#running;
+    this.end();
+    running?.stream.cancel();
+  }
+
   /** Rejects a `next` that is still pending: the stream is no longer read. */
   end(): void {
     this.#over = true;
@@ -106,7 +127,7 @@ class RunningMiddleware {
     { answer }: Attempt,
     batch: Batch,
     finish: Finish,
-  ): Promise<{ events: Batch; error?: SDKError }> {
+  ): Promise<{ events: Batch; error?: { readonly thrown: unknown } }> {
     const { response } = finish;
     if (response === undefined) throw new StreamError("the finish event holds no response");
     answer.resolve(response);
@@ -115,7 +136,7 @@ class RunningMiddleware {
       return { events: returned === response ? batch : withResponse(batch, finish, returned) };
     } catch (thrown) {
       const error = toSdkError(thrown);
-      return { events: replaceLast(batch, { case: "error", value: error.toProto() }), error };
+      return { events: replaceLast(batch, { case: "error", value: error.toProto() }), error: { thrown } };
     }
   }
 

@@ -5,7 +5,7 @@ import type { MessageInput } from "../core/message.ts";
 import { type Request, RequestSchema, type Timeouts } from "../gen/outrigger/v1/request_pb.ts";
 import type { ToolSchema } from "../gen/outrigger/v1/tool_pb.ts";
 import type { HttpTimeouts } from "../kit/http/timeouts.ts";
-import { checkInput } from "./check-input.ts";
+import { checkInput, namesOf } from "./check-input.ts";
 import { Violations } from "./violations.ts";
 
 /** The contract's form of a request as a plain object. */
@@ -54,16 +54,20 @@ export interface RequestInput extends ContractFields, LibraryFields {}
 
 /**
  * The request of a TypeScript or JavaScript program as a message.
+ * @param names What the program may write beside the messages, for the error about another name.
  * @throws InvalidRequestError with every field of a wrong name or type in `violations`.
  */
-export function requestOf(input: RequestInput): Request {
+export function requestOf(input: RequestInput, names: readonly string[] = requestFields): Request {
   const violations = new Violations();
   const fields = contractForm(input, violations);
-  checkInput(RequestSchema, fields, "", violations);
+  checkInput(RequestSchema, fields, "", violations, names);
   violations.throwIfAny();
   // What was checked is what the message is made of.
   return create(RequestSchema, fields as RequestInit);
 }
+
+/** The fields of a request that a program may write. */
+export const requestFields: readonly string[] = [...namesOf(RequestSchema), "providerOptions"];
 
 /** The input in the contract's form; what cannot be converted is left for the check. */
 function contractForm(input: unknown, violations: Violations): unknown {

@@ -1,3 +1,4 @@
+import { TOOL_NAME, TOOL_NAME_EXPECTED } from "../core/tools.ts";
 import { type ToolChoice, ToolChoice_Mode, ToolChoice_ModeSchema } from "../gen/outrigger/v1/request_pb.ts";
 import {
   type CustomTool,
@@ -11,9 +12,6 @@ import type { JsonObject } from "../kit/json/json.ts";
 import { checkEnum } from "./check-enum.ts";
 import { checkJsonObject } from "./check-json.ts";
 import { quote, type Violations } from "./violations.ts";
-
-// Providers allow dashes, leading underscores and up to 128 characters.
-const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 
 /** Checks the tools. Returns the names that a tool choice may use. */
 export function checkTools(tools: readonly Tool[], violations: Violations): ReadonlySet<string> {
@@ -48,7 +46,7 @@ function checkCustom(tool: CustomTool, field: string, names: Set<string>, violat
 
 function checkName(name: string, field: string, names: Set<string>, violations: Violations): void {
   if (!TOOL_NAME.test(name)) {
-    violations.add(field, `expected 1 to 128 letters, digits, "_" or "-", found ${quote(name)}`);
+    violations.add(field, `${TOOL_NAME_EXPECTED}, found ${quote(name)}`);
   } else if (names.has(name)) {
     violations.add(field, `${quote(name)} is the name of an earlier tool, names are unique`);
   }

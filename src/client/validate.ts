@@ -56,6 +56,14 @@ function checkProviderOptions(
   for (const [provider, text] of Object.entries(options)) {
     const body = checkJsonObject(text, `provider_options_json[${quote(provider)}]`, violations);
     if (body === undefined) continue;
+    // Limits, budgets, the cache and circuit breakers go by the model of the request.
+    // Servers that are written in Go read any case.
+    const model = Object.keys(body).find((name) => name.toLowerCase() === "model");
+    if (model !== undefined)
+      violations.add(
+        `provider_options_json[${quote(provider)}].${model}`,
+        "expected no model here: `model` of the request names it",
+      );
     bringConversation ||= "previous_response_id" in body || "conversation" in body;
     bringTools ||= "tools" in body;
   }

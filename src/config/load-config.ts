@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import { describeMissing, type Environment, readProviders } from "../client/from-env.ts";
 import type { ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import { getMaxAnswerBytes } from "../core/memory-account.ts";
 import { isObject } from "../kit/json/json.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
 import { type AccessKeysConfig, loadAccessKeys } from "./access-keys.ts";
@@ -262,8 +263,9 @@ function mergeProviders(
 
 /** The limits that adapters enforce, on each request and each answer. */
 function providerLimits(limits: NonNullable<Settings["limits"]>) {
+  const { maxAnswerMemoryBytes } = limits;
   const answerLimits = compact({
-    maxBytes: limits.maxAnswerBytes,
+    maxBytes: limits.maxAnswerBytes ?? (maxAnswerMemoryBytes && getMaxAnswerBytes({ maxAnswerMemoryBytes })),
     maxEventChars: limits.maxAnswerEventChars,
     maxEvents: limits.maxAnswerEvents,
     maxParts: limits.maxAnswerParts,

@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { fallbackKinds, MAX_FALLBACK_TARGETS } from "../middleware/fallback.ts";
 import type { LoggedContent } from "../middleware/logging.ts";
+import { MAX_RETRIES } from "../middleware/retry-policy.ts";
 import { compact, fields, list } from "./fields.ts";
 import {
   count,
@@ -15,9 +16,6 @@ import {
   text,
   wholeNumber,
 } from "./leaves.ts";
-
-/** More would keep a caller waiting for minutes. */
-const MAX_RETRIES = 10;
 
 /** Calls that wait for a rate limit at once: each holds its request in memory. */
 const MAX_QUEUE = 10_000;

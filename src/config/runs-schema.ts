@@ -2,7 +2,7 @@
 import { isAbsolute } from "node:path";
 import * as z from "zod/mini";
 import { compact, fields, list } from "./fields.ts";
-import { count, duration, flag, leaf, positiveDuration, size, text, wholeNumber } from "./leaves.ts";
+import { count, duration, flag, leaf, oneOf, positiveDuration, size, text, wholeNumber } from "./leaves.ts";
 import { parseDuration } from "./units.ts";
 
 /** Where runs are kept, as one text. */
@@ -40,6 +40,8 @@ export const runs = fields({
   store: z.optional(leaf(EXPECTED_STORE, parseStorePlace)),
   store_file: z.optional(text),
   memory_size: z.optional(size),
+  max_file_size: z.optional(size),
+  durability: z.optional(oneOf(["normal", "full"])),
   max_body_bytes: z.optional(size),
   encryption_key_files: z.optional(list(text, "a list of paths")),
   postgres: z.optional(postgres),

@@ -1,8 +1,9 @@
 /** How runs are kept, from the section `runs` of a configuration and the files that it names. */
 import { resolve } from "node:path";
+import { getHeapStatistics } from "node:v8";
 import { ConfigurationError } from "../core/errors.ts";
 import type { RunLimits } from "../runs/limits.ts";
-import { type EncryptionKey, parseEncryptionKey } from "../runs/stores/encryption-key.ts";
+import { type EncryptionKey, parseEncryptionKey } from "../runs/store/encryption-key.ts";
 import { compact } from "./fields.ts";
 import { readKeyFile } from "./key-files.ts";
 import type { Locate } from "./problems.ts";
@@ -26,8 +27,18 @@ export interface RunsConfig {
 /** Where runs are kept. */
 export type StoreConfig =
   | { readonly kind: "memory"; readonly maxBytes: number }
-  | { readonly kind: "file"; readonly path: string }
+  | FileConfig
   | PostgresConfig;
+
+/** A SQLite file. */
+export interface FileConfig {
+  readonly kind: "file";
+  readonly path: string;
+  /** Size limit. Absent: none but the disk. */
+  readonly maxBytes?: number;
+  /** Whether completed writes survive a power failure. */
+  readonly isDurable?: boolean;
+}
 
 /** A PostgreSQL database. */
 export interface PostgresConfig {
@@ -51,7 +62,15 @@ type Section = NonNullable<Settings["runs"]>;
 const MEBIBYTE = 1024 * 1024;
 
 /** Responses of about 10 KB: some thousands of them. */
-const DEFAULT_MEMORY_BYTES = 64 * MEBIBYTE;
+const MAX_DEFAULT_MEMORY_BYTES = 64 * MEBIBYTE;
+
+/** What the store may take of the heap's size unless the configuration says more: it is outside the heap. */
+const HEAP_SHARE = 1 / 8;
+
+/** The default size of a store in memory. */
+export function getDefaultMemorySize(heapBytes: number = getHeapStatistics().heap_size_limit): number {
+  return Math.min(Math.floor(heapBytes * HEAP_SHARE), MAX_DEFAULT_MEMORY_BYTES);
+}
 
 /** As the largest message that the sidecar takes. */
 const DEFAULT_MAX_BODY_BYTES = 32 * MEBIBYTE;
@@ -89,12 +108,20 @@ function runsOf(
   keys: readonly EncryptionKey[],
   { listenUrl }: { readonly listenUrl?: string },
 ): RunsConfig {
-  const { memory_size: maxBytes = DEFAULT_MEMORY_BYTES, retention, limits = {} } = section;
+  const { memory_size: maxBytes = getDefaultMemorySize(), retention, limits = {} } = section;
+  const { max_file_size: maxFileBytes, durability } = section;
   const { max_body_bytes: maxBodyBytes = DEFAULT_MAX_BODY_BYTES, postgres = {} } = section;
   const { allow_unstored_continuation: allowsUnstoredContinuation } = section;
   const { schema, pool_size: poolSize } = postgres;
   return {
-    store: storeOf(place, maxBytes, compact({ listenUrl, schema, poolSize })),
+    store: toStoreConfig(place, {
+      maxBytes,
+      file: compact({
+        maxBytes: maxFileBytes,
+        isDurable: durability === undefined ? undefined : durability === "full",
+      }),
+      postgres: compact({ listenUrl, schema, poolSize }),
+    }),
     maxBodyBytes:
       place.kind === "memory" ? Math.min(maxBodyBytes, maxBytes * MAX_MEMORY_SHARE) : maxBodyBytes,
     keys,
@@ -103,13 +130,16 @@ function runsOf(
   };
 }
 
-function storeOf(
+function toStoreConfig(
   place: StorePlace,
-  maxBytes: number,
-  postgres: Omit<PostgresConfig, "kind" | "url">,
+  settings: {
+    readonly maxBytes: number;
+    readonly file: Omit<FileConfig, "kind" | "path">;
+    readonly postgres: Omit<PostgresConfig, "kind" | "url">;
+  },
 ): StoreConfig {
-  if (place.kind === "memory") return { ...place, maxBytes };
-  return place.kind === "postgres" ? { ...place, ...postgres } : place;
+  if (place.kind === "memory") return { ...place, maxBytes: settings.maxBytes };
+  return place.kind === "postgres" ? { ...place, ...settings.postgres } : { ...place, ...settings.file };
 }
 
 function checkSection({ settings: { runs = {} }, locate }: RunsSource): string[] {

@@ -2,6 +2,8 @@ import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { Caller } from "./caller.ts";
 import type { EventStream } from "./event-stream.ts";
+import type { MemoryShare } from "./memory-pool.ts";
+import type { RepeatLimit } from "./repeat-limit.ts";
 
 /** Options of a call beside its request. */
 export interface CallOptions {
@@ -16,6 +18,10 @@ export interface CallOptions {
   readonly inferenceId?: string | undefined;
   /** Whom the call is for. Default: anybody, who may use every model. */
   readonly caller?: Caller | undefined;
+  /** Limits the retries and fallbacks of the whole call. Created by the first middleware that repeats calls. */
+  readonly repeats?: RepeatLimit | undefined;
+  /** Memory for the answer, until the caller has it. Default: the process has no account of its memory. */
+  readonly memory?: MemoryShare | undefined;
   /** Called by a Client when middleware has run and the provider and the model of the call are known. */
   readonly onTarget?: ((target: CallTarget) => void) | undefined;
 }

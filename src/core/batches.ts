@@ -1,3 +1,7 @@
+import { Drain } from "./drain.ts";
+import { AbortError } from "./errors.ts";
+import { type ItemIterator, ItemReader } from "./item-iterator.ts";
+
 /**
  * A stream in batches: each holds the items that became ready together, so that they can travel in one write. No batch
  * is empty. Read once, by one reader.
@@ -12,42 +16,116 @@ export interface Batched<T> extends AsyncIterable<T> {
 
 /** The batches of a stream. Each item is a batch of its own where the source does not know better. */
 export function batchesOf<T>(items: AsyncIterable<T> | Batched<T>): Batches<T> {
-  return "batches" in items ? items.batches() : batchesOfOne(items);
+  return "batches" in items ? items.batches() : mapBatches(items, (item) => [item]);
 }
 
-async function* batchesOfOne<T>(items: AsyncIterable<T>): AsyncGenerator<readonly T[]> {
-  for await (const item of items) yield [item];
+/** Changes each batch of a stream. Closing the result closes the source at once. */
+export function mapBatches<From, To>(
+  batches: AsyncIterable<From>,
+  change: (batch: From) => readonly To[],
+): Batches<To> {
+  return {
+    [Symbol.asyncIterator]() {
+      const source = batches[Symbol.asyncIterator]();
+      const toResult = (result: IteratorResult<From>): IteratorResult<readonly To[]> =>
+        result.done === true ? DONE : { done: false, value: change(result.value) };
+      return {
+        next: () => source.next().then(toResult),
+        return: async () => {
+          await source.return?.();
+          return DONE;
+        },
+      };
+    },
+  };
 }
+
+const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
 /** A stream that is made of batches. */
 export class BatchStream<T> implements Batched<T> {
-  #batches: Batches<T> | undefined;
+  #source: Batches<T>;
+  readonly #abort: ((reason: unknown) => void) | undefined;
+  #isClaimed = false;
+  #drain: Drain<T> | undefined;
+  #opened: AsyncIterator<readonly T[]> | undefined;
+  #reader: Pick<ItemReader<unknown, unknown>, "fail"> | undefined;
 
-  constructor(batches: Batches<T>) {
-    this.#batches = batches;
+  /** @param abort Ends the source: a pending read of it rejects with the reason. */
+  constructor(batches: Batches<T>, abort?: (reason: unknown) => void) {
+    this.#source = batches;
+    this.#abort = abort;
   }
 
   /** @throws TypeError where the stream has been read already. */
   batches(): Batches<T> {
-    const batches = this.#batches;
-    if (batches === undefined)
-      throw new TypeError("this stream has been read already; a stream can be read once");
-    this.#batches = undefined;
-    return batches;
+    const drain = this.#drain?.takeOver();
+    this.#drain = undefined;
+    if (drain !== undefined) return { [Symbol.asyncIterator]: () => drain };
+    if (this.#isClaimed) throw new TypeError("this stream has been read already; a stream can be read once");
+    this.#isClaimed = true;
+    return this.#source;
   }
 
-  /** One item at a time. Leaving the loop closes the source. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
-    for await (const batch of this.batches()) yield* batch;
+  /** One item at a time. Leaving the loop closes the source, also while it waits for the next item. */
+  [Symbol.asyncIterator](): ItemIterator<T> {
+    return this.readItems((batch) => batch);
   }
+
+  /**
+   * Ends the stream at once, whoever reads it: pending and later reads throw AbortError. Without effect after the end.
+   */
+  cancel(): void {
+    const reason = new AbortError("the stream was cancelled");
+    this.#reader?.fail(reason);
+    this.#abort?.(reason);
+    const isReadByBatches = this.#isClaimed && this.#opened === undefined;
+    if (isReadByBatches && this.#abort !== undefined) return;
+    const source = this.#opened ?? this.#source[Symbol.asyncIterator]();
+    if (!this.#isClaimed) this.#source = failingBatches(reason);
+    // Failures surface through the reads.
+    source.return?.().then(undefined, () => {});
+  }
+
+  /** Reads what `toItems` makes of each batch. The stream is claimed by the first read. */
+  protected readItems<Item>(toItems: (batch: readonly T[]) => readonly Item[]): ItemIterator<Item> {
+    const open = () => {
+      this.#opened = this.open();
+      this.#reader = reader;
+      return this.#opened;
+    };
+    const reader = new ItemReader<Item, readonly T[]>(open, toItems);
+    return reader;
+  }
+
+  /** Claims the stream for reading it item by item. */
+  protected open(): AsyncIterator<readonly T[]> {
+    return this.batches()[Symbol.asyncIterator]();
+  }
+
+  /** Reads the stream to its end for its outcome alone. A loop that begins later reads all of it nevertheless. */
+  protected drain(): void {
+    this.#opened = this.open();
+    this.#drain = new Drain(this.#opened);
+    this.#drain.run();
+  }
+}
+
+function failingBatches(reason: unknown): Batches<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
 }
 
 /**
  * Batches that are opened when the first one is asked for: a stream that is abandoned before its start costs nothing.
  * Opened once, however often it is iterated. From the second batch on a read goes straight to the source.
+ * @param abort Called when the batches are closed before or after they were opened. It should end a pending read and a
+ * pending `open`, since closing waits for both.
  */
-export function lazyBatches<T>(open: () => Promise<Batches<T>> | Batches<T>): Batches<T> {
-  const iterator = new LazyIterator(open);
+export function lazyBatches<T>(
+  open: () => Promise<Batches<T>> | Batches<T>,
+  abort: () => void = () => {},
+): Batches<T> {
+  const iterator = new LazyIterator(open, abort);
   return { [Symbol.asyncIterator]: () => iterator };
 }
 
@@ -59,12 +137,14 @@ export interface ForwardingStream<T> extends AsyncIterator<readonly T[]> {
 
 class LazyIterator<T> implements ForwardingStream<T> {
   readonly #open: () => Promise<Batches<T>> | Batches<T>;
+  readonly #abort: () => void;
   #opening: Promise<AsyncIterator<readonly T[]>> | undefined;
   #source: AsyncIterator<readonly T[]> | undefined;
   #closed = false;
 
-  constructor(open: () => Promise<Batches<T>> | Batches<T>) {
+  constructor(open: () => Promise<Batches<T>> | Batches<T>, abort: () => void) {
     this.#open = open;
+    this.#abort = abort;
   }
 
   get forwardsTo(): AsyncIterator<readonly T[]> | undefined {
@@ -73,16 +153,17 @@ class LazyIterator<T> implements ForwardingStream<T> {
 
   next(): Promise<IteratorResult<readonly T[]>> {
     if (this.#source !== undefined) return this.#source.next();
-    if (this.#closed) return Promise.resolve({ done: true, value: undefined });
+    if (this.#closed) return Promise.resolve(DONE);
     this.#opening ??= this.#begin();
     return this.#opening.then((source) => source.next());
   }
 
   async return(): Promise<IteratorResult<readonly T[]>> {
     this.#closed = true;
+    this.#abort();
     const source = this.#source ?? (await this.#opening?.catch(() => undefined));
     await source?.return?.();
-    return { done: true, value: undefined };
+    return DONE;
   }
 
   async #begin(): Promise<AsyncIterator<readonly T[]>> {

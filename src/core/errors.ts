@@ -9,6 +9,9 @@ import {
   NoObjectSchema,
   ProviderFailureSchema,
 } from "../gen/outrigger/v1/error_pb.ts";
+import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import type { Message, ToolCall, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import { addUsage } from "./usage.ts";
 
@@ -18,6 +21,19 @@ export interface FieldViolation {
   readonly field: string;
   /** What was found and what was expected. Holds no prompt text. */
   readonly description: string;
+}
+
+/** A complete step of a generation that failed later. In the library it is a `StepResult`. */
+export interface CompletedStep {
+  /** The text of the model's answer. */
+  readonly text: string;
+  readonly toolCalls: readonly ToolCall[];
+  readonly toolResults: readonly ToolResult[];
+  readonly response: Response;
+  /** What the step adds to the conversation: the model's answer and the results of its tools. */
+  readonly messages: readonly Message[];
+  /** The step as a message of the contract. */
+  toProto(): StepResult;
 }
 
 /** Options of every error. */
@@ -33,6 +49,8 @@ export interface ErrorOptions {
   readonly usage?: Usage | undefined;
   /** Invalid fields of the request, for kinds that mean an invalid request. */
   readonly violations?: readonly FieldViolation[];
+  /** Steps of the generation that were complete. */
+  readonly steps?: readonly CompletedStep[] | undefined;
 }
 
 /** Options of an error of a provider. */
@@ -68,6 +86,9 @@ export function isRetryableKind(kind: ErrorKind): boolean {
   return !NOT_RETRYABLE.has(kind);
 }
 
+/** Beside the errors, so that a log of an error does not show what the model wrote. */
+const completedSteps = new WeakMap<SDKError, readonly CompletedStep[]>();
+
 /** Base of all errors that Outrigger throws. */
 export class SDKError extends Error {
   /** Kind on the wire; decides the RPC status. */
@@ -92,6 +113,17 @@ export class SDKError extends Error {
     this.outputStarted = options.outputStarted ?? false;
     this.usage = options.usage;
     this.violations = options.violations ?? [];
+    if (options.steps !== undefined && options.steps.length > 0) completedSteps.set(this, options.steps);
+  }
+
+  /** The steps of a generation that were complete when a later one failed. Empty for other failures. */
+  get steps(): readonly CompletedStep[] {
+    return completedSteps.get(this) ?? [];
+  }
+
+  /** What those steps add to the conversation: append it to go on from there, without executing their tools again. */
+  get messages(): readonly Message[] {
+    return this.steps.flatMap(({ messages }) => messages);
   }
 
   /** The kind in words, as in the `reason` of a status: `RATE_LIMIT`. A kind that is not known gives its number. */
@@ -149,18 +181,18 @@ export class ProviderError extends SDKError {
   }
 
   override toProto(): InferenceError {
-    const error = super.toProto();
-    if (this.provider === "") return error;
-    const failure: MessageInitShape<typeof ProviderFailureSchema> = {
-      provider: this.provider,
-      errorCode: this.errorCode ?? "",
-      requestId: this.requestId ?? "",
-      rawJson: this.rawJson ?? "",
-    };
-    if (this.httpStatusCode !== undefined) failure.httpStatusCode = this.httpStatusCode;
-    error.providerFailure = create(ProviderFailureSchema, failure);
-    return error;
+    return withFailure(super.toProto(), this);
   }
+}
+
+/** Adds what a provider said, if one reported the error. */
+function withFailure(error: InferenceError, said: ProviderErrorOptions): InferenceError {
+  const { provider = "", httpStatusCode, errorCode = "", requestId = "", rawJson = "" } = said;
+  if (provider === "") return error;
+  const failure: MessageInitShape<typeof ProviderFailureSchema> = { provider, errorCode, requestId, rawJson };
+  if (httpStatusCode !== undefined) failure.httpStatusCode = httpStatusCode;
+  error.providerFailure = create(ProviderFailureSchema, failure);
+  return error;
 }
 
 /** Options of every class. Each takes those that it knows. */
@@ -213,8 +245,37 @@ export class ContextLengthError extends providerErrorOfKind(ErrorKind.CONTEXT_LE
 /** The account's credit or quota is used up. */
 export class QuotaExceededError extends providerErrorOfKind(ErrorKind.QUOTA_EXCEEDED) {}
 
-/** A time limit ran out. */
-export class RequestTimeoutError extends errorOfKind(ErrorKind.REQUEST_TIMEOUT) {}
+/** A time limit ran out: one of the call, or one of the provider, which `provider` then names. */
+export class RequestTimeoutError extends SDKError {
+  /** Name of the provider whose own time limit it was; empty if it was a limit of the call. */
+  readonly provider: string;
+  /** HTTP status of the provider's answer. */
+  readonly httpStatusCode: number | undefined;
+  /** The provider's own code. */
+  readonly errorCode: string | undefined;
+  /** The provider's request id. */
+  readonly requestId: string | undefined;
+  /** The provider's body, bounded; only where it was asked for. */
+  readonly rawJson: string | undefined;
+
+  constructor(message: string, options: ProviderErrorOptions = {}) {
+    super(ErrorKind.REQUEST_TIMEOUT, message, options);
+    this.provider = options.provider ?? "";
+    this.httpStatusCode = options.httpStatusCode;
+    this.errorCode = options.errorCode;
+    this.requestId = options.requestId;
+    this.rawJson = options.rawJson;
+  }
+
+  override toProto(): InferenceError {
+    return withFailure(super.toProto(), this);
+  }
+}
+
+/** Whether an error says that a provider gave up a call, and not that a time limit of the call ran out. */
+export function isProviderTimeout(error: unknown): boolean {
+  return error instanceof RequestTimeoutError && error.provider !== "";
+}
 
 /** The caller cancelled or disconnected. */
 export class AbortError extends errorOfKind(ErrorKind.ABORT) {}
@@ -330,17 +391,30 @@ export function withProgress(
   });
 }
 
-/** The same error of a call that followed other calls, with the usage of all of them. */
-export function withEarlierUsage(error: SDKError, earlier: Usage | undefined): SDKError {
+/** The same error of a call that followed other steps of a generation, with the usage of all of them. */
+export function withEarlierSteps(
+  error: SDKError,
+  earlier: Usage | undefined,
+  steps: readonly CompletedStep[],
+): SDKError {
   const own = error.usage;
   const usage = earlier === undefined || own === undefined ? (earlier ?? own) : addUsage(earlier, own);
-  return errorOf(error.kind, error.message, { ...optionsOf(error), outputStarted: true, usage });
+  return errorOf(error.kind, error.message, { ...optionsOf(error), outputStarted: true, usage, steps });
 }
 
 /** The same error with an earlier one behind it: as the cause of the last of its own causes that is one of ours. */
 export function withCause(error: SDKError, earlier: SDKError): SDKError {
   const cause = error.cause instanceof SDKError ? withCause(error.cause, earlier) : earlier;
   return errorOf(error.kind, error.message, { ...optionsOf(error), cause });
+}
+
+/** The same error with another message and other invalid fields. */
+export function withViolations(
+  error: SDKError,
+  message: string,
+  violations: readonly FieldViolation[],
+): SDKError {
+  return errorOf(error.kind, message, { ...optionsOf(error), violations });
 }
 
 /** The same error with each of its texts changed; the error itself where that changes nothing. */
@@ -360,7 +434,8 @@ export function withTexts(error: SDKError, change: (text: string) => string): SD
 }
 
 function optionsOf(error: SDKError): AnyErrorOptions {
-  const provider: ProviderErrorOptions = error instanceof ProviderError ? error : {};
+  const isProviders = error instanceof ProviderError || error instanceof RequestTimeoutError;
+  const provider: ProviderErrorOptions = isProviders ? error : {};
   const noObject: NoObjectErrorOptions = error instanceof NoObjectGeneratedError ? error : {};
   return {
     provider: provider.provider ?? "",
@@ -375,6 +450,7 @@ function optionsOf(error: SDKError): AnyErrorOptions {
     outputStarted: error.outputStarted,
     usage: error.usage,
     violations: error.violations,
+    steps: error.steps,
     ...("cause" in error ? { cause: error.cause } : {}),
   };
 }

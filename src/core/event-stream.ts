@@ -1,6 +1,7 @@
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { BatchStream, batchesOf } from "./batches.ts";
 import { AbortError, StreamError } from "./errors.ts";
+import type { ItemIterator } from "./item-iterator.ts";
 import type { CompleteResponse } from "./response.ts";
 import { ResponseCollector } from "./response-collector.ts";
 
@@ -16,73 +17,106 @@ import { ResponseCollector } from "./response-collector.ts";
  * ```
  */
 export class EventStream extends BatchStream<StreamEvent> {
-  #isRead = false;
-  #outcome: Outcome | undefined;
-  #waiting: PromiseWithResolvers<CompleteResponse> | undefined;
+  #collected: CollectedEvents | undefined;
 
   /** Wraps what a middleware returns. An EventStream passes through with its batches. */
   static from(events: AsyncIterable<StreamEvent>): EventStream {
     return events instanceof EventStream ? events : new EventStream(batchesOf(events));
   }
 
-  /** One event at a time. Leaving the loop cancels the call. */
-  override async *[Symbol.asyncIterator](): AsyncGenerator<StreamEvent> {
-    const batches = this.batches();
-    const collector = new ResponseCollector();
-    this.#isRead = true;
-    let failure: Outcome["failure"] = leftEarly;
-    try {
-      for await (const batch of batches) {
-        collector.add(batch);
-        yield* batch;
-      }
-      failure = endedEarly;
-    } catch (error) {
-      failure = () => error;
-      throw error;
-    } finally {
-      this.#end({ response: collector.response, failure });
-    }
-  }
-
   /** Only the text of the answer, piece by piece. Leaving the loop cancels the call. */
-  async *text(): AsyncGenerator<string> {
-    for await (const { event } of this) if (event.case === "textDelta") yield event.value.delta;
+  text(): ItemIterator<string> {
+    return this.readItems(readTexts);
   }
 
   /**
-   * The whole response. Reads the stream if it is not being read, else waits for the end of the loop that reads it.
+   * The whole response. Reads the stream if it is not being read, else waits for the end of the loop that reads it. A
+   * loop that begins later still gets every event.
    * @throws SDKError the stream's own error where it failed, and AbortError where the loop was left before its end.
    * TypeError where the stream was read by its batches.
    */
   async final(): Promise<CompleteResponse> {
-    if (!this.#isRead) for await (const _event of this);
-    if (this.#outcome !== undefined) return responseOf(this.#outcome);
-    this.#waiting ??= Promise.withResolvers();
-    return this.#waiting.promise;
+    if (this.#collected === undefined) this.drain();
+    return (this.#collected as CollectedEvents | undefined)?.outcome ?? Promise.reject(endedEarly());
   }
 
-  #end(outcome: Outcome): void {
-    this.#outcome = outcome;
-    const { response, failure } = outcome;
-    if (response === undefined) this.#waiting?.reject(failure());
-    else this.#waiting?.resolve(response);
+  protected override open(): AsyncIterator<Batch> {
+    const source = super.open();
+    // What a drained stream kept has been collected already.
+    if (this.#collected !== undefined) return source;
+    this.#collected = new CollectedEvents(source);
+    return this.#collected;
   }
 }
 
-/** How the reading of a stream ended. */
-interface Outcome {
-  readonly response: CompleteResponse | undefined;
-  /** What `final()` throws where there is no response. */
-  readonly failure: () => unknown;
+type Batch = readonly StreamEvent[];
+
+/** The pieces of text in events. */
+export function readTexts(
+  events: readonly { readonly event: StreamEvent["event"] | { readonly case: "stepFinish" } }[],
+): string[] {
+  return events.flatMap(({ event }) => (event.case === "textDelta" ? event.value.delta : []));
 }
 
-function responseOf({ response, failure }: Outcome): CompleteResponse {
-  if (response === undefined) throw failure();
-  return response;
+/** A stream whose response is collected while it is read. */
+class CollectedEvents implements AsyncIterator<Batch> {
+  readonly #source: AsyncIterator<Batch>;
+  readonly #collector = new ResponseCollector();
+  readonly #outcome = Promise.withResolvers<CompleteResponse>();
+  #isSettled = false;
+
+  constructor(source: AsyncIterator<Batch>) {
+    this.#source = source;
+    // Failures surface through the reads as well.
+    this.#outcome.promise.catch(() => {});
+  }
+
+  /** The response, once the stream has been read to its end. */
+  get outcome(): Promise<CompleteResponse> {
+    return this.#outcome.promise;
+  }
+
+  next(): Promise<IteratorResult<Batch>> {
+    return this.#source.next().then(this.#onResult, this.#onFailure);
+  }
+
+  async return(): Promise<IteratorResult<Batch>> {
+    this.#settle(closedEarly);
+    await this.#source.return?.();
+    return { done: true, value: undefined };
+  }
+
+  readonly #onResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
+    if (result.done === true) this.#settle(endedEarly);
+    else this.#collect(result.value);
+    return result;
+  };
+
+  readonly #onFailure = (thrown: unknown): never => {
+    this.#settle(() => thrown);
+    throw thrown;
+  };
+
+  #collect(batch: Batch): void {
+    try {
+      this.#collector.add(batch);
+    } catch (thrown) {
+      this.#source.return?.().then(undefined, () => {});
+      this.#onFailure(thrown);
+    }
+  }
+
+  /** @param toFailure Why there is no response, if the `finish` event has not come. */
+  #settle(toFailure: () => unknown): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    const { response } = this.#collector;
+    if (response === undefined) this.#outcome.reject(toFailure());
+    else this.#outcome.resolve(response);
+  }
 }
 
-function leftEarly(): AbortError {
+function closedEarly(): AbortError {
   return new AbortError("the stream was closed before its end");
 }
 

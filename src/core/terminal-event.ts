@@ -1,35 +1,54 @@
 import { create } from "@bufbuild/protobuf";
+import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Batches } from "./batches.ts";
-import { type SDKError, StreamError, toSdkError } from "./errors.ts";
+import { SDKError, StreamError, toSdkError } from "./errors.ts";
 
 /**
  * Holds a stream to laws 1, 8 and 9: a failure after the first event is an `error` event and is thrown after it; a
  * stream that ends without `finish` or `error` is a failure of kind STREAM. A failure before the first event throws and
  * is all there is.
- * @param now Milliseconds of a monotonic clock, for the `elapsed_ms` of the `error` event.
- * @param toFailure Turns what was thrown into the failure of the stream.
  * @returns The same batches where they are held to the laws already.
  */
 export function withTerminalEvent(
   batches: Batches<StreamEvent>,
-  now: () => number = () => performance.now(),
-  toFailure: (thrown: unknown) => SDKError = toSdkError,
+  options: TerminalEventOptions = {},
 ): Batches<StreamEvent> {
-  if (batches instanceof TerminatedBatches) return batches;
-  return new TerminatedBatches(() => new TerminatedStream(batches[Symbol.asyncIterator](), now, toFailure));
+  const { onEnd } = options;
+  const terminated = batches instanceof TerminatedBatches ? batches : new TerminatedBatches(batches, options);
+  if (onEnd !== undefined) terminated.onEnd(onEnd);
+  return terminated;
+}
+
+/** Options of `withTerminalEvent`. */
+export interface TerminalEventOptions {
+  /** Milliseconds of a monotonic clock, for the `elapsed_ms` of the `error` event. */
+  readonly now?: (() => number) | undefined;
+  /** Turns what was thrown into the failure of the stream. */
+  readonly toFailure?: ((thrown: unknown) => SDKError) | undefined;
+  /** Throws bugs and errors of other code as they are, instead of as InternalError. The event hides them in any case. */
+  readonly throwsOriginals?: boolean | undefined;
+  /** Called when nothing more comes: after the last event, a failure, or when the reader closes the stream. */
+  readonly onEnd?: (() => void) | undefined;
 }
 
 /** A class of its own, so that a stream that an adapter has ended passes through the client as it is. */
 class TerminatedBatches implements Batches<StreamEvent> {
-  readonly #open: () => TerminatedStream;
+  readonly #batches: Batches<StreamEvent>;
+  readonly #options: TerminalEventOptions;
+  readonly #listeners: (() => void)[] = [];
 
-  constructor(open: () => TerminatedStream) {
-    this.#open = open;
+  constructor(batches: Batches<StreamEvent>, options: TerminalEventOptions) {
+    this.#batches = batches;
+    this.#options = options;
+  }
+
+  onEnd(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   [Symbol.asyncIterator](): TerminatedStream {
-    return this.#open();
+    return new TerminatedStream(this.#batches[Symbol.asyncIterator](), this.#options, this.#listeners);
   }
 }
 
@@ -49,20 +68,28 @@ class TerminatedStream implements AsyncIterator<Batch> {
   readonly #toFailure: (thrown: unknown) => SDKError;
   #last: StreamEvent | undefined;
   #startedAt = 0;
+  readonly #listeners: readonly (() => void)[];
   #isOver = false;
-  /** What is thrown after the `error` event. */
-  #error: SDKError | undefined;
+  readonly #throwsOriginals: boolean;
+  /** Thrown after the `error` event. */
+  #error: { readonly thrown: unknown } | undefined;
 
-  constructor(source: AsyncIterator<Batch>, now: () => number, toFailure: (thrown: unknown) => SDKError) {
+  constructor(
+    source: AsyncIterator<Batch>,
+    { now = () => performance.now(), toFailure = toSdkError, throwsOriginals = false }: TerminalEventOptions,
+    listeners: readonly (() => void)[],
+  ) {
     this.#source = source;
     this.#now = now;
     this.#toFailure = toFailure;
+    this.#listeners = listeners;
+    this.#throwsOriginals = throwsOriginals;
   }
 
   next(): Promise<IteratorResult<Batch>> {
     const error = this.#error;
     this.#error = undefined;
-    if (error !== undefined) return Promise.reject(error);
+    if (error !== undefined) return Promise.reject(error.thrown);
     if (this.#isOver) return Promise.resolve(DONE);
     return this.#source.next().then(this.#onResult, this.#onFailure);
   }
@@ -70,30 +97,48 @@ class TerminatedStream implements AsyncIterator<Batch> {
   async return(): Promise<IteratorResult<Batch>> {
     this.#isOver = true;
     this.#error = undefined;
-    await this.#source.return?.();
+    try {
+      await this.#source.return?.();
+    } finally {
+      this.#tellListeners();
+    }
     return DONE;
   }
 
   readonly #onResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
+    if (this.#isOver) return DONE;
     if (result.done === true) return this.#end();
     if (this.#last === undefined) this.#startedAt = this.#now();
     this.#last = result.value.at(-1) ?? this.#last;
     return result;
   };
 
-  readonly #onFailure = (thrown: unknown): IteratorResult<Batch> => this.#fail(this.#toFailure(thrown));
+  /** A read that was pending when the reader closed the stream fails by that. */
+  readonly #onFailure = (thrown: unknown): IteratorResult<Batch> => {
+    if (this.#isOver) return DONE;
+    const error = this.#toFailure(thrown);
+    const isPlain = error.kind === ErrorKind.INTERNAL && !(thrown instanceof SDKError);
+    return this.#fail(error, isPlain && this.#throwsOriginals ? thrown : error);
+  };
 
   #end(): IteratorResult<Batch> {
+    if (this.#last === undefined || !isTerminal(this.#last))
+      return this.#fail(new StreamError("the stream ended without finish or error"));
     this.#isOver = true;
-    if (this.#last !== undefined && isTerminal(this.#last)) return DONE;
-    return this.#fail(new StreamError("the stream ended without finish or error"));
+    this.#tellListeners();
+    return DONE;
   }
 
-  #fail(error: SDKError): IteratorResult<Batch> {
+  #tellListeners(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  #fail(error: SDKError, thrown: unknown = error): IteratorResult<Batch> {
     this.#isOver = true;
+    this.#tellListeners();
     const last = this.#last;
-    if (last === undefined || isTerminal(last)) throw error;
-    this.#error = error;
+    if (last === undefined || isTerminal(last)) throw thrown;
+    this.#error = { thrown };
     const elapsedMs = Math.max(last.elapsedMs, Math.round(this.#now() - this.#startedAt));
     const event = { case: "error", value: error.toProto() } as const;
     const failed = create(StreamEventSchema, { sequence: last.sequence + 1, elapsedMs, event });

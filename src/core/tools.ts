@@ -10,7 +10,7 @@ import {
 } from "../gen/outrigger/v1/message_pb.ts";
 import { type ToolChoice, ToolChoice_Mode, ToolChoiceSchema } from "../gen/outrigger/v1/request_pb.ts";
 import { Grammar_Syntax, type Tool, ToolSchema } from "../gen/outrigger/v1/tool_pb.ts";
-import { InvalidToolCallError } from "./errors.ts";
+import { InvalidToolCallError, invalidField } from "./errors.ts";
 import { jsonTextOf } from "./json-text.ts";
 import { type JsonObject, type ParseResult, parseJson, parseJsonObject } from "./parse-json.ts";
 import { isPart, type PartInput, textPart } from "./parts.ts";
@@ -57,6 +57,7 @@ export function functionTool<Schema extends JsonSchema>(input: ActiveFunctionInp
 export function functionTool(input: FunctionToolInput): Tool;
 export function functionTool(input: FunctionToolInput & Partial<Executable>): Tool | ActiveTool {
   const { name, description = "", parameters, strict = false, execute } = input;
+  checkToolName(name);
   const parametersJson = parameters === undefined ? "" : schemaTextOf(parameters);
   const value = { name, description, parametersJson, strict };
   const definition = create(ToolSchema, { tool: { case: "function", value } });
@@ -68,9 +69,22 @@ export function customTool(input: ActiveCustomInput): ActiveTool;
 export function customTool(input: CustomToolInput): Tool;
 export function customTool(input: CustomToolInput & Partial<Executable>): Tool | ActiveTool {
   const { name, description = "", grammar, execute } = input;
+  checkToolName(name);
   const value = { name, description, ...(grammar === undefined ? {} : { grammar: grammarOf(grammar) }) };
   const definition = create(ToolSchema, { tool: { case: "custom", value } });
   return execute === undefined ? definition : { definition, execute };
+}
+
+/** Names that tools may have. Providers allow dashes, leading underscores and up to 128 characters. */
+export const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+
+/** What is wrong with another name. */
+export const TOOL_NAME_EXPECTED = 'expected 1 to 128 letters, digits, "_" or "-"';
+
+function checkToolName(name: unknown): void {
+  if (typeof name === "string" && TOOL_NAME.test(name)) return;
+  const found = typeof name === "string" ? jsonTextOf(name.slice(0, 64)) : `a ${typeof name}`;
+  throw invalidField("name", `${TOOL_NAME_EXPECTED}, found ${found}`);
 }
 
 /** A tool that the provider executes, for instance its web search. */

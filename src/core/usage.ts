@@ -3,7 +3,7 @@ import { type Usage, UsageSchema } from "../gen/outrigger/v1/usage_pb.ts";
 
 /**
  * Adds the counts of two calls. An optional count is unset in the sum
- * only where both sides are unset. `raw_json` belongs to one call and is not carried over.
+ * only where both sides are unset; a cost that one side lacks makes the sum's incomplete. `raw_json` belongs to one call and is not carried over.
  */
 export function addUsage(left: Usage, right: Usage): Usage {
   const sum = create(UsageSchema, {
@@ -16,8 +16,14 @@ export function addUsage(left: Usage, right: Usage): Usage {
   addOptional(sum, left, right, "cacheWriteTokens");
   if (left.costNanoUsd !== undefined || right.costNanoUsd !== undefined) {
     sum.costNanoUsd = (left.costNanoUsd ?? 0n) + (right.costNanoUsd ?? 0n);
+    sum.costIncomplete = [left, right].some(hasUnknownCost);
   }
   return sum;
+}
+
+/** Whether calls are missing in the cost of their usage. */
+export function hasUnknownCost({ costNanoUsd, costIncomplete, totalTokens }: Usage): boolean {
+  return costIncomplete || (costNanoUsd === undefined && totalTokens > 0);
 }
 
 type OptionalCount = "reasoningTokens" | "cacheReadTokens" | "cacheWriteTokens";

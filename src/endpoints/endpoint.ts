@@ -36,6 +36,8 @@ export interface EndpointRequest {
   readonly client: ModelClient;
   /** The whole body, within the limits of the server. Throws SDKError. */
   readBody(): Promise<Uint8Array>;
+  /** Reads something stored, within the memory for what is read at once. Waits for its turn. Throws SDKError. */
+  readStored<Value>(read: () => Promise<Value>): Promise<Value>;
   /** Notes why the request failed, for the log and the metrics. */
   noteFailure(error: SDKError): void;
 }
@@ -58,13 +60,15 @@ export interface FailedResponse extends EndpointResponse {
 
 /** A WebSocket that a server has accepted. */
 export interface EndpointSocket {
-  /** Text messages of the caller, within the limits of the server, until it closes. */
-  readonly messages: AsyncIterable<string>;
+  /** Text messages of the caller as UTF-8, within the limits of the server, until it closes. */
+  readonly messages: AsyncIterable<Uint8Array>;
   /**
    * Counts a message against the limits on the caller's requests and on memory. To be called once for each message,
    * before it is read. Throws SDKError where it is over a limit.
    */
-  admit(text: string): void;
+  admit(message: Uint8Array): void;
+  /** Takes memory for what the current message grows by. Throws SDKError if there is not that much. */
+  reserve(bytes: number): void;
   /** Resolves when the text is flushed. */
   send(text: string): Promise<void>;
   /** @param code Status of RFC 6455. */

@@ -1,27 +1,32 @@
 /** The HTTP API under `/v1`: that of OpenAI, for the models of every provider. */
+import { MemoryAccount } from "../core/memory-account.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ModelDirectory } from "./models/model-directory.ts";
 import { modelRoutes } from "./models/routes.ts";
 import { failedResponse } from "./responses/errors.ts";
 import { inputRoutes } from "./responses/input-routes.ts";
+import { KeptResponses } from "./responses/latest-response.ts";
 import type { ResponsesParts } from "./responses/parts.ts";
 import { ReplayMarks } from "./responses/replay-marks.ts";
 import { responsesRoutes } from "./responses/routes.ts";
 import { endpointOf } from "./route-table.ts";
 
 /** What the API is made of. */
-export interface V1Parts extends Omit<ResponsesParts, "marks"> {
+export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "marks"> {
   readonly models: ModelDirectory;
+  /** The memory of the process. Default: an account of its own. */
+  readonly account?: MemoryAccount | undefined;
 }
 
 /** Creates the API. */
 export function createV1Api(parts: V1Parts): Endpoint {
-  const shared = { ...parts, marks: new ReplayMarks() };
+  const { account = new MemoryAccount() } = parts;
+  const shared = { ...parts, keptResponses: new KeptResponses(account.kept), marks: new ReplayMarks() };
   const routes = [
     ...inputRoutes(shared),
     ...responsesRoutes(shared),
-    ...conversationRoutes(parts.engine),
+    ...conversationRoutes(parts.engine.threads),
     ...modelRoutes(parts.models),
   ];
   return endpointOf(routes, failedResponse, "/v1/");

@@ -1,11 +1,14 @@
 import { isMessage } from "@bufbuild/protobuf";
+import { expectedNames } from "../client/check-input.ts";
 import { quote, Violations } from "../client/violations.ts";
 import { ToolSchema } from "../gen/outrigger/v1/tool_pb.ts";
-import type { GenerateOptions } from "./generate-options.ts";
+import { DEFAULT_RETRY_POLICY, isRetryCount, MAX_RETRIES } from "../middleware/retry-policy.ts";
+import type { GenerateOptions, GenerationTimeouts } from "./generate-options.ts";
 import { isActiveTool } from "./local-executor.ts";
+import type { GenerationLimits } from "./loop-limits.ts";
 
 /** Options that are functions. */
-const FUNCTIONS = ["stopWhen", "repairToolCall", "onRetry"] as const;
+const FUNCTIONS = ["stopWhen", "repairToolCall", "onRetry", "onStepFinish"] as const;
 
 /**
  * Checks the options that are not part of the request.
@@ -28,10 +31,40 @@ export function checkOptions(options: GenerateOptions): void {
   for (const name of FUNCTIONS)
     if (options[name] !== undefined && typeof options[name] !== "function")
       violations.add(name, `expected a function, found ${describe(options[name])}`);
-  if (typeof timeout === "object") checkNumbers("timeout", timeout, violations);
-  else checkNumber("timeout", timeout, violations);
-  checkNumbers("limits", limits, violations);
+  checkRetries("maxRetries", options.maxRetries, violations);
+  checkRetries("retry.maxRetries", options.retry?.maxRetries, violations);
+  if (typeof timeout === "object") {
+    checkNames("timeout", timeout, TIMEOUT_NAMES, violations);
+    checkNumbers("timeout", timeout, violations);
+  } else checkNumber("timeout", timeout, violations);
+  checkNames("limits", limits, LIMIT_NAMES, violations);
+  checkNames("retry", options.retry ?? {}, RETRY_NAMES, violations);
+  const { allowUnknownPrices, ...numbers } = limits;
+  checkNumbers("limits", numbers, violations);
+  if (allowUnknownPrices !== undefined && typeof allowUnknownPrices !== "boolean")
+    violations.add(
+      "limits.allowUnknownPrices",
+      `expected true or false, found ${describe(allowUnknownPrices)}`,
+    );
   violations.throwIfAny();
+}
+
+const TIMEOUT_NAMES: readonly (keyof GenerationTimeouts)[] = ["totalMs", "perStepMs", "perToolMs"];
+
+const LIMIT_NAMES: readonly (keyof GenerationLimits)[] = [
+  "maxSteps",
+  "maxTotalTokens",
+  "maxCostNanoUsd",
+  "maxToolCalls",
+  "allowUnknownPrices",
+];
+
+const RETRY_NAMES = [...Object.keys(DEFAULT_RETRY_POLICY), "onRetry"];
+
+function checkNames(field: string, value: object, names: readonly string[], violations: Violations): void {
+  for (const name of Object.keys(value))
+    if (!names.includes(name))
+      violations.add(`${field}.${name}`, `is no option; ${expectedNames(name, names)}`);
 }
 
 function checkList(field: string, value: unknown, violations: Violations): void {
@@ -61,6 +94,11 @@ function checkNumber(field: string, value: unknown, violations: Violations): voi
   const isNumber = typeof value === "number" || typeof value === "bigint";
   if (value !== undefined && !(isNumber && value >= 0))
     violations.add(field, `expected a number from 0, found ${describe(value)}`);
+}
+
+function checkRetries(field: string, value: unknown, violations: Violations): void {
+  if (value !== undefined && !isRetryCount(value))
+    violations.add(field, `expected a whole number from 0 to ${MAX_RETRIES}, found ${describe(value)}`);
 }
 
 function describe(value: unknown): string {

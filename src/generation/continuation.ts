@@ -1,6 +1,13 @@
 import { toolMessage } from "../core/tools.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
+import { FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
+
+/** Whether a provider interrupted its turn, to go on when it gets its own answer back. */
+export function isPaused(response: Response | undefined): boolean {
+  const { reason, raw } = response?.finishReason ?? {};
+  return reason === FinishReason_Reason.OTHER && raw === "pause_turn";
+}
 
 /** What a step adds to its conversation: the answer unchanged, then one message for each result, in their order. */
 export function messagesOfStep({ response, toolResults }: StepResult): Message[] {

@@ -1,5 +1,6 @@
 import { withFieldPaths, withTypeScriptPaths } from "../client/field-paths.ts";
 import { SDKError } from "../core/errors.ts";
+import { closeAtOnce } from "../core/item-iterator.ts";
 import { type JsonSchema, type StandardSchema, schemaTextOf } from "../core/schema.ts";
 import type { JsonValue } from "../kit/json/json.ts";
 import type { GenerateOptions } from "./generate-options.ts";
@@ -16,7 +17,13 @@ import { loopOptionsOf } from "./read-options.ts";
 import { StreamObjectResult } from "./stream-object-result.ts";
 
 /** Options of `generate` that have no place where an object is generated. */
-type ToolOptions = "maxToolRounds" | "repairToolCall" | "responseFormat" | "stopWhen" | "toolChoice";
+type ToolOptions =
+  | "maxToolRounds"
+  | "onStepFinish"
+  | "repairToolCall"
+  | "responseFormat"
+  | "stopWhen"
+  | "toolChoice";
 
 /** What to generate: as for `generate`, without tools that the program executes. */
 export interface GenerateObjectOptions<Schema = JsonSchema> extends Omit<GenerateOptions, ToolOptions> {
@@ -76,13 +83,22 @@ export function streamObject<Output>(
   return new StreamObjectResult(() => openLoop(options, true), options.schema);
 }
 
+type ObjectLoop = AsyncGenerator<ObjectItem, ObjectOutcome>;
+
 /** The loop, whose errors name the schema as the options do. */
-async function* openLoop(
-  options: GenerateObjectOptions,
-  isStreamed: boolean,
-): AsyncGenerator<ObjectItem, ObjectOutcome> {
+function openLoop(options: GenerateObjectOptions, isStreamed: boolean): ObjectLoop {
+  let loop: ObjectLoop | undefined;
+  const open = () => {
+    loop = runObjectLoop(objectLoopOptions(options, isStreamed));
+    return loop;
+  };
+  // What closing the loop throws is thrown by the pending read as well.
+  return closeAtOnce(passItems(open), () => void loop?.return(undefined as never).catch(() => {}));
+}
+
+async function* passItems(open: () => ObjectLoop): ObjectLoop {
   try {
-    return yield* runObjectLoop(objectLoopOptions(options, isStreamed));
+    return yield* open();
   } catch (thrown) {
     throw thrown instanceof SDKError ? withFieldPaths(thrown, ownField) : thrown;
   }

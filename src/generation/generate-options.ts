@@ -2,7 +2,7 @@ import type { RequestInput, ToolInput } from "../client/request-input.ts";
 import type { MessageInput } from "../core/message.ts";
 import type { ActiveTool } from "../core/tool-input.ts";
 import type { RetryPolicy } from "../middleware/retry-policy.ts";
-import type { StopCondition } from "./generate-result.ts";
+import type { StepResult, StopCondition } from "./generate-result.ts";
 import type { RepairToolCall } from "./local-executor.ts";
 import type { GenerationLimits } from "./loop-limits.ts";
 import type { ModelClient } from "./model-calls.ts";
@@ -31,9 +31,14 @@ export interface GenerateOptions extends Omit<RequestInput, "messages" | "tools"
   readonly maxToolRounds?: number | undefined;
   /** Ends the generation early. Asked after each step whose tools were executed, with all steps so far. */
   readonly stopWhen?: StopCondition | undefined;
+  /**
+   * Called after each step, when its tools were executed, and awaited before the next one: for instance to store the
+   * step. What it throws ends the generation.
+   */
+  readonly onStepFinish?: ((step: StepResult) => void | Promise<void>) | undefined;
   /** Repairs calls whose arguments do not match the tool's schema. Without it the model is told what is wrong. */
   readonly repairToolCall?: RepairToolCall | undefined;
-  /** Retries of each call of the model, at most. Defaults to 2; 0 disables retries. Takes precedence over `retry`. */
+  /** Retries of each call of the model, at most; from 0 to 10. Defaults to 2; 0 disables retries. Takes precedence over `retry`. */
   readonly maxRetries?: number | undefined;
   /** When and how often a call of the model is repeated. */
   readonly retry?: Partial<RetryPolicy> | undefined;

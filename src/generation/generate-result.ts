@@ -11,7 +11,7 @@ import {
 import type { Message, ToolCall, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import { type FinishReason, ResponseSchema, type Warning } from "../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
-import { messagesOfStep } from "./continuation.ts";
+import { isPaused, messagesOfStep } from "./continuation.ts";
 
 /** Why a generation ended without an error, in words. */
 export type StopReasonName = keyof typeof StopReason;
@@ -78,6 +78,11 @@ export class StepResult extends Answer {
     return this.#message.toolResults;
   }
 
+  /** What the step adds to its conversation: the answer and the results of its tools. */
+  get messages(): readonly Message[] {
+    return messagesOfStep(this.#message);
+  }
+
   /** Calls whose arguments were repaired before they were executed, as executed. */
   get repairedCalls(): readonly ToolCall[] {
     return this.#message.repairedCalls;
@@ -107,6 +112,16 @@ export class GenerateResult extends Answer {
     this.steps = message.steps.map((step) => new StepResult(step));
     // Unlike the message's own, it has its content in any case.
     this.response = responseOf(message.steps.at(-1));
+  }
+
+  /** The text of the answer. If the provider paused its turn, it is that of all steps of the turn. */
+  override get text(): string {
+    const turn = [super.text];
+    for (const step of this.steps.slice(0, -1).toReversed()) {
+      if (!isPaused(step.response)) break;
+      turn.unshift(step.text);
+    }
+    return turn.join("");
   }
 
   /** Results of the tools that the last step executed. */

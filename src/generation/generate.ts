@@ -1,8 +1,10 @@
+import { closeAtOnce } from "../core/item-iterator.ts";
+import type { GenerateResult as GenerateResultMessage } from "../gen/outrigger/v1/generation_pb.ts";
 import type { GenerateOptions } from "./generate-options.ts";
-import { GenerateResult } from "./generate-result.ts";
+import { GenerateResult, StepResult } from "./generate-result.ts";
 import { loopOptionsOf } from "./read-options.ts";
 import { StreamResult } from "./stream-result.ts";
-import { openToolLoop } from "./tool-loop.ts";
+import { type LoopItem, openToolLoop } from "./tool-loop.ts";
 
 /**
  * Calls a model, executes the tools that it asks for, sends their results, and so on until it answers. Calls that fail
@@ -13,10 +15,11 @@ import { openToolLoop } from "./tool-loop.ts";
  * console.log(result.text);
  * ```
  * @throws InvalidRequestError with all invalid options, RequestTimeoutError and AbortError where a time limit or the signal
- * ends it, and the error of the provider's failure. After the first answer it has the usage of all of them.
+ * ends it, and the error of the provider's failure. After the first answer it has the usage of all of them, and the
+ * complete steps in `steps` and `messages`.
  */
 export async function generate(options: GenerateOptions): Promise<GenerateResult> {
-  const loop = openToolLoop(loopOptionsOf(options, false));
+  const loop = openLoop(options, false);
   for (;;) {
     const next = await loop.next();
     if (next.done === true) return new GenerateResult(next.value);
@@ -34,5 +37,32 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
  * ```
  */
 export function stream(options: GenerateOptions): StreamResult {
-  return new StreamResult(() => openToolLoop(loopOptionsOf(options, true)));
+  return new StreamResult(() => openLoop(options, true));
+}
+
+type Loop = AsyncGenerator<LoopItem, GenerateResultMessage>;
+
+function openLoop(options: GenerateOptions, isStreamed: boolean): Loop {
+  const loop = openToolLoop(loopOptionsOf(options, isStreamed));
+  const { onStepFinish } = options;
+  if (onStepFinish === undefined) return loop;
+  // What closing the loop throws is thrown by the pending read as well.
+  const abort = () => void loop.return(undefined as never).catch(() => {});
+  return closeAtOnce(tellOfSteps(loop, onStepFinish), abort);
+}
+
+async function* tellOfSteps(
+  loop: Loop,
+  onStepFinish: NonNullable<GenerateOptions["onStepFinish"]>,
+): AsyncGenerator<LoopItem, GenerateResultMessage> {
+  try {
+    for (;;) {
+      const next = await loop.next();
+      if (next.done === true) return next.value;
+      if (next.value.case === "stepFinish") await onStepFinish(new StepResult(next.value.result));
+      yield next.value;
+    }
+  } finally {
+    await loop.return(undefined as never);
+  }
 }

@@ -2,6 +2,7 @@ import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions, CallTarget } from "../core/adapter.ts";
 import { toSdkError } from "../core/errors.ts";
 import { inferenceIdOf } from "../core/inference-id.ts";
+import type { RepeatLimit } from "../core/repeat-limit.ts";
 import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
@@ -25,6 +26,8 @@ export interface StepScope {
   readonly deadline: number;
   /** Maximum duration of the call in milliseconds. 0: none. */
   readonly maxMs: number;
+  /** Limits the retries and fallbacks of all steps together. */
+  readonly repeats: RepeatLimit;
 }
 
 /** One call of a client under way: its options, its time limit, and its entry in the list of attempts. */
@@ -38,7 +41,7 @@ export class ModelCall {
   #target: CallTarget;
 
   constructor({ provider, model }: Request, scope: StepScope, log: AttemptLog) {
-    const { step, signal, maxMs } = scope;
+    const { step, signal, maxMs, repeats } = scope;
     this.#log = log;
     this.#step = step;
     this.#target = { provider, model };
@@ -50,7 +53,7 @@ export class ModelCall {
     };
     const ownDeadline = maxMs > 0 ? performance.now() + maxMs : Infinity;
     const deadline = Math.min(scope.deadline, ownDeadline);
-    this.options = { signal: this.#signal, deadline, inferenceId: inferenceIdOf(), onTarget };
+    this.options = { signal: this.#signal, deadline, inferenceId: inferenceIdOf(), repeats, onTarget };
   }
 
   /** The call gave an answer. Calls that failed before it, and that a middleware repeated, are in the response. */

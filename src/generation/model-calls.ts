@@ -1,11 +1,13 @@
 import type { CallOptions } from "../core/adapter.ts";
 import type { Batched } from "../core/batches.ts";
 import { StreamError } from "../core/errors.ts";
+import type { RepeatLimit } from "../core/repeat-limit.ts";
 import { type CompleteResponse, completeResponse } from "../core/response.ts";
 import { ResponseCollector } from "../core/response-collector.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { abortErrorOf } from "../kit/http/abort.ts";
 import { type RetryPolicy, retry } from "../middleware/retry-policy.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { ModelCall } from "./model-call.ts";
@@ -29,6 +31,8 @@ export interface ModelCallOptions {
   readonly signal: AbortSignal;
   /** When the time of the generation is over, in milliseconds of `performance.now()`. */
   readonly deadline: number;
+  /** Limits the retries and fallbacks of all steps together. */
+  readonly repeats: RepeatLimit;
   readonly log: AttemptLog;
 }
 
@@ -73,16 +77,16 @@ export class ModelCalls {
     step: number,
     run: (call: ModelCall) => Promise<Result>,
   ): Promise<Result> {
-    const { signal, deadline, maxMs, log } = this.#options;
+    const { signal, deadline, maxMs, repeats, log } = this.#options;
     const attempt = async () => {
-      const call = new ModelCall(request, { step, signal, deadline, maxMs }, log);
+      const call = new ModelCall(request, { step, signal, deadline, maxMs, repeats }, log);
       try {
         return await run(call);
       } catch (thrown) {
         throw call.fail(thrown);
       }
     };
-    return retry(attempt, this.#policy, { signal, deadline });
+    return retry(attempt, this.#policy, { signal, deadline, repeats });
   }
 }
 
@@ -117,6 +121,8 @@ export class StepStream {
     const first = this.#first;
     this.#first = undefined;
     try {
+      const { signal } = this.#call.options;
+      if (signal?.aborted) throw abortErrorOf(signal);
       const batch = first ?? (await this.#read());
       if (batch === undefined) this.#call.succeed(this.response);
       return batch;

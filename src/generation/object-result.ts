@@ -4,7 +4,7 @@ import type { JsonValue } from "../kit/json/json.ts";
 import { GenerateResult } from "./generate-result.ts";
 import type { ObjectOutcome } from "./objects/object-loop.ts";
 
-/** What the generation of an object gave. `text` is the model's own text. */
+/** What the generation of an object gave. `text` is what the model wrote as the object: text, or the arguments of a tool. */
 export class ObjectResult<Output> extends GenerateResult {
   /** The object, which matches the schema; as a Standard Schema's library returns it. */
   readonly output: Output;
@@ -16,6 +16,10 @@ export class ObjectResult<Output> extends GenerateResult {
   constructor(outcome: ObjectOutcome, schema: JsonSchema | StandardSchema<Output>) {
     super(outcome.result);
     this.output = outputOf(outcome, schema);
+  }
+
+  override get text(): string {
+    return this.toolCalls.length > 0 ? this.toProto().outputJson : super.text;
   }
 }
 

@@ -1,5 +1,5 @@
 import { withTypeScriptPaths } from "../client/field-paths.ts";
-import { requestOf } from "../client/request-input.ts";
+import { requestFields, requestOf } from "../client/request-input.ts";
 import { SDKError } from "../core/errors.ts";
 import { systemMessage, userMessage } from "../core/message.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
@@ -35,21 +35,40 @@ export function loopOptionsOf(options: GenerateOptions, isStreamed: boolean): Lo
 
 /** The request, without the options that are not part of it. */
 function requestIn(options: GenerateOptions): Request {
-  const { maxToolRounds, stopWhen, repairToolCall, maxRetries, retry, onRetry, ...rest } = options;
+  const { maxToolRounds, stopWhen, onStepFinish, repairToolCall, maxRetries, retry, onRetry, ...rest } =
+    options;
   const { timeout, limits, signal, client, prompt, system, messages, tools, ...fields } = rest;
   const conversation = prompt === undefined ? (messages ?? []) : [userMessage(prompt)];
   try {
-    return requestOf({
+    const input = {
       ...fields,
       messages: system === undefined ? conversation : [systemMessage(system), ...conversation],
       ...(tools === undefined
         ? {}
         : { tools: tools.map((tool) => (isActiveTool(tool) ? tool.definition : tool)) }),
-    });
+    };
+    return requestOf(input, [...requestFields, ...OPTION_NAMES]);
   } catch (thrown) {
     throw thrown instanceof SDKError ? withTypeScriptPaths(thrown) : thrown;
   }
 }
+
+/** Options of a generation that are no fields of its request. */
+const OPTION_NAMES: readonly (keyof GenerateOptions)[] = [
+  "prompt",
+  "system",
+  "maxToolRounds",
+  "stopWhen",
+  "onStepFinish",
+  "repairToolCall",
+  "maxRetries",
+  "retry",
+  "onRetry",
+  "timeout",
+  "limits",
+  "signal",
+  "client",
+];
 
 function timeoutsOf({ timeout = {} }: GenerateOptions): GenerationTimeouts {
   return typeof timeout === "number" ? { totalMs: timeout } : timeout;

@@ -1,3 +1,4 @@
+import { BatchStream } from "../core/batches.ts";
 import { AbortError } from "../core/errors.ts";
 import type { JsonSchema, StandardSchema } from "../core/schema.ts";
 import { ObjectResult } from "./object-result.ts";
@@ -10,45 +11,25 @@ export type PartialOf<Value> = Value extends readonly (infer Item)[]
     ? { [Key in keyof Value]?: PartialOf<Value[Key]> }
     : Value;
 
-type Loop = AsyncGenerator<ObjectItem, ObjectOutcome>;
+type Loop = AsyncIterator<ObjectItem, ObjectOutcome>;
 
 /**
  * An object as it is generated. Iterate it for the part that has arrived: a copy each time, which grows and is always
  * valid data, but matches the schema only at the end. `object()` and `result()` give the whole. It can be read once.
  */
-export class StreamObjectResult<Output> implements AsyncIterable<PartialOf<Output>> {
-  readonly #open: () => Loop;
-  readonly #schema: JsonSchema | StandardSchema<Output>;
-  readonly #outcome = Promise.withResolvers<ObjectResult<Output>>();
-  #isRead = false;
+export class StreamObjectResult<Output> extends BatchStream<PartialOf<Output>> {
+  readonly #reader: ObjectLoopReader<Output>;
 
   /** @param open Begins the generation. Called at the first read. */
   constructor(open: () => Loop, schema: JsonSchema | StandardSchema<Output>) {
-    this.#open = open;
-    this.#schema = schema;
-    // A program that does not ask for the result learns of the failure from the iteration.
-    this.#outcome.promise.catch(() => {});
-  }
-
-  /** The object as it grows. Leaving the loop cancels the call. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<PartialOf<Output>> {
-    if (this.#isRead) throw new TypeError("this stream has been read already; a stream can be read once");
-    this.#isRead = true;
-    try {
-      const outcome = yield* partialObjects<Output>(this.#open());
-      this.#outcome.resolve(new ObjectResult(outcome, this.#schema));
-    } catch (thrown) {
-      this.#outcome.reject(thrown);
-      throw thrown;
-    } finally {
-      // Without effect after the end.
-      this.#outcome.reject(new AbortError("the stream was closed before its end"));
-    }
+    const reader = new ObjectLoopReader(open, schema);
+    super({ [Symbol.asyncIterator]: () => reader }, (reason) => reader.cancel(reason));
+    this.#reader = reader;
   }
 
   /**
-   * The whole object. Reads the stream where it has not been read, and otherwise waits for the end of the loop that reads
-   * it.
+   * The whole object. Reads the stream if no loop does, and otherwise waits for the end of that loop. A loop that begins
+   * later still gets every part.
    * @throws NoObjectGeneratedError with the text and what is wrong with it, the error of the failure, and AbortError
    * where the loop was left before its end.
    */
@@ -58,19 +39,74 @@ export class StreamObjectResult<Output> implements AsyncIterable<PartialOf<Outpu
 
   /** The whole result, see `object`. */
   async result(): Promise<ObjectResult<Output>> {
-    if (!this.#isRead) for await (const _partial of this);
-    return this.#outcome.promise;
+    if (!this.#reader.isRead) this.drain();
+    return this.#reader.result;
   }
 }
 
-async function* partialObjects<Output>(loop: Loop): AsyncGenerator<PartialOf<Output>, ObjectOutcome> {
-  const items: AsyncIterator<ObjectItem, ObjectOutcome> = loop;
-  try {
-    for (let next = await items.next(); ; next = await items.next()) {
-      if (next.done === true) return next.value;
-      if (next.value.case === "partialObject") yield next.value.object as PartialOf<Output>;
+type Batch<Output> = readonly PartialOf<Output>[];
+
+/** Reads the loop, passes the copies of the object on, and keeps the result. */
+class ObjectLoopReader<Output> implements AsyncIterator<Batch<Output>> {
+  readonly #open: () => Loop;
+  readonly #schema: JsonSchema | StandardSchema<Output>;
+  readonly #outcome = Promise.withResolvers<ObjectResult<Output>>();
+  #loop: Loop | undefined;
+  #isRead = false;
+  #isOver = false;
+  #closing: Promise<unknown> | undefined;
+
+  constructor(open: () => Loop, schema: JsonSchema | StandardSchema<Output>) {
+    this.#open = open;
+    this.#schema = schema;
+    // A program that does not ask for the result learns of the failure from the iteration.
+    this.#outcome.promise.catch(() => {});
+  }
+
+  get isRead(): boolean {
+    return this.#isRead;
+  }
+
+  get result(): Promise<ObjectResult<Output>> {
+    return this.#outcome.promise;
+  }
+
+  async next(): Promise<IteratorResult<Batch<Output>>> {
+    this.#isRead = true;
+    try {
+      while (!this.#isOver) {
+        this.#loop ??= this.#open();
+        const next = await this.#loop.next();
+        if (next.done === true) this.#finish(next.value);
+        else if (next.value.case === "partialObject")
+          return { done: false, value: [next.value.object as PartialOf<Output>] };
+      }
+    } catch (thrown) {
+      this.#isOver = true;
+      this.#outcome.reject(thrown);
+      throw thrown;
     }
-  } finally {
-    await items.return?.();
+    return { done: true, value: undefined };
+  }
+
+  async return(): Promise<IteratorResult<Batch<Output>>> {
+    this.cancel(new AbortError("the stream was closed before its end"));
+    await this.#closing;
+    return { done: true, value: undefined };
+  }
+
+  /** Ends the generation. A pending read rejects. */
+  cancel(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#outcome.reject(reason);
+    this.#closing = this.#loop?.return?.();
+    // Failures surface through the pending read.
+    this.#closing?.catch(() => {});
+  }
+
+  #finish(outcome: ObjectOutcome): void {
+    this.#isOver = true;
+    this.#outcome.resolve(new ObjectResult(outcome, this.#schema));
   }
 }

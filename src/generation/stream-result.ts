@@ -1,6 +1,8 @@
 import { StreamAccumulator } from "../core/accumulator.ts";
 import { BatchStream } from "../core/batches.ts";
 import { AbortError } from "../core/errors.ts";
+import { readTexts } from "../core/event-stream.ts";
+import type { ItemIterator } from "../core/item-iterator.ts";
 import type { CompleteResponse } from "../core/response.ts";
 import type {
   GenerateResult as GenerateResultMessage,
@@ -38,13 +40,13 @@ export class StreamResult extends BatchStream<GenerationEvent> {
   /** @param open Begins the generation. Called at the first read. */
   constructor(open: () => Loop) {
     const reader = new LoopReader(open);
-    super({ [Symbol.asyncIterator]: () => reader });
+    super({ [Symbol.asyncIterator]: () => reader }, (reason) => reader.cancel(reason));
     this.#reader = reader;
   }
 
   /** Only the text of the answers, piece by piece. Leaving the loop cancels the generation. */
-  get textStream(): AsyncIterable<string> {
-    return this.#texts();
+  get textStream(): ItemIterator<string> {
+    return this.readItems(readTexts);
   }
 
   /** What has arrived of the present step: after the end, the last response. Undefined before the first event. */
@@ -53,22 +55,18 @@ export class StreamResult extends BatchStream<GenerationEvent> {
   }
 
   /**
-   * The whole result. Reads the stream where nobody has, and otherwise waits for the end of the loop that reads it.
+   * The whole result. Reads the stream if no loop does, and otherwise waits for the end of that loop. A loop that begins
+   * later still gets every event.
    * @throws SDKError the generation's own error where it failed, and AbortError where the loop was left before its end.
    */
   async result(): Promise<GenerateResult> {
-    if (!this.#reader.isRead) for await (const _batch of this.batches());
+    if (!this.#reader.isRead) this.drain();
     return this.#reader.result();
   }
 
   /** The last response, see `result`. */
   async response(): Promise<CompleteResponse> {
     return (await this.result()).response;
-  }
-
-  async *#texts(): AsyncGenerator<string> {
-    for await (const batch of this.batches())
-      for (const { event } of batch) if (event.case === "textDelta") yield event.value.delta;
   }
 }
 
@@ -90,6 +88,7 @@ class LoopReader implements AsyncIterator<Batch> {
   #last: Response | undefined;
   #isRead = false;
   #isOver = false;
+  #closing: Promise<unknown> | undefined;
 
   constructor(open: () => Loop) {
     this.#open = open;
@@ -122,9 +121,18 @@ class LoopReader implements AsyncIterator<Batch> {
   }
 
   async return(): Promise<IteratorResult<Batch>> {
-    this.#fail(new AbortError("the stream was closed before its end"));
-    await this.#loop?.return?.();
+    this.cancel(new AbortError("the stream was closed before its end"));
+    await this.#closing;
     return DONE;
+  }
+
+  /** Ends the generation. A pending read rejects. */
+  cancel(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#fail(reason);
+    this.#closing = this.#loop?.return?.();
+    // Failures surface through the pending read.
+    this.#closing?.catch(() => {});
   }
 
   readonly #onItem = (next: IteratorResult<LoopItem, GenerateResultMessage>): IteratorResult<Batch> => {

@@ -1,8 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { responseWithoutContent } from "../client/final-response.ts";
-import { AbortError, SDKError, withEarlierUsage } from "../core/errors.ts";
+import { AbortError, ConfigurationError, SDKError, withEarlierSteps } from "../core/errors.ts";
+import { closeAtOnce } from "../core/item-iterator.ts";
 import { toolCallsOf } from "../core/message.ts";
-import type { CompleteResponse } from "../core/response.ts";
+import { RepeatLimit } from "../core/repeat-limit.ts";
+import { type CompleteResponse, completeResponse } from "../core/response.ts";
 import { toolMessage } from "../core/tools.ts";
 import { addUsage } from "../core/usage.ts";
 import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
@@ -15,17 +17,25 @@ import {
 } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message, ToolCall } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
-import { FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
+import {
+  FinishReason_Reason,
+  type Response,
+  ResponseSchema,
+  type Warning,
+} from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { warning } from "../kit/adapter/loss-report.ts";
 import { noteAttempts } from "../middleware/attempts.ts";
 import type { RetryPolicy } from "../middleware/retry-policy.ts";
 import { AttemptLog } from "./attempt-log.ts";
-import { messagesOfStep } from "./continuation.ts";
+import { isPaused, messagesOfStep } from "./continuation.ts";
+import { openCallsOf, withProgress } from "./contract/open-calls.ts";
+import { StepResult as StepResultView } from "./generate-result.ts";
 import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
-import { type GenerationLimits, limitReached } from "./loop-limits.ts";
+import { type GenerationLimits, isCostUnknown, limitField, limitReached } from "./loop-limits.ts";
 import { ModelCalls, type ModelClient, type StepStream } from "./model-calls.ts";
-import { StepTools, type ToolExecutor, type ToolOutcome } from "./step-tools.ts";
+import { type StepContext, type StepOutcomes, StepTools, type ToolExecutor } from "./step-tools.ts";
 
 /** Time limits of a loop in milliseconds. 0 or absent: none. */
 export interface LoopTimeouts {
@@ -56,13 +66,21 @@ export interface LoopOptions {
   readonly signal?: AbortSignal | undefined;
   /** When the caller's time is over, see CallOptions. What ends the loop is the signal. */
   readonly deadline?: number | undefined;
+  /** Limits the retries and fallbacks of several loops together. Default: a limit for this loop. */
+  readonly repeats?: RepeatLimit | undefined;
   /**
    * Steps of the loop that is continued, each with the results of all its calls. They come after the messages of the
    * request, count for all limits, and are part of the result. `stopWhen` is asked about them first.
    */
   readonly previousSteps?: readonly StepResult[] | undefined;
+  /** The step after those, if the model has answered it and its calls are yet to be concluded. Its results are kept. */
+  readonly answeredStep?: StepResult | undefined;
   /** Attempts of those steps. */
   readonly previousAttempts?: readonly Attempt[] | undefined;
+  /** Takes the attempts in place of a log of the loop's own; `previousAttempts` are not read then. */
+  readonly log?: AttemptLog | undefined;
+  /** Called with the step when the model has answered, before its tools are executed, which wait for the promise. */
+  readonly onAnswer?: ((step: number, result: StepResult) => Promise<void>) | undefined;
 }
 
 /** What a loop yields: the model's events in the batches in which they came, and each step when it is complete. */
@@ -95,15 +113,11 @@ function runsLoops(client: ModelClient): client is LoopClient {
  */
 export function runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> {
   const loop = new ToolLoop(options);
-  const items = loop.run();
-  // A generator waits for a read that is under way before it lets itself be left.
-  const leave = items.return.bind(items);
-  items.return = (value) => {
-    loop.cancel();
-    return leave(value);
-  };
-  return items;
+  return closeAtOnce(loop.run(), () => loop.cancel());
 }
+
+/** Times in a row that a paused turn is resumed, at most. */
+const MAX_PAUSES = 10;
 
 class ToolLoop {
   readonly #options: LoopOptions;
@@ -113,18 +127,25 @@ class ToolLoop {
   /** Grows with each step. The requests of all steps share it. */
   readonly #messages: Message[];
   #usage: Usage | undefined;
+  /** Whether there is an answer without usage. */
+  #hasUnpriced = false;
   #toolCalls = 0;
+  /** Steps whose tools were executed. */
+  #rounds = 0;
+  /** Times in a row that the provider paused its turn. */
+  #pauses = 0;
   #hasAnswer = false;
   /** The signal of the loop while it runs. */
   #scope: LinkedSignal | undefined;
 
   constructor(options: LoopOptions) {
-    const { request, executor, previousSteps = [], previousAttempts } = options;
+    const { request, executor, previousSteps = [], previousAttempts, log } = options;
     this.#options = options;
     this.#tools = new StepTools(request.tools, executor);
-    this.#log = new AttemptLog(previousAttempts);
+    this.#log = log ?? new AttemptLog(previousAttempts);
     this.#steps = [...previousSteps];
     this.#messages = [...request.messages, ...previousSteps.flatMap(messagesOfStep)];
+    this.#rounds = previousSteps.length;
     for (const { response, toolResults } of previousSteps) this.#count(response, toolResults.length);
   }
 
@@ -133,12 +154,17 @@ class ToolLoop {
   }
 
   async *run(): AsyncGenerator<LoopItem, GenerateResult> {
-    const { request, isStreamed, signal: caller, timeouts = {} } = this.#options;
+    const { request, isStreamed, answeredStep, signal: caller, timeouts = {} } = this.#options;
     const scope = new LinkedSignal(caller, { ms: timeouts.totalMs ?? 0, what: "the generation" });
     this.#scope = scope;
     const calls = this.#callsUnder(scope.signal, timeouts);
     let stream: StepStream | undefined;
     try {
+      if (answeredStep?.response !== undefined) {
+        const { result, stopReason } = await this.#conclude(answeredStep, scope.signal);
+        yield { case: "stepFinish", step: this.#steps.length, result };
+        if (stopReason !== undefined) return this.#result(stopReason);
+      }
       while (!(await this.#isStopWanted(scope.signal))) {
         const step = this.#steps.length + 1;
         const own = { ...request, messages: this.#messages };
@@ -149,7 +175,8 @@ class ToolLoop {
             yield { case: "events", step, events };
           response = stream.response;
         } else response = await calls.complete(own, step);
-        const { result, stopReason } = await this.#conclude(response, scope.signal);
+        const answered = create(StepResultSchema, { response });
+        const { result, stopReason } = await this.#conclude(answered, scope.signal);
         yield { case: "stepFinish", step, result };
         if (stopReason !== undefined) return this.#result(stopReason);
       }
@@ -168,8 +195,9 @@ class ToolLoop {
 
   #callsUnder(signal: AbortSignal, { totalMs = 0, perStepMs = 0 }: LoopTimeouts): ModelCalls {
     const { client, retry = {}, deadline: callersDeadline = Infinity } = this.#options;
+    const { repeats = new RepeatLimit() } = this.#options;
     const deadline = Math.min(callersDeadline, totalMs > 0 ? performance.now() + totalMs : Infinity);
-    return new ModelCalls({ client, retry, maxMs: perStepMs, signal, deadline, log: this.#log });
+    return new ModelCalls({ client, retry, maxMs: perStepMs, signal, deadline, repeats, log: this.#log });
   }
 
   async #isStopWanted(signal: AbortSignal): Promise<boolean> {
@@ -178,36 +206,102 @@ class ToolLoop {
     return untilAborted(Promise.resolve(stopWhen(this.#steps)), signal);
   }
 
-  /** Takes the model's answer: executes its calls where that is allowed, and adds the step. */
-  async #conclude(response: CompleteResponse, signal: AbortSignal): Promise<Conclusion> {
+  /** Takes the model's answer: executes its calls without results if that is allowed, and adds the step. */
+  async #conclude(answered: StepResult, signal: AbortSignal): Promise<Conclusion> {
     const step = this.#steps.length + 1;
+    const response = completeResponse(answered.response ?? create(ResponseSchema));
     this.#messages.push(response.message);
-    const calls = pendingCalls(response);
+    this.#pauses = isPaused(response) ? this.#pauses + 1 : 0;
+    const isCalling = response.finishReason.reason === FinishReason_Reason.TOOL_CALLS;
+    const calls = isCalling ? toolCallsOf(response) : [];
     this.#count(response, calls.length);
     const forbidden = this.#reasonAgainst(calls, step);
+    if (forbidden === undefined) this.#checkCost(response);
     const execution =
       forbidden === undefined
-        ? await this.#tools.execute(calls, { step, messages: this.#messages, signal })
+        ? await this.#execute(answered, { step, messages: this.#messages, signal })
         : { outcomes: [], hasPassive: false };
-    const result = stepOf(response, execution.outcomes);
+    const warned = { ...answered, response: this.#withWarnings(response, calls, forbidden) };
+    const result = withProgress(warned, {
+      results: execution.outcomes.map((outcome) => outcome.result),
+      repairedCalls: execution.outcomes.flatMap(({ repairedCall }) => repairedCall ?? []),
+    });
     this.#steps.push(result);
+    if (result.toolResults.length > 0) this.#rounds += 1;
     this.#messages.push(...result.toolResults.map(toolMessage));
     const stopReason = execution.hasPassive ? StopReason.TOOL_CALLS : forbidden;
     return { result, stopReason };
   }
 
-  /** Why the calls of a step are not executed. Undefined where they are. */
+  async #execute(answered: StepResult, context: StepContext): Promise<StepOutcomes> {
+    const { executor, onAnswer } = this.#options;
+    const calls = openCallsOf(answered);
+    if (calls.some(({ name }) => executor.isActive(name))) await onAnswer?.(context.step, answered);
+    return this.#tools.execute(calls, context);
+  }
+
+  /** Why the calls of a step are not executed, for instance as the answer was cut. Undefined if they are. */
   #reasonAgainst(calls: readonly ToolCall[], step: number): StopReason | undefined {
     const { maxToolRounds, limits = {} } = this.#options;
-    if (calls.length === 0) return StopReason.COMPLETED;
-    if (maxToolRounds === 0) return StopReason.TOOL_CALLS;
-    if (step > maxToolRounds) return StopReason.MAX_TOOL_ROUNDS;
+    if (calls.length === 0 && !this.#mayResume()) return StopReason.COMPLETED;
+    if (calls.length > 0 && maxToolRounds === 0) return StopReason.TOOL_CALLS;
+    if (calls.length > 0 && this.#rounds >= maxToolRounds) return StopReason.MAX_TOOL_ROUNDS;
     return limitReached(limits, { steps: step, usage: this.#usage, toolCalls: this.#toolCalls });
+  }
+
+  /** Whether the provider paused its turn, and may go on with it. */
+  #mayResume(): boolean {
+    return this.#pauses > 0 && this.#pauses <= MAX_PAUSES;
+  }
+
+  /** Throws if nothing says what the generation has cost, and it must not go on without a limit. */
+  #checkCost({ provider, model }: Response): void {
+    const { limits = {} } = this.#options;
+    if (limits.allowUnknownPrices === true || !isCostUnknown(limits, this.#usage)) return;
+    const found = `the price of ${JSON.stringify(model)} of ${JSON.stringify(provider)} is unknown`;
+    throw new ConfigurationError(
+      `a limit of cost applies, and ${found}; add the price to the catalog's models, or allow unknown prices in the limits`,
+    );
+  }
+
+  /** The answer with what the caller should know about the limits. */
+  #withWarnings(
+    response: CompleteResponse,
+    calls: readonly ToolCall[],
+    stopReason: StopReason | undefined,
+  ): CompleteResponse {
+    const warnings: Warning[] = [];
+    if (isCostUnknown(this.#options.limits ?? {}, response.usage))
+      warnings.push(
+        warning(
+          "limits.max_cost_nano_usd",
+          "unknown_price",
+          "the price of this step is unknown; it does not count for the limit",
+        ),
+      );
+    const field = stopReason === undefined ? undefined : limitField(stopReason);
+    if (stopReason !== undefined && this.#pauses > 0)
+      warnings.push(
+        warning("", "turn_paused", "the provider paused its turn, so that the answer is not complete"),
+      );
+    if (field !== undefined && calls.length > 0) {
+      const names = `${calls.length} tool ${calls.length === 1 ? "call was" : "calls were"}`;
+      warnings.push(
+        warning(
+          field,
+          "tool_rounds_exhausted",
+          `the limit was reached while the model called tools; ${names} not executed`,
+        ),
+      );
+    }
+    return warnings.length === 0 ? response : { ...response, warnings: [...response.warnings, ...warnings] };
   }
 
   #count(response: Response | undefined, toolCalls: number): void {
     this.#hasAnswer = true;
+    // An answer without usage has a price as well, which the sum lacks.
     const usage = response?.usage;
+    this.#hasUnpriced ||= usage === undefined;
     if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage);
     this.#toolCalls += toolCalls;
   }
@@ -221,14 +315,21 @@ class ToolLoop {
       attempts: [...this.#log.attempts],
       stopReason,
       ...(response === undefined ? {} : { response }),
-      ...(this.#usage === undefined ? {} : { totalUsage: this.#usage }),
+      ...(this.#usage === undefined ? {} : { totalUsage: this.#totalUsage() }),
     });
+  }
+
+  #totalUsage(): Usage | undefined {
+    const usage = this.#usage;
+    if (usage?.costNanoUsd === undefined || !this.#hasUnpriced) return usage;
+    return { ...usage, costIncomplete: true };
   }
 
   /** The failure of the loop: after the first answer, with what all answers cost. */
   #failureOf(thrown: unknown): unknown {
     if (!(thrown instanceof SDKError)) return thrown;
-    const error = this.#hasAnswer ? withEarlierUsage(thrown, this.#usage) : thrown;
+    const steps = this.#steps.map((step) => new StepResultView(step));
+    const error = this.#hasAnswer ? withEarlierSteps(thrown, this.#totalUsage(), steps) : thrown;
     noteAttempts(error, this.#log.attempts);
     return error;
   }
@@ -239,17 +340,4 @@ interface Conclusion {
   readonly result: StepResult;
   /** Why the loop ends with it. Undefined where the loop goes on. */
   readonly stopReason: StopReason | undefined;
-}
-
-/** The calls that are to be executed. Those of an answer that was cut or blocked are not. */
-function pendingCalls(response: CompleteResponse): readonly ToolCall[] {
-  return response.finishReason.reason === FinishReason_Reason.TOOL_CALLS ? toolCallsOf(response) : [];
-}
-
-function stepOf(response: CompleteResponse, outcomes: readonly ToolOutcome[]): StepResult {
-  return create(StepResultSchema, {
-    response,
-    toolResults: outcomes.map(({ result }) => result),
-    repairedCalls: outcomes.flatMap(({ repairedCall }) => repairedCall ?? []),
-  });
 }

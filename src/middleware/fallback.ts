@@ -1,12 +1,12 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions } from "../core/adapter.ts";
 import { anyCaller } from "../core/caller.ts";
-import { ConfigurationError, type SDKError } from "../core/errors.ts";
+import { ConfigurationError, isProviderTimeout, type SDKError } from "../core/errors.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { isDenial } from "./model-access.ts";
 import type { MiddlewareObserver } from "./observer.ts";
-import { repeatCalls } from "./repeat-calls.ts";
+import { repeatCalls, withRepeatLimit } from "./repeat-calls.ts";
 
 /** Where a call goes next. At least one field; what is left out is that of the request. */
 export interface FallbackTarget {
@@ -73,7 +73,7 @@ export function createFallback(options: FallbackOptions): Required<MiddlewareMet
     );
     let current = first;
     return (error) => {
-      if (!kinds.has(error.kind) || error.outputStarted || isTooLarge(error) || isDenial(error))
+      if (!isCovered(error, kinds) || error.outputStarted || isTooLarge(error) || isDenial(error))
         return undefined;
       const request = waiting.shift();
       if (request === undefined) return undefined;
@@ -96,13 +96,18 @@ export function createFallback(options: FallbackOptions): Required<MiddlewareMet
   };
 }
 
+/** A provider that gives up a call by itself has failed, as one that is overloaded. */
+function isCovered(error: SDKError, kinds: ReadonlySet<ErrorKind>): boolean {
+  return kinds.has(error.kind) || (isProviderTimeout(error) && kinds.has(ErrorKind.SERVER));
+}
+
 /** A stream that cannot be retried was over a limit of this process: another model would be asked for as much. */
 function isTooLarge({ kind, retryable }: SDKError): boolean {
   return kind === ErrorKind.STREAM && !retryable;
 }
 
 function mark(options: CallOptions): CallOptions {
-  const marked = { ...options };
+  const marked = { ...withRepeatLimit(options) };
   chained.add(marked);
   return marked;
 }

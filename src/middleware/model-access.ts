@@ -38,33 +38,76 @@ export function isDenial(error: SDKError): boolean {
 function denialOf(request: Request, caller: Caller | undefined): AccessDeniedError | undefined {
   if (caller === undefined || !caller.isRestricted) return undefined;
   const { provider, model } = request;
-  const denied = [model, ...modelsInOptions(request)].find((name) => !caller.allowsModel(provider, name));
-  if (denied === undefined) return undefined;
-  const what = `the model ${quote(denied)} of ${quote(provider)}`;
-  return new AccessDeniedError(`the access key ${caller.name} may not use ${what}`);
+  const isDenied = (name: string) => !caller.allowsModel(provider, name);
+  if (isDenied(model)) return deniedModel(caller, provider, model);
+  for (const choice of modelChoices(request)) {
+    if (choice.models === undefined) return deniedOption(caller, choice.field);
+    const denied = choice.models.find(isDenied);
+    if (denied !== undefined) return deniedModel(caller, provider, denied);
+  }
+  return undefined;
 }
 
-/** Models that the provider's own fields name: such a field replaces the model, adds others, or is that of a tool. */
-function modelsInOptions({ providerOptionsJson, tools }: Request): string[] {
+function deniedModel({ name }: Caller, provider: string, model: string): AccessDeniedError {
+  return new AccessDeniedError(
+    `the access key ${name} may not use the model ${quote(model)} of ${quote(provider)}`,
+  );
+}
+
+function deniedOption({ name }: Caller, field: string): AccessDeniedError {
+  const reason = "it can choose another model, and the key is limited to some models";
+  return new AccessDeniedError(`the access key ${name} may not set the option "${field}": ${reason}`);
+}
+
+/** A field of the provider's own settings that decides about the model. */
+interface ModelChoice {
+  /** Its path, below the settings. */
+  readonly field: string;
+  /** The model that it names. Undefined if it may choose any. */
+  readonly models: readonly string[] | undefined;
+}
+
+/** What the settings for providers and their own tools say about models. */
+function modelChoices({ providerOptionsJson, tools }: Request): ModelChoice[] {
   const texts = Object.values(providerOptionsJson);
   for (const { tool } of tools) if (tool.case === "hosted") texts.push(tool.value.configJson);
-  return texts.flatMap((text) => modelNamesIn(tryReadJson(text)));
+  return texts.flatMap((text) => modelChoicesIn(tryReadJson(text)));
 }
 
-/** Names of fields that hold a model, or a list of them. OpenRouter and LiteLLM have lists. */
-const MODEL_FIELD = /^(?:model|models|fallback_?models?|fallbacks)$/i;
+/**
+ * Names of fields, in lower case and without separators, by which servers choose among models: LiteLLM's `fallbacks`,
+ * `context_window_fallbacks`, `router_settings`, `model_list` and `user_config`, OpenRouter's `models`, `route` and
+ * `preset`, and their like.
+ */
+const CHOICE =
+  /^(?:.*models|.*fallbacks?|fallbackmodel|model(?:list|group\w*|alias\w*)|rout(?:e|er)|router\w*settings\w*|preset|userconfig)$/;
 
-/** The texts in the fields of a JSON value that hold models, at any depth. Not recursive: the depth is the caller's. */
-function modelNamesIn(root: unknown): string[] {
-  const names: string[] = [];
-  const waiting: { readonly value: unknown; readonly isModel: boolean }[] = [{ value: root, isModel: false }];
+/** Fields with a JSON Schema, whose properties may have any names. */
+const SCHEMA =
+  /^(?:parameters|parametersjsonschema|inputschema|outputschema|schema|responseschema|responsejsonschema)$/;
+
+/** The fields of a JSON value that decide about models, at any depth. Not recursive: the depth is the caller's. */
+function modelChoicesIn(root: unknown): ModelChoice[] {
+  const choices: ModelChoice[] = [];
+  const waiting: { readonly value: unknown; readonly path: string }[] = [{ value: root, path: "" }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { value, isModel } = next;
-    if (typeof value === "string" && isModel) names.push(value);
+    const { value, path } = next;
     if (typeof value !== "object" || value === null) continue;
-    const isList = Array.isArray(value);
-    for (const [name, inner] of Object.entries(value))
-      waiting.push({ value: inner, isModel: isList ? isModel : MODEL_FIELD.test(name) });
+    for (const [name, inner] of Object.entries(value)) {
+      const field = Array.isArray(value) ? `${path}[${name}]` : fieldIn(path, name);
+      const kind = Array.isArray(value) ? "" : name.toLowerCase().replace(/[_-]/g, "");
+      if (kind === "model") choices.push({ field, models: typeof inner === "string" ? [inner] : undefined });
+      else if (CHOICE.test(kind)) choices.push({ field, models: undefined });
+      else if (!SCHEMA.test(kind)) waiting.push({ value: inner, path: field });
+    }
   }
-  return names;
+  return choices;
+}
+
+/** Longest path that is kept. A path of a deep value would be as long as all its parents together. */
+const MAX_PATH = 100;
+
+function fieldIn(path: string, name: string): string {
+  const inner = path === "" ? name : `${path}.${name}`;
+  return inner.length > MAX_PATH ? `…${inner.slice(-MAX_PATH)}` : inner;
 }

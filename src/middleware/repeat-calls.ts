@@ -4,6 +4,7 @@ import type { CallOptions } from "../core/adapter.ts";
 import { type Batches, lazyBatches } from "../core/batches.ts";
 import { SDKError, withCause } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
+import { RepeatLimit } from "../core/repeat-limit.ts";
 import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
@@ -24,29 +25,43 @@ export type Decide = (error: SDKError) => NextAttempt | undefined;
 
 /**
  * A middleware that may make a call again. Of a stream, only until its caller has got an event. What failed before an
- * answer is listed in `Response.attempts`; where the call fails, the error before the last one is its cause.
+ * answer is listed in `Response.attempts`; where the call fails, the error before the last one is its cause. The calls
+ * of all such middleware together have one limit, see `CallOptions.repeats`.
  * @param decideFor Called once for each call.
  */
 export function repeatCalls(
   decideFor: (request: Request, options: CallOptions) => Decide,
 ): Required<MiddlewareMethods> {
   return {
-    async complete(request, next, options) {
+    async complete(request, next, callOptions) {
+      const options = withRepeatLimit(callOptions);
       const decide = decideFor(request, options);
-      const { result, failed } = await repeat(request, options, decide, (changed) => next(changed));
+      const { result, failed } = await repeat(request, options, decide, (changed) => next(changed, options));
       return withAttempts(result, failed);
     },
-    stream(request, next, options) {
+    stream(request, next, callOptions) {
+      const options = withRepeatLimit(callOptions);
       const open = async () => {
         const decide = decideFor(request, options);
         const { result, failed } = await repeat(request, options, decide, (changed) =>
-          openStream(next(changed)),
+          openStream(next(changed, options)),
         );
         return failed.length === 0 ? result : streamWithAttempts(result, failed);
       };
       return new EventStream(lazyBatches(open));
     },
   };
+}
+
+/** The options of a call with the limit that all its attempts share. */
+export function withRepeatLimit(options: CallOptions): LimitedOptions {
+  return isLimited(options) ? options : { ...options, repeats: new RepeatLimit() };
+}
+
+type LimitedOptions = CallOptions & { readonly repeats: RepeatLimit };
+
+function isLimited(options: CallOptions): options is LimitedOptions {
+  return options.repeats !== undefined;
 }
 
 interface Outcome<Result> {
@@ -56,7 +71,7 @@ interface Outcome<Result> {
 
 async function repeat<Result>(
   first: Request,
-  options: CallOptions,
+  options: LimitedOptions,
   decide: Decide,
   send: (request: Request) => Promise<Result>,
 ): Promise<Outcome<Result>> {
@@ -72,11 +87,13 @@ async function repeat<Result>(
       const own = attemptsOf(thrown);
       failed.push(...(own.length > 0 ? own : [failedAttempt(request, options, start, thrown)]));
       const error = behind(thrown, earlier);
-      const next = options.signal?.aborted ? undefined : decide(thrown);
+      const isOver = options.signal?.aborted || options.repeats.isReached;
+      const next = isOver ? undefined : decide(thrown);
       if (next === undefined) {
         noteAttempts(error, failed);
         throw error;
       }
+      options.repeats.add();
       await pause(next.delayMs, options, failed);
       request = next.request;
       earlier = error;

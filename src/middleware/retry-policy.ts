@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ConfigurationError, RequestTimeoutError, SDKError } from "../core/errors.ts";
+import { ConfigurationError, isProviderTimeout, RequestTimeoutError, SDKError } from "../core/errors.ts";
+import type { RepeatLimit } from "../core/repeat-limit.ts";
 import { abortErrorOf } from "../kit/http/abort.ts";
 import { LONGEST_TIMER_MS } from "../kit/http/timeouts.ts";
 
 /** When and how often to retry. Times are in seconds. */
 export interface RetryPolicy {
-  /** Maximum number of retries after the first attempt. Defaults to 2; 0 disables retries. */
+  /** Maximum number of retries after the first attempt, from 0 to 10. Defaults to 2; 0 disables retries. */
   readonly maxRetries: number;
   /** Delay before the first retry. Defaults to 1. */
   readonly baseDelay: number;
@@ -15,7 +16,10 @@ export interface RetryPolicy {
   readonly backoffMultiplier: number;
   /** Whether each delay is multiplied by a random factor from 0.5 to 1.5. Defaults to true. */
   readonly jitter: boolean;
-  /** Whether a RequestTimeoutError is retried too, with a new time limit. Defaults to false. */
+  /**
+   * Whether a time limit of the call that ran out is retried too, with a new time limit. Defaults to false. A provider that
+   * gives up by itself (408, 504) is retried in any case.
+   */
   readonly retryTimeouts: boolean;
   /**
    * Called before each wait with the error, the number of the retry from 0, and the delay in
@@ -23,6 +27,9 @@ export interface RetryPolicy {
    */
   readonly onRetry?: ((error: SDKError, attempt: number, delay: number) => void) | undefined;
 }
+
+/** Highest `maxRetries`. More would keep a caller waiting for minutes, and multiply its calls. */
+export const MAX_RETRIES = 10;
 
 /** The default policy. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = {
@@ -40,6 +47,8 @@ export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
   /** When the caller's time is over, in milliseconds of `performance.now()`. No wait is begun that would last until then. */
   readonly deadline?: number | undefined;
+  /** Ends the retries when it is reached. */
+  readonly repeats?: RepeatLimit | undefined;
   /** Waits some milliseconds; rejects when the signal is aborted. Defaults to a timer. */
   readonly wait?: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
   /** A number from 0 to below 1. Defaults to `Math.random`. */
@@ -51,7 +60,7 @@ export interface RetryOptions {
  * failure. An SDKError is retried where it is `retryable` and output had not started. Client.complete and Client.stream
  * never retry; wrap them: `retry(() => client.complete(request), { maxRetries: 3 })`.
  *
- * @throws ConfigurationError where a number of the policy is negative or not a number.
+ * @throws ConfigurationError if a number of the policy is out of range.
  */
 export async function retry<Result>(
   attempt: () => Promise<Result>,
@@ -59,7 +68,7 @@ export async function retry<Result>(
   options: RetryOptions = {},
 ): Promise<Result> {
   const rules = checkPolicy({ ...DEFAULT_RETRY_POLICY, ...policy });
-  const { signal, deadline = Infinity, wait = waitFor, random = Math.random } = options;
+  const { signal, deadline = Infinity, repeats, wait = waitFor, random = Math.random } = options;
   for (let retries = 0; ; retries += 1) {
     if (signal?.aborted) throw abortErrorOf(signal);
     try {
@@ -67,7 +76,8 @@ export async function retry<Result>(
     } catch (error) {
       const delay = retryDelayOf(error, retries, rules, random);
       if (delay === undefined || !(error instanceof SDKError) || signal?.aborted) throw error;
-      if (performance.now() + delay * 1000 >= deadline) throw error;
+      if (performance.now() + delay * 1000 >= deadline || repeats?.isReached) throw error;
+      repeats?.add();
       rules.onRetry?.(error, retries, delay);
       await wait(delay * 1000, signal);
     }
@@ -94,16 +104,26 @@ export function retryDelayOf(
 
 function isWorthRetrying(error: unknown, { retryTimeouts }: RetryPolicy): error is SDKError {
   if (!(error instanceof SDKError) || !error.retryable || error.outputStarted) return false;
-  return retryTimeouts || !(error instanceof RequestTimeoutError);
+  return retryTimeouts || !(error instanceof RequestTimeoutError) || isProviderTimeout(error);
 }
 
-/** @throws ConfigurationError where a number is negative or none. */
+/** @throws ConfigurationError if a number is out of range. */
 export function checkPolicy(policy: RetryPolicy): RetryPolicy {
-  for (const name of ["maxRetries", "baseDelay", "maxDelay", "backoffMultiplier"] as const) {
+  const { maxRetries } = policy;
+  if (!isRetryCount(maxRetries)) {
+    const expected = `a whole number from 0 to ${MAX_RETRIES}`;
+    throw new ConfigurationError(`the retry policy's maxRetries is ${maxRetries}; expected ${expected}`);
+  }
+  for (const name of ["baseDelay", "maxDelay", "backoffMultiplier"] as const) {
     if (policy[name] >= 0) continue;
     throw new ConfigurationError(`the retry policy's ${name} is ${policy[name]}; expected 0 or more`);
   }
   return policy;
+}
+
+/** Whether a number may be `maxRetries`. */
+export function isRetryCount(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_RETRIES;
 }
 
 /**

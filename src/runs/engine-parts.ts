@@ -1,15 +1,25 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Caller } from "../core/caller.ts";
+import type { MemoryAccount } from "../core/memory-account.ts";
 import { LinkedSignal, untilAborted } from "../generation/linked-signal.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
 import { abortErrorOf } from "../kit/http/abort.ts";
+import { ThreadBusyError } from "./errors.ts";
 import type { Gate } from "./gate.ts";
 import type { HistoryMemory } from "./history-memory.ts";
+import type { KnownRuns } from "./known-runs.ts";
 import type { RunLimits } from "./limits.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { RunObserver } from "./observer.ts";
+import type { RunFeeds } from "./run-feeds.ts";
 import { type ReaderOptions, RunReader } from "./run-reader.ts";
 import type { ServerTools } from "./server-tools.ts";
-import type { Lease, RunStore } from "./store.ts";
+import type { Holder, RunStore } from "./store.ts";
+
+/** Pauses between looks at a run that is in the way although it has ended, in milliseconds. */
+const POLL_MS = { first: 10, last: 500 };
+
+const NEVER = new AbortController().signal;
 
 /** What all runs of an engine share. */
 export interface EngineParts {
@@ -20,30 +30,65 @@ export interface EngineParts {
   readonly limits: RunLimits;
   readonly serverTools: ServerTools;
   readonly observer: RunObserver;
-  /** The right of this process to the runs that it executes. */
-  readonly lease: Lease;
+  /** This process. */
+  readonly holder: Holder;
+  readonly known: KnownRuns;
+  /** The memory of the process, and how much of each limit one owner may take. */
+  readonly account: MemoryAccount;
   /** One limit for each kind of work. */
   readonly gates: Readonly<Record<"foreground" | "background" | "tools" | "readers", Gate>>;
   readonly histories: HistoryMemory;
   /** The runs in progress in this process, by their ids. */
   readonly live: Map<string, LiveRun>;
+  readonly feeds: RunFeeds;
 }
+
+/** What readers of runs need. */
+export type ReadParts = Pick<EngineParts, "store" | "live" | "feeds">;
 
 /** Reads the events of a stored run, wherever it is executed. */
 export function readRun(
-  { store, live }: Pick<EngineParts, "store" | "live">,
+  { store, live, feeds }: ReadParts,
   { owner, runId, after }: { readonly owner: string; readonly runId: string; readonly after: number },
   options: ReaderOptions = {},
 ): RunReader {
-  return new RunReader({ store, owner, runId, findHub: () => live.get(runId)?.hub }, after, options);
+  return new RunReader({ store, feeds, owner, runId, findHub: () => live.get(runId)?.hub }, after, options);
+}
+
+/** Waits for runs that are in the way of something, until a time limit. */
+export class WaitForRuns {
+  readonly #parts: ReadParts;
+  readonly #owner: string;
+  readonly #end: number;
+  #waits = 0;
+
+  /** @param end In milliseconds of `performance.now()`. */
+  constructor(parts: ReadParts, owner: string, end: number) {
+    this.#parts = parts;
+    this.#owner = owner;
+    this.#end = end;
+  }
+
+  /**
+   * Waits for the run, and a little longer each time, since the store may name it again at once.
+   * @throws ThreadBusyError when the time is over; SDKError of the signal's reason.
+   */
+  async for(runId: string, signal?: AbortSignal): Promise<void> {
+    const ms = this.#end - performance.now();
+    if (ms <= 0) throw new ThreadBusyError(runId);
+    await waitForRun(this.#parts, { owner: this.#owner, runId }, ms, signal);
+    const pause = Math.min(POLL_MS.first * 2 ** this.#waits, POLL_MS.last, ms);
+    if (this.#waits > 0) await untilAborted(delay(pause), signal ?? NEVER);
+    this.#waits += 1;
+  }
 }
 
 /**
  * Waits until a run has ended or requires action, in whatever process, or the time limit is reached.
- * @throws SDKError of the signal's reason where it is aborted first.
+ * @throws SDKError of the signal's reason if it is aborted first.
  */
 export async function waitForRun(
-  parts: Pick<EngineParts, "store" | "live">,
+  parts: ReadParts,
   { owner, runId }: { readonly owner: string; readonly runId: string },
   ms: number,
   signal?: AbortSignal,
@@ -52,7 +97,7 @@ export async function waitForRun(
   try {
     const live = parts.live.get(runId);
     if (live !== undefined) await untilAborted(live.ended, limit.signal);
-    else await drain(await readerFromEnd(parts, owner, runId, limit.signal));
+    await untilAborted(drain(await readerFromEnd(parts, owner, runId, limit.signal)), limit.signal);
   } catch (thrown) {
     if (!limit.signal.aborted) throw thrown;
   } finally {
@@ -62,7 +107,7 @@ export async function waitForRun(
 }
 
 async function readerFromEnd(
-  parts: Pick<EngineParts, "store" | "live">,
+  parts: ReadParts,
   owner: string,
   runId: string,
   signal: AbortSignal,

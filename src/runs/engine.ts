@@ -32,6 +32,19 @@ export interface RunEngine {
   listRuns(owner: string, request: ListRunsRequest): Promise<ListRunsResponse>;
   deleteRun(owner: string, runId: string): Promise<void>;
 
+  readonly threads: ThreadEngine;
+
+  /**
+   * Refuses new runs and puts background runs back into the queue, for another process or the next start. Resolves when
+   * the other ones have ended.
+   */
+  drain(): Promise<void>;
+  /** Ends all runs and closes the store. */
+  close(): Promise<void>;
+}
+
+/** Creates, changes and reads threads. Throws as `RunEngine` does. */
+export interface ThreadEngine {
   /** Sets the ids and times. */
   createThread(owner: string, input: ThreadInput): Promise<Thread>;
   getThread(owner: string, threadId: string): Promise<Thread>;
@@ -48,14 +61,6 @@ export interface RunEngine {
   /** The latest message whose first tool call has this id. Undefined if no message of the owner has. */
   findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined>;
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<void>;
-
-  /**
-   * Refuses new runs. Resolves when those under way have ended. Queued runs stay queued, for another process or the
-   * next start.
-   */
-  drain(): Promise<void>;
-  /** Ends all runs and closes the store. */
-  close(): Promise<void>;
 }
 
 /** A message to add, and the form in which an HTTP API received it. */
@@ -99,7 +104,8 @@ export interface StartedRun {
   /**
    * Its events from the first one that this call added, until it is over or requires action. A foreground run proceeds
    * only while they are read, so that a slow reader slows down the provider's stream; ending the iteration early
-   * cancels it. They need not be read for a run in the background.
+   * cancels it. If they are not read for `stallTimeoutMs`, they end with an error, and the run goes on if it is stored.
+   * They need not be read for a run in the background.
    */
   readonly events: Batches<RunEvent>;
   /** Reads the events to their end, unless they are being iterated. Returns the run with its steps as it is then. */

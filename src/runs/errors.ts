@@ -46,3 +46,13 @@ export function missing(what: "run" | "thread" | "message", id: string, field = 
     ? new NotFoundError(description)
     : new NotFoundError(`${field}: ${description}`, { violations: [{ field, description }] });
 }
+
+/**
+ * The store has no space for what was to be written: its disk is full, or its size limit is reached. Retryable, since
+ * runs that end make room.
+ */
+export class StoreFullError extends RateLimitError {
+  constructor(message: string) {
+    super(message, { retryAfter: 1 });
+  }
+}

@@ -9,15 +9,17 @@ export interface HubReader {
   readonly cursor: number;
   /** Called once for each wait, when there are events after its cursor or the hub is closed. */
   wake(): void;
+  /** Ends the reading with an error. */
+  giveUp(error: Error): void;
 }
 
-/** Why the events of a hub end: the run has ended, another process holds it now, or its events could not be written. */
+/** Why the events of a hub end: the run has ended, it goes on elsewhere, or its events could not be written or read. */
 export type HubEnd =
   | { readonly case: "over" }
-  | { readonly case: "lost" }
+  | { readonly case: "elsewhere" }
   | { readonly case: "failed"; readonly error: Error };
 
-/** Delivers the events of a run in progress in this process to its readers, the latest ones from memory. */
+/** Delivers the events of a run under way to its readers in this process, the latest ones from memory. */
 export class EventHub {
   #events: RunEvent[] = [];
   /** Sequence number of the first event that is kept. */
@@ -26,6 +28,8 @@ export class EventHub {
   /** The reader that the run waits for: the caller of a foreground run. */
   #caller: HubReader | undefined;
   #demand: PromiseWithResolvers<void> | undefined;
+  /** Since when the run waits for its caller, in milliseconds of `performance.now()`. */
+  #demandedAt = 0;
   #end: HubEnd | undefined;
 
   /** @param next Sequence number of the first event to be published. */
@@ -40,10 +44,24 @@ export class EventHub {
 
   /** Resolves when the caller has read all events. Undefined if the run need not wait. */
   get pace(): Promise<void> | undefined {
-    if (this.#caller === undefined || this.#caller.cursor >= this.#last || this.#end !== undefined)
+    if (this.#caller === undefined || this.#caller.cursor >= this.last || this.#end !== undefined)
       return undefined;
-    this.#demand ??= Promise.withResolvers();
+    if (this.#demand === undefined) {
+      this.#demand = Promise.withResolvers();
+      this.#demandedAt = performance.now();
+    }
     return this.#demand.promise;
+  }
+
+  /** How long the run has been waiting for its caller, in milliseconds. */
+  get stalledMs(): number {
+    return this.#demand === undefined ? 0 : performance.now() - this.#demandedAt;
+  }
+
+  /** Ends the reading of the caller with an error. The run does not wait for it any more. */
+  giveUpCaller(error: Error): void {
+    this.#caller?.giveUp(error);
+    this.setCaller(undefined);
   }
 
   /** Sets the reader that the run waits for. Undefined: none. */
@@ -66,7 +84,7 @@ export class EventHub {
     this.#wakeAll();
   }
 
-  /** The events after a sequence number. Undefined where some are not kept any more. */
+  /** The events after a sequence number. Undefined if some are not kept any more. */
   eventsAfter(sequence: number): readonly RunEvent[] | undefined {
     if (sequence + 1 < this.#first) return undefined;
     return this.#events.slice(sequence + 1 - this.#first);
@@ -74,7 +92,7 @@ export class EventHub {
 
   /** A reader has read some. */
   noteRead(reader: HubReader): void {
-    if (reader === this.#caller && reader.cursor >= this.#last) this.#resume();
+    if (reader === this.#caller && reader.cursor >= this.last) this.#resume();
   }
 
   /** Wakes a reader at the next event. */
@@ -87,7 +105,8 @@ export class EventHub {
     this.#waiting = this.#waiting.filter((other) => other !== reader);
   }
 
-  get #last(): number {
+  /** Sequence number of the latest event. */
+  get last(): number {
     return this.#first + this.#events.length - 1;
   }
 

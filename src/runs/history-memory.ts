@@ -1,76 +1,89 @@
-import { getHeapStatistics } from "node:v8";
-import { invalidField, RateLimitError } from "../core/errors.ts";
+import { invalidField } from "../core/errors.ts";
+import { measureMemory } from "../core/measure-memory.ts";
+import type { MemoryAccount } from "../core/memory-account.ts";
+import type { MemoryPool, MemoryShare } from "../core/memory-pool.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
 import { abortErrorOf } from "../kit/http/abort.ts";
 
-/** Share of the heap for stored conversations: each is in memory several times while it is translated and sent. */
-const HEAP_SHARE = 1 / 8;
-
-/** No more than that is needed on a machine with a lot of memory. */
-const MAX_BYTES = 1024 * 1024 * 1024;
-
-/** Runs in the background begin to read while at least that much is free; how large they are is known afterwards. */
-const FREE_SHARE = 1 / 2;
-
-/** Memory of an object or a list without its texts, about, in bytes. */
-const ELEMENT_BYTES = 64;
+/**
+ * Runs in the background begin to read while at most that much is used: the conversation of one of them, whose size is
+ * known when it is read, may be as large as the whole limit.
+ */
+const BUSY_SHARE = 1 / 2;
 
 /**
  * The memory of the stored conversations that runs under way send to their models. A small request can continue a large
  * conversation, so that the limit on the memory of requests does not help.
  */
 export class HistoryMemory {
-  readonly #maxBytes: number;
-  #usedBytes = 0;
-  /** Runs in the background that wait for memory, the first one first. */
+  readonly #pool: MemoryPool;
+  readonly #account: MemoryAccount;
+  /** Whether a run in the background reads its conversation. They do so one after the other. */
+  #isReading = false;
+  /** Runs in the background that wait for their turn or for memory, the first one first. */
   readonly #waiting = new Set<() => void>();
 
-  constructor(heapBytes: number = getHeapStatistics().heap_size_limit) {
-    this.#maxBytes = Math.min(Math.floor(heapBytes * HEAP_SHARE), MAX_BYTES);
+  constructor(account: MemoryAccount) {
+    this.#pool = account.histories;
+    this.#account = account;
+  }
+
+  /** Opens a share for the answers of a run that no call waits for. */
+  openAnswers(owner: string): MemoryShare {
+    return this.#account.openAnswers(owner, true);
   }
 
   /** Begins a run that does not wait. */
-  begin(): HistoryShare {
-    return new HistoryShare(this, 0);
-  }
-
-  /** Begins a run when there is memory. @throws SDKError of the signal's reason where it is aborted first. */
-  async wait(signal: AbortSignal): Promise<HistoryShare> {
-    const reserved = this.#maxBytes * FREE_SHARE;
-    while (this.#usedBytes + reserved > this.#maxBytes) await this.#release(signal);
-    this.change(0, reserved);
-    return new HistoryShare(this, reserved);
+  begin(owner: string): HistoryShare {
+    return new HistoryShare(this, owner);
   }
 
   /**
-   * Throws where a conversation never fits, or does not fit beside others at this moment.
+   * Begins a run in the background: waits until no other one reads its conversation, and there is memory. Foreground runs
+   * are refused nothing for its sake.
+   * @throws SDKError of the signal's reason if it is aborted first.
+   */
+  async wait(signal: AbortSignal): Promise<HistoryShare> {
+    while (this.#isReading || this.#pool.usedBytes > this.#pool.maxBytes * BUSY_SHARE)
+      await this.#change(signal);
+    this.#isReading = true;
+    return new HistoryShare(this, "", () => {
+      this.#isReading = false;
+      this.#wake();
+    });
+  }
+
+  /**
+   * Throws if a conversation never fits, or does not fit beside others at this moment.
    * @param field What names the conversation in the request.
-   * @param isAlone Whether others do not matter.
+   * @param heldBytes How much of it is taken already. Undefined: others do not matter.
    * @throws InvalidRequestError; RateLimitError.
    */
-  check(bytes: number, field: string, isAlone: boolean): void {
-    const max = this.#maxBytes;
+  check(bytes: number, field: string, owner: string, heldBytes: number | undefined): void {
+    const max = this.#pool.maxBytes;
     if (bytes > max)
       throw invalidField(
         field,
-        `the conversation has ${bytes} bytes, expected at most ${max} at this sidecar`,
+        `the conversation has ${bytes} bytes, expected at most ${max} at this sidecar (limits.max_history_memory)`,
       );
-    if (isAlone || this.#usedBytes + bytes <= max) return;
-    const message = `the stored conversations of the runs under way take more than ${max} bytes of memory`;
-    throw new RateLimitError(message, { retryAfter: 1 });
+    if (heldBytes !== undefined && !this.#pool.fits(bytes - heldBytes, owner))
+      throw this.#pool.createRefusal();
   }
 
   /** Changes what a run uses. */
-  change(fromBytes: number, toBytes: number): void {
-    this.#usedBytes += toBytes - fromBytes;
-    if (toBytes >= fromBytes) return;
+  change(bytes: number, owner: string): void {
+    this.#pool.change(bytes, owner);
+    if (bytes < 0) this.#wake();
+  }
+
+  #wake(): void {
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const wake of waiting) wake();
   }
 
-  /** Resolves when some memory is given back. */
-  #release(signal: AbortSignal): Promise<void> {
+  /** Resolves when a run has read its conversation, or has given memory back. */
+  #change(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(abortErrorOf(signal));
     return new Promise((resolve, reject) => {
       const abort = () => {
@@ -90,47 +103,60 @@ export class HistoryMemory {
 /** What the conversation of one run uses, until `release`. */
 export class HistoryShare {
   readonly #memory: HistoryMemory;
-  #bytes: number;
+  #owner: string;
+  #answers: MemoryShare | undefined;
+  #bytes = 0;
+  #onRead: (() => void) | undefined;
 
-  constructor(memory: HistoryMemory, reservedBytes: number) {
+  /** @param onRead Called once when the conversation is read, or is not going to be. */
+  constructor(memory: HistoryMemory, owner: string, onRead?: () => void) {
     this.#memory = memory;
-    this.#bytes = reservedBytes;
+    this.#owner = owner;
+    this.#onRead = onRead;
+  }
+
+  /** Memory for the answers of a run that no call waits for, until `release`. */
+  openAnswers(owner: string): MemoryShare {
+    this.#answers ??= this.#memory.openAnswers(owner);
+    return this.#answers;
   }
 
   /** Checks a conversation that a run in the background will read later. @throws InvalidRequestError */
   check(messages: readonly Message[], field: string): void {
-    this.#memory.check(memoryOf(messages), field, true);
+    this.#memory.check(measureMemory(messages), field, this.#owner, undefined);
   }
 
-  /** Takes memory for a conversation. @throws InvalidRequestError, RateLimitError where it does not fit. */
+  /** Takes memory for a conversation. @throws InvalidRequestError, RateLimitError if it does not fit. */
   take(messages: readonly Message[], field: string): void {
-    const bytes = memoryOf(messages);
-    this.#memory.check(bytes, field, false);
+    const bytes = measureMemory(messages);
+    this.#memory.check(bytes, field, this.#owner, this.#bytes);
     this.#set(bytes);
   }
 
-  /** Takes memory for a conversation that was let in before, in place of what was reserved. */
-  settle(messages: readonly Message[]): void {
-    this.#set(memoryOf(messages));
+  /** Takes memory for a conversation that was let in before. */
+  settle(messages: readonly Message[], owner = this.#owner): void {
+    this.#set(0);
+    this.#owner = owner;
+    this.#set(measureMemory(messages));
+    this.#endRead();
   }
 
   /** Gives everything back. Can be called again. */
   release(): void {
-    if (this.#bytes > 0) this.#set(0);
+    this.#set(0);
+    this.#answers?.end();
+    this.#endRead();
+  }
+
+  #endRead(): void {
+    const onRead = this.#onRead;
+    this.#onRead = undefined;
+    onRead?.();
   }
 
   #set(bytes: number): void {
-    this.#memory.change(this.#bytes, bytes);
+    const more = bytes - this.#bytes;
     this.#bytes = bytes;
+    if (more !== 0) this.#memory.change(more, this.#owner);
   }
-}
-
-/** Bytes of the texts and media of messages, and a little for each of their elements. */
-export function memoryOf(value: unknown): number {
-  if (typeof value === "string") return value.length;
-  if (value instanceof Uint8Array) return value.byteLength;
-  if (typeof value !== "object" || value === null) return 0;
-  let bytes = ELEMENT_BYTES;
-  for (const member of Object.values(value)) bytes += memoryOf(member);
-  return bytes;
 }

@@ -1,17 +1,21 @@
-import { withoutContent } from "../client/final-response.ts";
+import { setTimeout as delay } from "node:timers/promises";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Run, RunEvent } from "../gen/outrigger/v1/run_pb.ts";
-import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
+import { StoreFullError } from "./errors.ts";
 import type { EventHub } from "./event-hub.ts";
 import { createRunEvent, type RunEventValue } from "./run-event.ts";
-import type { Lease, RunStore } from "./store.ts";
+import type { RunLog } from "./run-log.ts";
+import type { Hold, RunStore } from "./store.ts";
 
 /** Maximum number of events waiting for a write before the run has to wait. */
 const MAX_PENDING = 256;
 
+/** How often the end of a run is written again if the store fails, and after how long, in milliseconds. */
+const END_RETRIES_MS: readonly number[] = [50, 250, 1_000];
+
 /** Another process holds the run, so this process cannot write to it any more. */
-export class LeaseLostError extends Error {
+export class HoldLostError extends Error {
   constructor(runId: string) {
     super(`this process does not hold the run ${runId} any more`);
   }
@@ -20,32 +24,30 @@ export class LeaseLostError extends Error {
 /** What a journal writes to. */
 export interface JournalTarget {
   readonly store: RunStore;
-  readonly runId: string;
-  readonly lease: Lease;
+  readonly hold: Hold;
   readonly hub: EventHub;
-  /** Whether events are written as they come. Otherwise nothing is written before the end: nobody could read it. */
-  readonly isStored: boolean;
-  /** The store failed, or the lease is lost. Called once. */
+  /** The store failed, or the hold is lost. Called once. */
   readonly onFailure: (error: Error) => void;
 }
 
-/** A change of the run that is written with the events before it. */
-export interface JournalChange {
-  readonly run?: Run | undefined;
-  readonly messages?: readonly ThreadMessage[] | undefined;
+/** What waits for a write. */
+interface Pending {
+  readonly events: RunEvent[];
+  readonly steps: StepResult[];
+  readonly messages: ThreadMessage[];
+  /** Replaces the latest step of earlier writes. */
+  latestStep?: StepResult | undefined;
+  run?: Run | undefined;
 }
 
 /**
- * Numbers the events of a run, writes them to the store, and publishes them when they are written. One write at a time:
- * what comes meanwhile goes with the next one.
+ * The log of a stored run: numbers the events, writes them to the store, and publishes them when they are written. One
+ * write at a time: what comes meanwhile goes with the next one.
  */
-export class Journal {
+export class Journal implements RunLog {
   readonly #target: JournalTarget;
   #next: number;
-  #pending: RunEvent[] = [];
-  #steps: StepResult[] = [];
-  /** Replaces the latest step that has been written. */
-  #latestStep: StepResult | undefined;
+  #pending: Pending = nothing();
   #writing: Promise<void> | undefined;
   #failure: Error | undefined;
   #isStopped = false;
@@ -56,68 +58,109 @@ export class Journal {
     this.#next = next;
   }
 
-  /** Sequence number of the latest event. */
-  get lastSequence(): number {
-    return this.#next - 1;
-  }
-
-  /** Resolves when there is room for more events. Undefined where there is. */
   get pace(): Promise<void> | undefined {
-    return this.#pending.length < MAX_PENDING ? undefined : this.#writing;
-  }
-
-  /** Adds events of the model, without the content that their deltas already contain. */
-  addModelEvents(step: number, events: readonly StreamEvent[]): void {
-    for (const event of events) this.add(step, { case: "modelEvent", value: withoutContent(event) });
+    return this.#pending.events.length < MAX_PENDING ? undefined : this.#writing;
   }
 
   add(step: number, event: RunEventValue): void {
-    this.#pending.push(createRunEvent(this.#next, step, event));
+    this.#pending.events.push(createRunEvent(this.#next, step, event));
     this.#next += 1;
   }
 
-  /** Adds a step that is complete; its event is added by itself. */
-  addStep(step: StepResult): void {
-    this.#steps.push(step);
+  addStep(step: StepResult, messages: readonly ThreadMessage[]): void {
+    this.#pending.steps.push(step);
+    this.#pending.messages.push(...messages);
   }
 
-  /** Replaces the latest step of earlier writes. */
-  replaceLatestStep(step: StepResult): void {
-    this.#latestStep = step;
+  replaceLatestStep(step: StepResult | undefined, messages: readonly ThreadMessage[]): void {
+    const { steps } = this.#pending;
+    if (step !== undefined && steps.length > 0) steps.splice(-1, 1, step);
+    else this.#pending.latestStep = step ?? this.#pending.latestStep;
+    this.#pending.messages.push(...messages);
   }
 
-  /** Writes the pending changes, now or after the current write. Failures are reported to the target. */
+  update(run: Run): void {
+    this.#pending.run = run;
+  }
+
   flush(): void {
     const isIdle = this.#writing === undefined && this.#failure === undefined && !this.#isStopped;
-    if (!isIdle || this.#pending.length === 0) return;
-    if (!this.#target.isStored) return this.#publishPending();
-    this.#writing = this.#writePending();
+    if (isIdle && this.#hasPending) this.#writing = this.#writePending();
   }
 
-  /** After this, only `write` writes. Resolves when the current write has ended. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
+  /** @throws Error if the store has failed: that was reported to the target before. */
+  async settle(): Promise<void> {
+    this.flush();
     await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** @throws HoldLostError; SDKError if the end cannot be written for some seconds. */
+  async end(run: Run, afterFullStore: (error: Error) => Run): Promise<Run> {
+    await this.#stop();
+    const full = this.#failure instanceof StoreFullError ? this.#failure : undefined;
+    let ended = full === undefined ? this.#addEnd(run) : this.#endAlone(afterFullStore(full));
+    await this.#persist((thrown) => {
+      if (thrown instanceof StoreFullError) ended = this.#endAlone(afterFullStore(thrown));
+    });
+    return ended;
   }
 
   /**
-   * Writes the pending changes together with another one. Only after `stop`.
-   * @throws LeaseLostError; SDKError of the store, after which it can be called again.
+   * Writes what is pending of a run that goes on elsewhere, and nothing after that. Returns the number of the last event.
+   * @throws as `end`; StoreFullError.
    */
-  async write(change: JournalChange): Promise<void> {
-    if (this.#failure instanceof LeaseLostError) throw this.#failure;
-    await this.#write(change);
+  async finish(run: Run): Promise<number> {
+    await this.#stop();
+    this.#pending.run = run;
+    await this.#persist((thrown) => {
+      if (thrown instanceof StoreFullError) throw thrown;
+    });
+    return this.#next - 1;
   }
 
-  #publishPending(): void {
-    const events = this.#pending;
-    this.#pending = [];
-    this.#target.hub.publish(events);
+  get #hasPending(): boolean {
+    const { events, steps, latestStep } = this.#pending;
+    return events.length > 0 || steps.length > 0 || latestStep !== undefined;
+  }
+
+  /** After this nothing is written by itself. Resolves when the current write has ended. */
+  async #stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#writing;
+    if (this.#failure instanceof HoldLostError) throw this.#failure;
+  }
+
+  #addEnd(run: Run): Run {
+    const ended = { ...run, lastSequence: this.#next };
+    this.add(0, { case: "run", value: ended });
+    this.#pending.run = ended;
+    return ended;
+  }
+
+  /** The store has space for ends, but not for what is pending: readers have not seen that, and never will. */
+  #endAlone(run: Run): Run {
+    this.#next = this.#pending.events[0]?.sequence ?? this.#next;
+    this.#pending = nothing();
+    return this.#addEnd(run);
+  }
+
+  /** Writes the last changes, again after failures. @param onFailure Called before each further try. */
+  async #persist(onFailure: (thrown: unknown) => void): Promise<void> {
+    for (const wait of END_RETRIES_MS)
+      try {
+        return await this.#write();
+      } catch (thrown) {
+        if (thrown instanceof HoldLostError) throw thrown;
+        onFailure(thrown);
+        await delay(wait);
+      }
+    await this.#write();
   }
 
   async #writePending(): Promise<void> {
     try {
-      while (this.#pending.length > 0 && !this.#isStopped) await this.#write({});
+      while (this.#hasPending && !this.#isStopped) await this.#write();
     } catch (thrown) {
       this.#failure = thrown instanceof Error ? thrown : new Error(String(thrown));
       this.#target.onFailure(this.#failure);
@@ -126,21 +169,38 @@ export class Journal {
     }
   }
 
-  async #write(change: JournalChange): Promise<void> {
-    const { store, runId, lease, hub } = this.#target;
-    const [events, steps, latestStep] = [this.#pending, this.#steps, this.#latestStep];
-    this.#pending = [];
-    this.#steps = [];
-    this.#latestStep = undefined;
+  async #write(): Promise<void> {
+    const { store, hold, hub } = this.#target;
+    const pending = this.#pending;
+    const { events, run } = pending;
+    const lastSequence = events.at(-1)?.sequence ?? this.#next - 1;
+    this.#pending = nothing();
     try {
-      const isHeld = await store.write({ runId, lease, events, steps, latestStep, ...change });
-      if (!isHeld) throw new LeaseLostError(runId);
+      const write = { ...pending, hold, ...(run === undefined ? {} : { run: { ...run, lastSequence } }) };
+      if (!(await store.write(write))) throw new HoldLostError(hold.runId);
     } catch (thrown) {
-      this.#pending = [...events, ...this.#pending];
-      this.#steps = [...steps, ...this.#steps];
-      this.#latestStep ??= latestStep;
+      this.#pending = joined(pending, this.#pending);
       throw thrown;
     }
     if (events.length > 0) hub.publish(events);
   }
+}
+
+function nothing(): Pending {
+  return { events: [], steps: [], messages: [] };
+}
+
+/** What a failed write had, before what came meanwhile. */
+function joined(failed: Pending, later: Pending): Pending {
+  const steps = [...failed.steps];
+  // A later version of the latest step may be one of a step that was not written.
+  const isOfFailed = later.latestStep !== undefined && steps.length > 0;
+  if (isOfFailed) steps.splice(-1, 1, ...(later.latestStep === undefined ? [] : [later.latestStep]));
+  return {
+    events: [...failed.events, ...later.events],
+    steps: [...steps, ...later.steps],
+    messages: [...failed.messages, ...later.messages],
+    latestStep: isOfFailed ? failed.latestStep : (later.latestStep ?? failed.latestStep),
+    run: later.run ?? failed.run,
+  };
 }

@@ -21,10 +21,15 @@ export interface RunLimits {
    */
   readonly threadWaitMs: number;
   /**
-   * How long a process holds a run without renewing its lease, in milliseconds. Default 30 s: up to three renewals may
-   * fail before the run is marked as failed, and a run of a crashed process is marked as failed within half a minute.
+   * After how long a process without a sign of life loses its runs, in milliseconds. Default 30 s: up to three signs may
+   * be lost, and the runs of a crashed process go on within half a minute.
    */
   readonly leaseMs: number;
+  /**
+   * How long a foreground run waits for a caller that does not read, in milliseconds; then it goes on without that
+   * caller. Default 30 s, as for requests whose bytes do not come.
+   */
+  readonly stallTimeoutMs: number;
   /** How long runs are kept after their end, in milliseconds. 0: for ever. Default 30 days, as OpenAI keeps responses. */
   readonly retentionMs: number;
 }
@@ -39,5 +44,6 @@ export const DEFAULT_RUN_LIMITS: RunLimits = {
   maxSteps: 64,
   threadWaitMs: 30_000,
   leaseMs: 30_000,
+  stallTimeoutMs: 30_000,
   retentionMs: 30 * 24 * 3600 * 1000,
 };

@@ -1,28 +1,29 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { AbortError, toSdkError } from "../core/errors.ts";
+import { AbortError, RequestTimeoutError, toSdkError } from "../core/errors.ts";
 import type { GenerateResult, StepResult } from "../gen/outrigger/v1/generation_pb.ts";
-import type { Run, RunEvent } from "../gen/outrigger/v1/run_pb.ts";
+import { StepRestart_Reason as Reason, type Run, type RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import { LinkedSignal } from "../generation/linked-signal.ts";
 import { EventHub } from "./event-hub.ts";
-import { Journal, LeaseLostError } from "./journal.ts";
+import { isAbandoned, isRepeated } from "./ids.ts";
+import { HoldLostError, Journal } from "./journal.ts";
+import { isOutage } from "./outage.ts";
 import { runAfter, runAfterFailure } from "./outcome.ts";
+import { type RecoveryParts, requeueRun } from "./recovery.ts";
 import { RunExecution, type RunPlan } from "./run-execution.ts";
-import type { Lease, RunStore } from "./store.ts";
-
-/** How often the end of a run is written again where the store fails, and after how long, in milliseconds. */
-const END_RETRIES_MS: readonly number[] = [50, 250, 1_000];
+import { type RunLog, UnstoredLog } from "./run-log.ts";
+import type { Hold, StoredRun } from "./store.ts";
 
 /** Options of a run in progress. */
 export interface LiveRunOptions {
-  readonly store: RunStore;
-  readonly lease: Lease;
+  readonly parts: RecoveryParts;
   /** What the run executes. */
   readonly plan: RunPlan;
+  /** The run in the store, and the right to change it. Undefined: it is not stored. */
+  readonly stored?: (Pick<StoredRun, "owner" | "request"> & { readonly hold: Hold }) | undefined;
   /** Events so far: already written, not yet published. */
   readonly events: readonly RunEvent[];
   /** Aborts the run: the signal of the caller of a foreground run. */
   readonly signal?: AbortSignal | undefined;
-  /** Called once when the run is over, requires action, or is lost to another process. */
+  /** Called once when the run is over, requires action, or goes on elsewhere. */
   readonly onEnd: (run: Run) => void;
 }
 
@@ -32,28 +33,35 @@ export class LiveRun {
   /** Resolves when this process is done with the run. Never rejects. */
   readonly ended: Promise<void>;
   readonly #options: LiveRunOptions;
-  readonly #journal: Journal;
+  readonly #log: RunLog;
+  readonly #journal: Journal | undefined;
   readonly #scope: LinkedSignal;
   readonly #execution: RunExecution;
   #run: Run;
   #isCancelRequested = false;
   #isEnding = false;
+  /** Whether the run is to go on elsewhere as soon as possible. */
+  #isLeaving = false;
+  /** Why the run goes on elsewhere. */
+  #interruption: Reason | undefined;
 
   /** Begins at once. */
   constructor(options: LiveRunOptions) {
-    const { store, lease, plan, signal, events } = options;
+    const { parts, plan, stored, signal, events } = options;
     this.#options = options;
     this.#run = plan.run;
     const next = plan.run.lastSequence + 1;
-    this.hub = new EventHub(next - events.length);
-    this.hub.publish(events);
+    const hub = new EventHub(next - events.length);
+    this.hub = hub;
+    hub.publish(events);
     this.#scope = new LinkedSignal(signal);
-    const onFailure = (error: Error) => this.#scope.abort(toSdkError(error));
-    const { id: runId, stored: isStored } = plan.run;
-    this.#journal = new Journal({ store, runId, lease, hub: this.hub, isStored, onFailure }, next);
-    this.#execution = new RunExecution(plan, this.#journal, this.hub);
+    const onFailure = (error: Error) => this.#takeFailure(error);
+    if (stored !== undefined)
+      this.#journal = new Journal({ store: parts.store, hold: stored.hold, hub, onFailure }, next);
+    this.#log = this.#journal ?? new UnstoredLog(hub, next);
+    this.#execution = new RunExecution(plan, this.#log, hub, () => this.#isLeaving && this.handOver());
     // A run that waits for its reader must continue to notice that it was aborted.
-    this.#scope.signal.addEventListener("abort", () => this.hub.setCaller(undefined), { once: true });
+    this.#scope.signal.addEventListener("abort", () => hub.setCaller(undefined), { once: true });
     this.ended = this.#drive();
   }
 
@@ -83,59 +91,101 @@ export class LiveRun {
     this.abort(new AbortError("the run was cancelled"));
   }
 
+  /** Ends the execution here, if another process can continue it. */
+  handOver(): void {
+    this.#isLeaving = true;
+    if (!this.#options.plan.isResumable) return;
+    // A model is called for a step at most twice: if this is the second call, it may end here.
+    const next = this.#execution.steps.length + 1;
+    if (isRepeated(this.#execution.run.attempts, next)) return;
+    this.#interrupt(Reason.DRAINED, "the sidecar stopped; another one continues the run");
+  }
+
+  /** Goes on without a caller that has not read for some time. A run that is not stored ends. */
+  giveUpStalledCaller(timeoutMs: number): void {
+    if (this.hub.stalledMs < timeoutMs) return;
+    const { stored } = this.#options;
+    const rest = stored === undefined ? "the run was cancelled" : "the run goes on without this reader";
+    const problem = `the events of the run were not read for ${timeoutMs} ms; ${rest}`;
+    this.hub.giveUpCaller(new RequestTimeoutError(problem));
+    if (stored === undefined) this.abort(new AbortError(problem));
+  }
+
+  #takeFailure(error: Error): void {
+    if (this.#options.plan.isResumable && isOutage(error)) this.#interrupt(Reason.LOST, error.message);
+    else this.abort(toSdkError(error));
+  }
+
+  #interrupt(reason: Reason, why: string): void {
+    if (this.#isEnding || this.#scope.signal.aborted) return;
+    this.#interruption = reason;
+    this.abort(new AbortError(why));
+  }
+
   async #drive(): Promise<void> {
-    const { store, plan } = this.#options;
+    const { parts, plan, stored } = this.#options;
     // Cancellation can also be requested in other processes.
-    const unsubscribe = store.subscribe(plan.run.id, (notice) => {
-      if (notice === "cancel") this.cancel();
-    });
+    const unsubscribe =
+      stored && parts.store.subscribe(plan.run.id, (notice) => notice === "cancel" && this.cancel());
     try {
-      await this.#conclude(await this.#execute());
-      this.hub.close({ case: "over" });
+      const ended = await this.#execute();
+      if (ended === undefined) await this.#leave();
+      else await this.#conclude(ended);
     } catch (thrown) {
-      const isLost = thrown instanceof LeaseLostError;
-      this.hub.close(isLost ? { case: "lost" } : { case: "failed", error: toSdkError(thrown) });
+      this.#giveUp(thrown);
     } finally {
-      unsubscribe();
+      unsubscribe?.();
       this.#scope.release();
       this.#options.onEnd(this.#run);
     }
   }
 
-  /** Executes the generation. Returns the resulting run, which has not been published yet. */
-  async #execute(): Promise<Run> {
-    const { signal } = this.#scope;
+  /** Executes the generation. Returns the resulting run, which has not been published yet; undefined if it goes on. */
+  async #execute(): Promise<Run | undefined> {
     let result: GenerateResult;
     try {
-      result = await this.#execution.execute(signal);
+      result = await this.#execution.execute(this.#scope.signal);
     } catch (thrown) {
-      return runAfterFailure(this.#execution.run, thrown).run;
+      if (this.#interruption !== undefined && !this.#isCancelRequested) return undefined;
+      return runAfterFailure(this.#execution.run, thrown);
     }
     return runAfter(this.#execution.run, result, (name) => this.#execution.needsApproval(name));
   }
 
   /** Writes the final state of the run with all pending changes, and only then publishes it. */
   async #conclude(ended: Run): Promise<void> {
-    // The last event must not be written without the change that it announces.
-    await this.#journal.stop();
     this.#isEnding = true;
-    const run = {
-      ...ended,
-      lastSequence: this.#journal.lastSequence + 1,
-      cancelRequested: this.#isCancelRequested,
-    };
-    this.#journal.add(0, { case: "run", value: run });
-    const change = { run, messages: this.#execution.outputs };
-    for (const wait of END_RETRIES_MS)
-      try {
-        await this.#journal.write(change);
-        this.#run = run;
-        return;
-      } catch (thrown) {
-        if (thrown instanceof LeaseLostError) throw thrown;
-        await delay(wait);
-      }
-    await this.#journal.write(change);
-    this.#run = run;
+    const cancelRequested = this.#isCancelRequested;
+    const afterFullStore = (error: Error) => ({
+      ...runAfterFailure(this.#execution.run, error),
+      cancelRequested,
+    });
+    this.#run = await this.#log.end({ ...ended, cancelRequested }, afterFullStore);
+    this.hub.close({ case: "over" });
+  }
+
+  /** Puts the run back into the queue. */
+  async #leave(): Promise<void> {
+    const { parts, plan, stored } = this.#options;
+    this.#isEnding = true;
+    if (this.#journal === undefined || stored === undefined) return;
+    const { run, steps } = this.#execution;
+    const lastSequence = await this.#journal.finish(run);
+    const made = run.attempts.filter((attempt) => !plan.run.attempts.includes(attempt));
+    const attempt = made.findLast((one) => isAbandoned(one, steps.length + 1));
+    const reason = this.#interruption ?? Reason.LOST;
+    this.#run = { ...run, lastSequence };
+    await requeueRun(parts, { ...stored, run: this.#run }, { reason, abandoned: { attempt } });
+    this.hub.close({ case: "elsewhere" });
+  }
+
+  /** The run is left as the store has it: another process holds it, or this one recovers it when it can. */
+  #giveUp(thrown: unknown): void {
+    const { id, background } = this.#run;
+    const isLost = thrown instanceof HoldLostError;
+    if (!isLost) this.#options.parts.observer.failed?.(`write the end of the run ${id}`, thrown);
+    this.hub.close(
+      isLost || background ? { case: "elsewhere" } : { case: "failed", error: toSdkError(thrown) },
+    );
   }
 }

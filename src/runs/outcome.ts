@@ -1,6 +1,7 @@
 /** Updates runs after their generations. */
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { type SDKError, ServerError, toSdkError } from "../core/errors.ts";
+import { addUsage } from "../core/usage.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import {
   type GenerateResult,
@@ -9,8 +10,8 @@ import {
 } from "../gen/outrigger/v1/generation_pb.ts";
 import { type FinishReason, FinishReason_Reason } from "../gen/outrigger/v1/response_pb.ts";
 import { IncompleteReason, type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import { openCallsOf } from "../generation/contract/open-calls.ts";
-import { attemptsOf } from "../middleware/attempts.ts";
 import { type StatusChange, withStatus } from "./status.ts";
 
 /** Whether a call of this tool waits for the caller's approval. */
@@ -45,20 +46,20 @@ export function runAfter(run: Run, result: GenerateResult, needsApproval: NeedsA
   return withStatus(run, status, { ...change, incompleteReason, endedAt: timestampNow() });
 }
 
-/** The run after a failure. One that was cancelled is no failure. */
-export function runAfterFailure(run: Run, thrown: unknown): { readonly run: Run; readonly error: SDKError } {
+/** The run after a failure. One that was cancelled is no failure. What its complete steps cost stays. */
+export function runAfterFailure(run: Run, thrown: unknown): Run {
   const error = toSdkError(thrown);
-  const attempts = attemptsOf(error);
-  const change: StatusChange = {
-    endedAt: timestampNow(),
-    ...(attempts.length === 0 ? {} : { attempts: [...attempts] }),
-    ...(error.usage === undefined ? {} : { usage: error.usage }),
-  };
-  const isCancelled = error.kind === ErrorKind.ABORT;
-  const next = isCancelled
+  const { usage = run.usage } = error;
+  const change = { endedAt: timestampNow(), ...(usage === undefined ? {} : { usage }) };
+  return error.kind === ErrorKind.ABORT
     ? withStatus(run, RunStatus.CANCELLED, change)
     : withStatus(run, RunStatus.FAILED, { ...change, error: error.toProto() });
-  return { run: next, error };
+}
+
+/** The usage of all steps. Undefined if no provider reported any. */
+export function sumUsage(steps: readonly StepResult[]): Usage | undefined {
+  const usages = steps.flatMap(({ response }) => response?.usage ?? []);
+  return usages.length === 0 ? undefined : usages.reduce(addUsage);
 }
 
 /** The state of a run that required action after another run has continued its thread. */

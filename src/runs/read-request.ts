@@ -26,7 +26,7 @@ const MAX_SERVERS = 16;
 
 /** A run to create, as its request says. */
 export interface RunDraft {
-  /** As it is stored: with the tools that are inherited, without messages and the secrets of MCP servers. */
+  /** As it is stored: with the tools that are inherited, without messages and the credentials of MCP servers. */
   readonly request: CreateRunRequest;
   readonly generation: Generation;
   /** With their secrets. */
@@ -60,7 +60,7 @@ export async function readRunInput(
     request: {
       ...request,
       options: { ...options, prompt: "", request: { ...modelRequest, messages: [], tools } },
-      mcpServers: servers.map(withoutSecrets),
+      mcpServers: servers.map(redacted),
     },
     generation: { ...generation, request: { ...generation.request, tools } },
     servers,
@@ -96,7 +96,7 @@ function ownInput({ options }: CreateRunRequest): readonly NewMessage[] {
   return messages.map((message) => ({ message, originJson: "" }));
 }
 
-/** The tools of a run: its own, or those of the run that it continues. */
+/** The tools of a request, or those of the run that it continues, without credentials. */
 function toolsOf(request: CreateRunRequest, previous: StoredRun | undefined) {
   const tools = request.options?.request?.tools ?? [];
   const { mcpServers: servers, inheritTools } = request;
@@ -105,18 +105,21 @@ function toolsOf(request: CreateRunRequest, previous: StoredRun | undefined) {
   const { options, mcpServers } = previous.request;
   return {
     tools: options?.request?.tools ?? [],
-    servers: mcpServers,
+    servers: mcpServers.map((server) => create(McpServerSchema, { ...server, headers: {} })),
     knownTools: previous.run.serverTools,
   };
 }
 
-/** Whether a server needs what is not stored. */
+/** Whether a server needs credentials. They are not stored, but that there are some is. */
 export function hasSecrets({ authorization, headers }: McpServer): boolean {
   return authorization !== "" || Object.keys(headers).length > 0;
 }
 
-function withoutSecrets(server: McpServer): McpServer {
-  return hasSecrets(server) ? create(McpServerSchema, { ...server, authorization: "", headers: {} }) : server;
+/** A server without its credentials: only the names of its headers are left. */
+function redacted(server: McpServer): McpServer {
+  const names = [...Object.keys(server.headers), ...(server.authorization === "" ? [] : ["authorization"])];
+  const headers = Object.fromEntries(names.map((name) => [name, ""]));
+  return create(McpServerSchema, { ...server, authorization: "", headers });
 }
 
 function checkRequest(

@@ -10,14 +10,14 @@ import { type ThreadMessage, ThreadMessageSchema } from "../gen/outrigger/v1/thr
 import { failedResult } from "../generation/failed-result.ts";
 import { type ConversationParts, composeConversation, openCallIds } from "./conversation.ts";
 import type { NewMessage } from "./engine.ts";
-import { type EngineParts, waitForRun } from "./engine-parts.ts";
-import { missing, RunStateError, ThreadBusyError } from "./errors.ts";
+import { type EngineParts, WaitForRuns } from "./engine-parts.ts";
+import { missing, RunStateError } from "./errors.ts";
 import { createMessageId, createRunId, createThreadId } from "./ids.ts";
 import { runAfterContinuation } from "./outcome.ts";
 import type { RunDraft } from "./read-request.ts";
 import { createStatusEvent } from "./run-event.ts";
 import { type RunFields, withRunFields } from "./run-fields.ts";
-import type { Lease, RunCreation, RunStore } from "./store.ts";
+import type { Hold, Holder, RunCreation, RunCreationResult } from "./store.ts";
 
 /** How a run is created. */
 export interface CreationOptions {
@@ -25,13 +25,13 @@ export interface CreationOptions {
   readonly origin: RunOrigin | undefined;
   /** Path of the input messages in the caller's request, for errors. */
   readonly inputPath: string;
-  /** Set if the run begins immediately. */
-  readonly lease: Lease | undefined;
+  /** Set if the run begins immediately in this process. Otherwise it is queued. */
+  readonly holder: Holder | undefined;
   readonly signal: AbortSignal;
   readonly deadline: number | undefined;
   /**
    * Is told of the conversation that the run continues, and of its input, before anything is written.
-   * @param field What names them in the request.
+   * @param field The field of the request that names them.
    */
   readonly onConversation: (messages: readonly Message[], field: string) => void;
 }
@@ -40,39 +40,61 @@ export interface CreationOptions {
 export interface CreatedRun {
   readonly run: Run;
   readonly conversation: ConversationParts;
+  /** Set if the run begins immediately and is stored. */
+  readonly hold?: Hold | undefined;
 }
 
 /**
- * Creates a run in a store. Waits for its turn where another run of the thread is under way.
+ * Creates a run in the store. Waits for its turn if another run of the thread is under way.
  * @throws InvalidRequestError, NotFoundError; ThreadBusyError, RunStateError.
  */
 export async function createInStore(
   parts: EngineParts,
-  store: RunStore,
   draft: RunDraft,
   options: CreationOptions,
 ): Promise<CreatedRun> {
   const { owner, signal, deadline = Infinity } = options;
   const end = Math.min(performance.now() + parts.limits.threadWaitMs, deadline);
+  const turn = new WaitForRuns(parts, owner, end);
   const { previousRunId, threadId } = draft.request;
   for (;;) {
     const creation = new Creation(draft, options);
-    const result = await store.createRun(creation.fields);
+    const result = await storeRun(parts, creation.fields);
     switch (result.case) {
       case "created":
-        return { run: result.run, conversation: creation.conversation };
+        return { ...result, conversation: creation.conversation };
       case "missing":
         throw result.field === "thread_id"
           ? missing("thread", threadId, result.field)
           : missing("run", previousRunId, result.field);
       case "unfinished":
         throw new RunStateError("previous_run_id", previousRunId, result.status, "a run that has ended");
-      case "busy": {
-        const ms = end - performance.now();
-        if (ms <= 0) throw new ThreadBusyError(result.activeRunId);
-        await waitForRun(parts, { owner, runId: result.activeRunId }, ms, signal);
-      }
+      case "busy":
+        await turn.for(result.activeRunId, signal);
     }
+  }
+}
+
+/** Creates a run that is not stored. @throws InvalidRequestError */
+export function createUnstored(draft: RunDraft, options: CreationOptions): CreatedRun {
+  const { fields, conversation } = new Creation(draft, options);
+  fields.input([]);
+  return { run: fields.run, conversation };
+}
+
+/** The run is known before it is in the store, so that it is not taken for an abandoned one. */
+async function storeRun({ store, known }: EngineParts, creation: RunCreation): Promise<RunCreationResult> {
+  const { id } = creation.run;
+  if (creation.holder === undefined) return store.createRun(creation);
+  await known.add(id);
+  try {
+    const result = await store.createRun(creation);
+    if (result.case !== "created") known.delete(id);
+    return result;
+  } catch (thrown) {
+    // If only the answer was lost, the run is recovered.
+    known.delete(id);
+    throw thrown;
   }
 }
 
@@ -84,7 +106,7 @@ class Creation {
   #history: readonly Message[] = [];
 
   constructor(draft: RunDraft, options: CreationOptions) {
-    const { owner, lease } = options;
+    const { owner, holder } = options;
     this.#draft = draft;
     this.#options = options;
     const run = newRun(draft, options);
@@ -93,7 +115,7 @@ class Creation {
       owner,
       request: draft.request,
       events: [createStatusEvent(0, run)],
-      lease,
+      holder,
       input: (history) => this.#inputAfter(run.id, history),
       concludePrevious: (previous) => {
         const next = { ...runAfterContinuation(previous), lastSequence: previous.lastSequence + 1 };
@@ -156,18 +178,18 @@ function checkConversation(parts: ConversationParts, draft: RunDraft, inputPath:
   return conversation;
 }
 
-function newRun({ request, isStored }: RunDraft, { origin, lease }: CreationOptions): Run {
+function newRun({ request, isStored }: RunDraft, { origin, holder }: CreationOptions): Run {
   const now = timestampNow();
   const { model = "", provider = "" } = request.options?.request ?? {};
   return create(RunSchema, {
     id: createRunId(),
     threadId: createThreadId(),
-    status: lease === undefined ? RunStatus.QUEUED : RunStatus.IN_PROGRESS,
+    status: holder === undefined ? RunStatus.QUEUED : RunStatus.IN_PROGRESS,
     previousRunId: request.previousRunId,
     background: request.background,
     stored: isStored,
     createdAt: now,
-    ...(lease === undefined ? {} : { startedAt: now }),
+    ...(holder === undefined ? {} : { startedAt: now }),
     model,
     provider,
     metadata: request.metadata,

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { type Batches, lazyBatches } from "../core/batches.ts";
 import { anyCaller, type Caller } from "../core/caller.ts";
-import { AbortError, invalidField, ServerError } from "../core/errors.ts";
-import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
-import { type McpServer, type Run, type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import { invalidField, ServerError } from "../core/errors.ts";
+import { MemoryAccount } from "../core/memory-account.ts";
+import { type Run, type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type {
   CreateRunRequest,
   ListRunsRequest,
@@ -12,30 +12,29 @@ import type {
   SubmitToolResultsRequest,
 } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
-import { BoundedMap } from "../middleware/bounded-map.ts";
-import { BackgroundRuns } from "./background-runs.ts";
-import { createCallerClient } from "./caller-client.ts";
-import { cancelHeldRun, failHeldRun } from "./end-held-run.ts";
+import { Delivery } from "./delivery.ts";
 import type { RunEngine, RunInput, RunOptions, StartedRun } from "./engine.ts";
-import { drain, type EngineParts, readRun, waitForRun } from "./engine-parts.ts";
-import { missing, RunLimitError } from "./errors.ts";
+import { type EngineParts, waitForRun } from "./engine-parts.ts";
+import { missing, RunLimitError, RunStateError } from "./errors.ts";
+import { Executions } from "./executions.ts";
 import { Gate } from "./gate.ts";
 import { HistoryMemory, type HistoryShare } from "./history-memory.ts";
+import { KnownRuns } from "./known-runs.ts";
 import { DEFAULT_RUN_LIMITS, type RunLimits } from "./limits.ts";
 import { listRuns } from "./list-runs.ts";
-import { LiveRun, type LiveRunOptions } from "./live-run.ts";
 import type { RunObserver } from "./observer.ts";
-import { hasSecrets, type RunDraft, readRunInput, readStoredRequest } from "./read-request.ts";
-import { type CreatedRun, createInStore } from "./run-creation.ts";
+import { hasSecrets, type RunDraft, readRunInput } from "./read-request.ts";
+import { cancelHeldRun, failHeldRun, releaseRun } from "./recovery.ts";
+import { type CreatedRun, createInStore, createUnstored } from "./run-creation.ts";
 import { createStatusEvent } from "./run-event.ts";
 import { NO_SERVER_TOOLS, type RunPlan } from "./run-execution.ts";
-import { RunReader } from "./run-reader.ts";
+import { RunFeeds } from "./run-feeds.ts";
+import { inputPathOf, planCreated, planStored } from "./run-plan.ts";
 import type { ServerTools } from "./server-tools.ts";
 import { isTerminal, isUnderWay, withStatus } from "./status.ts";
-import type { RunNotice, RunStore, StoredRun } from "./store.ts";
-import { MemoryStore } from "./stores/memory-store.ts";
-import { readInputOf, readSubmission } from "./submission.ts";
-import { ThreadMethods } from "./thread-methods.ts";
+import type { HeldRun, Holder, RunStore, StoredRun } from "./store.ts";
+import { submitResults } from "./submission.ts";
+import { Threads } from "./threads.ts";
 
 /** Options of an engine. */
 export interface RunEngineOptions {
@@ -49,10 +48,9 @@ export interface RunEngineOptions {
   /** Executes the tools of MCP servers. Default: there are none. */
   readonly serverTools?: ServerTools | undefined;
   readonly observer?: RunObserver | undefined;
+  /** The memory of the process, and how much of each limit one owner may take. Default: a new account. */
+  readonly account?: MemoryAccount | undefined;
 }
-
-/** Maximum number of runs that require action whose servers are kept in memory with their secrets. */
-const MAX_KEPT_SERVERS = 1000;
 
 /** How long CancelRun waits for the end of a run, in milliseconds. */
 const CANCEL_WAIT_MS = 10_000;
@@ -62,91 +60,89 @@ export function createRunEngine(options: RunEngineOptions): RunEngine {
   return new Engine(options);
 }
 
-class Engine extends ThreadMethods implements RunEngine {
+class Engine implements RunEngine {
+  readonly threads: Threads;
   readonly #parts: EngineParts;
-  readonly #background: BackgroundRuns;
-  /** Servers of runs that require action, with the secrets that are not stored. */
-  readonly #servers = new BoundedMap<readonly McpServer[]>(MAX_KEPT_SERVERS);
+  readonly #executions: Executions;
+  readonly #delivery: Delivery;
   #isDraining = false;
-  #isClosing = false;
 
   constructor({
     client,
     callerNamed = (name) => ({ ...anyCaller, name }),
     store,
-    limits: own,
+    limits: overrides,
     serverTools = NO_SERVER_TOOLS,
     observer = {},
+    account = new MemoryAccount(),
   }: RunEngineOptions) {
-    const limits = { ...DEFAULT_RUN_LIMITS, ...own };
-    const parts: EngineParts = {
+    const limits = { ...DEFAULT_RUN_LIMITS, ...overrides };
+    this.#parts = {
       client,
       callerNamed,
       store,
       limits,
       serverTools,
       observer,
-      lease: { holder: randomUUID(), durationMs: limits.leaseMs },
-      gates: gatesOf(limits),
-      histories: new HistoryMemory(),
+      holder: { id: randomUUID(), timeoutMs: limits.leaseMs },
+      known: new KnownRuns(),
+      account,
+      gates: createGates(limits, account),
+      histories: new HistoryMemory(account),
       live: new Map(),
+      feeds: new RunFeeds(),
     };
-    super(parts);
-    this.#parts = parts;
-    this.#background = new BackgroundRuns(parts, (stored, share) => this.#runTaken(stored, share));
+    this.threads = new Threads(this.#parts);
+    this.#executions = new Executions(this.#parts);
+    this.#delivery = new Delivery(this.#parts, (held, share) => this.#executeTaken(held, share));
   }
 
   async createRun(input: RunInput, options: RunOptions): Promise<StartedRun> {
     this.#refuseWhileDraining();
-    const { background } = input.request;
-    if (background && input.request.store !== false) return this.#createInBackground(input, options);
-    return this.#enter("foreground", async (leave, share) => {
-      const draft = await this.#read(input, options.owner);
-      const store = draft.isStored ? this.#parts.store : new MemoryStore({ keepsEvents: false });
-      const created = await this.#create(store, draft, input, options, share);
-      return this.#startForCaller(store, this.#planOf(draft, created, input, options), options, leave);
+    const { background, store: isStored = true } = input.request;
+    const draft = await this.#read(input, options.owner);
+    if (background && isStored && !draft.hasSecrets) return this.#queue(draft, input, options);
+    return this.#enter(background ? "background" : "foreground", options.owner, async (leave, share) => {
+      const created = await this.#create(draft, input, options, share, isStored ? "begins" : "unstored");
+      const plan = planCreated(this.#parts, draft, created, input, options, share);
+      const { hold } = created;
+      const stored = hold && { hold, owner: options.owner, request: draft.request };
+      if (!background) return this.#executions.startForCaller(plan, stored, leave, options);
+      this.#executions.start(plan, stored, leave);
+      return this.#executions.readInBackground(created.run, options, -1);
     });
   }
 
   async submitToolResults(request: SubmitToolResultsRequest, options: RunOptions): Promise<StartedRun> {
     this.#refuseWhileDraining();
-    const { store } = this.#parts;
-    const found = await store.getRun(options.owner, request.runId);
+    const found = await this.#parts.store.getRun(options.owner, request.runId);
     if (found === undefined) throw missing("run", request.runId, "run_id");
-    if (found.run.background) {
-      return this.#enter("background", async (leave, share) => {
-        const plan = await this.#resume(request, found, options, share);
-        this.#start(
-          {
-            store,
-            plan: { ...plan, client: this.#clientOf(options.owner) },
-            events: [statusEventOf(plan.run)],
-          },
-          leave,
-        );
-        await this.#heedEarlierCancel(options.owner, plan.run.id);
-        return this.#startedInBackground(plan.run, options, plan.run.lastSequence - 1);
-      });
+    const { background } = found.run;
+    const needsSecrets = found.request.mcpServers.some(hasSecrets);
+    if (background && !needsSecrets) {
+      const { held } = await this.#submit(request, found, RunStatus.QUEUED);
+      return this.#executions.readInBackground(held.run, options, held.run.lastSequence - 1);
     }
-    return this.#enter("foreground", async (leave, share) => {
-      const plan = await this.#resume(request, found, options, share);
-      const started = this.#startForCaller(store, plan, options, leave);
-      await this.#heedEarlierCancel(options.owner, plan.run.id);
-      return started;
+    const servers = this.#executions.serversWithSecrets(found.run.id);
+    if (needsSecrets && servers === undefined && found.run.status === RunStatus.REQUIRES_ACTION)
+      throw new RunStateError("run_id", found.run.id, found.run.status, CREDENTIALS_ELSEWHERE);
+    return this.#enter(background ? "background" : "foreground", options.owner, async (leave, share) => {
+      // Once the submission is written nothing may refuse the run: its memory is counted even if it is too much.
+      this.#parts.histories.check(0, "run_id", options.owner, 0);
+      const { held, steps } = await this.#submit(request, found, RunStatus.IN_PROGRESS);
+      const stored = await this.#orFail(held, () => planStored(this.#parts, held, share));
+      const { client = stored.client, deadline } = background ? {} : options;
+      const earlier = { approvedResults: [], ...stored.earlier, steps, isSubmitted: true, isFinished: true };
+      const plan = { ...stored, client, deadline, earlier, servers: servers ?? stored.servers };
+      share.settle([...plan.conversation.history, ...plan.conversation.input]);
+      if (!background) return this.#executions.startForCaller(plan, held, leave, options);
+      this.#executions.start(plan, held, leave);
+      return this.#executions.readInBackground(held.run, options, held.run.lastSequence - 1);
     });
   }
 
-  /** Cancels a run that was to be cancelled while it was being continued: it did not listen yet. */
-  async #heedEarlierCancel(owner: string, runId: string): Promise<void> {
-    const stored = await this.#parts.store.getRun(owner, runId);
-    if (stored?.run.cancelRequested === true) this.#parts.live.get(runId)?.cancel();
-  }
-
-  async getRun(owner: string, runId: string): Promise<Run> {
-    const { store } = this.#parts;
-    const stored = await store.getRun(owner, runId);
-    if (stored === undefined) throw missing("run", runId);
-    return withSteps(stored.run, await store.readSteps(runId));
+  getRun(owner: string, runId: string): Promise<Run> {
+    return this.#executions.getRun(owner, runId);
   }
 
   streamRun(owner: string, runId: string, afterSequence: number, signal: AbortSignal): Batches<RunEvent> {
@@ -155,21 +151,26 @@ class Engine extends ThreadMethods implements RunEngine {
         throw invalidField("after_sequence", `expected a number from -1, found ${afterSequence}`);
       // The events themselves are found by the id of their run alone.
       if ((await this.#parts.store.getRun(owner, runId)) === undefined) throw missing("run", runId);
-      return this.#limitedReader({ owner, runId, after: afterSequence }, signal);
+      return this.#executions.read({ owner, runId, after: afterSequence }, signal);
     });
   }
 
   async cancelRun(owner: string, runId: string): Promise<Run> {
-    const { store, live } = this.#parts;
+    const { store, live, holder } = this.#parts;
     if ((await store.getRun(owner, runId)) === undefined) throw missing("run", runId);
-    const own = live.get(runId);
-    // What its last event will say is settled already.
-    if (own?.isEnding === true) await own.ended;
-    else {
-      own?.cancel();
-      const stored = await store.requestCancel(owner, runId);
-      const isIdle = own === undefined && stored !== undefined && stored.run.status !== RunStatus.IN_PROGRESS;
-      if (isIdle && !isTerminal(stored.run.status)) await this.#cancelIdle(runId);
+    // If its end is being written, that counts; a run that is being handed over can be cancelled afterwards.
+    if (live.get(runId)?.isEnding === true) await live.get(runId)?.ended;
+    const running = live.get(runId);
+    running?.cancel();
+    const stored = await store.requestCancel(owner, runId);
+    if (stored !== undefined && !isTerminal(stored.run.status)) {
+      const isIdle = running === undefined && stored.run.status !== RunStatus.IN_PROGRESS;
+      if (isIdle)
+        await this.#known(runId, async () => {
+          await this.#delivery.untilAlive();
+          const held = await store.take(runId, holder);
+          if (held !== undefined) await cancelHeldRun(this.#parts, held);
+        });
       await waitForRun(this.#parts, { owner, runId }, CANCEL_WAIT_MS);
     }
     return this.getRun(owner, runId);
@@ -188,17 +189,17 @@ class Engine extends ThreadMethods implements RunEngine {
 
   async drain(): Promise<void> {
     this.#isDraining = true;
-    const stopped = this.#background.stopTaking();
-    while (this.#parts.live.size > 0)
-      await Promise.all([...this.#parts.live.values()].map(({ ended }) => ended));
+    const stopped = this.#delivery.stopTaking();
+    await this.#executions.drain();
     await stopped;
+    await this.#executions.drain();
   }
 
   async close(): Promise<void> {
-    this.#isClosing = true;
-    for (const live of this.#parts.live.values()) live.abort(closingError());
+    this.#isDraining = true;
+    this.#executions.close();
     await this.drain();
-    this.#background.close();
+    await this.#delivery.close();
     await this.#parts.store.close();
   }
 
@@ -218,209 +219,127 @@ class Engine extends ThreadMethods implements RunEngine {
     const { previousRunId, threadId, approvals, inheritTools, store: isStored } = request;
     const { store } = this.#parts;
     if (isStored === false || (!inheritTools && approvals.length === 0)) return undefined;
-    if (previousRunId !== "") {
-      const previous = await store.getRun(owner, previousRunId);
-      if (previous === undefined) throw missing("run", previousRunId, "previous_run_id");
-      return previous;
-    }
-    if (threadId === "") return undefined;
-    const [latest] = (await store.listRuns(owner, { threadId, statuses: [], after: "", limit: 1 })).elements;
-    return latest === undefined ? undefined : store.getRun(owner, latest.id);
+    if (previousRunId === "") return threadId === "" ? undefined : store.findLatestRun(owner, threadId);
+    const previous = await store.getRun(owner, previousRunId);
+    if (previous === undefined) throw missing("run", previousRunId, "previous_run_id");
+    return previous;
+  }
+
+  async #queue(draft: RunDraft, input: RunInput, options: RunOptions): Promise<StartedRun> {
+    await this.#checkQueue(options.owner);
+    const share = this.#parts.histories.begin(options.owner);
+    const { run } = await this.#create(draft, input, options, share, "queued");
+    return this.#executions.readInBackground(run, options, -1);
+  }
+
+  async #checkQueue(owner: string): Promise<void> {
+    const { store, limits, account } = this.#parts;
+    const queued = await store.countQueued(owner);
+    const max = limits.maxQueuedRuns;
+    if (queued.total >= max) throw new RunLimitError("max_queued_runs", max, "queued runs");
+    const ownerMax = account.getOwnerLimit(max, owner);
+    if (owner !== "" && queued.owner >= ownerMax)
+      throw new RunLimitError("max_queued_runs", ownerMax, "queued runs of one access key");
   }
 
   async #create(
-    store: RunStore,
     draft: RunDraft,
     input: RunInput,
     { owner, signal, deadline }: RunOptions,
     share: HistoryShare,
-    isQueued = false,
+    kind: "begins" | "queued" | "unstored",
   ): Promise<CreatedRun> {
-    const created = await createInStore(this.#parts, store, draft, {
+    let holder: Holder | undefined;
+    if (kind !== "queued") holder = this.#parts.holder;
+    const options = {
       owner,
       origin: input.origin,
       inputPath: inputPathOf(input),
-      lease: isQueued ? undefined : this.#parts.lease,
+      holder,
       signal,
       deadline,
-      onConversation: (messages, field) =>
-        isQueued ? share.check(messages, field) : share.take(messages, field),
-    });
+      onConversation: (messages: Parameters<HistoryShare["take"]>[0], field: string) =>
+        kind === "queued" ? share.check(messages, field) : share.take(messages, field),
+    };
+    if (kind === "begins") await this.#delivery.untilAlive();
+    const created =
+      kind === "unstored" ? createUnstored(draft, options) : await createInStore(this.#parts, draft, options);
     this.#parts.observer.runCreated?.(created.run);
     return created;
   }
 
-  async #createInBackground(input: RunInput, options: RunOptions): Promise<StartedRun> {
-    const { store, limits, histories } = this.#parts;
-    const draft = await this.#read(input, options.owner);
-    if (!draft.hasSecrets) {
-      const { maxQueuedRuns } = limits;
-      if ((await store.countQueued()) >= maxQueuedRuns)
-        throw new RunLimitError("max_queued_runs", maxQueuedRuns, "queued runs");
-      const { run } = await this.#create(store, draft, input, options, histories.begin(), true);
-      return this.#startedInBackground(run, options, -1);
-    }
-    return this.#enter("background", async (leave, share) => {
-      const created = await this.#create(store, draft, input, options, share);
-      const plan = this.#planOf(draft, created, input, options);
-      const own = { ...plan, client: this.#clientOf(options.owner), deadline: undefined };
-      this.#start({ store, plan: own, events: [statusEventOf(plan.run)] }, leave);
-      return this.#startedInBackground(created.run, options, -1);
-    });
-  }
-
-  #planOf(
-    { generation, request, servers, knownTools }: RunDraft,
-    { run, conversation }: CreatedRun,
-    input: RunInput,
-    { owner, client = this.#clientOf(owner), deadline }: RunOptions,
-  ): RunPlan {
-    return {
-      run,
-      client,
-      generation,
-      system: request.options?.system ?? "",
-      conversation,
-      inputPath: inputPathOf(input),
-      previousSteps: [],
-      servers,
-      knownTools,
-      serverTools: this.#parts.serverTools,
-      toolGate: this.#parts.gates.tools,
-      deadline,
-    };
-  }
-
   /** Executes a queued run that this process has taken. */
-  async #runTaken(stored: StoredRun, share: HistoryShare): Promise<void> {
-    const { run: queued } = stored;
-    let isCancelled = queued.cancelRequested;
-    // From its start on the run listens itself.
-    const unsubscribe = this.#parts.store.subscribe(queued.id, (notice) => {
-      isCancelled ||= notice === "cancel";
-    });
-    try {
-      const plan = await this.#orFail(queued, () => this.#beginTaken(stored, share, () => isCancelled));
-      if (plan === undefined) return;
-      const options = { store: this.#parts.store, plan, events: [statusEventOf(plan.run)] };
-      const live = this.#start(options, () => undefined);
-      if (isCancelled) live.cancel();
-      await live.ended;
-    } finally {
-      unsubscribe();
-    }
+  async #executeTaken(held: HeldRun, share: HistoryShare): Promise<void> {
+    const plan = await this.#orFail(held, () => this.#beginTaken(held, share));
+    if (plan !== undefined) await this.#executions.start(plan, held, () => undefined).ended;
   }
 
-  /** Does what comes before the start of a run that this process holds. Where that fails, the run has failed. */
-  async #orFail<Result>(run: Run, work: () => Promise<Result>): Promise<Result> {
+  /** Does what comes before the start of a run that this process holds. If that fails, the run has failed. */
+  async #orFail<Result>(held: HeldRun, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
     } catch (thrown) {
-      await failHeldRun(this.#parts, run, thrown);
+      await failHeldRun(this.#parts, held, thrown);
       throw thrown;
     }
   }
 
-  /** Writes that a queued run is in progress. Undefined where it does not go on here. */
-  async #beginTaken(
-    stored: StoredRun,
-    share: HistoryShare,
-    isCancelled: () => boolean,
-  ): Promise<RunPlan | undefined> {
-    const { store, lease } = this.#parts;
-    const { run: queued } = stored;
-    const giveBack = () => store.write({ runId: queued.id, lease, run: queued });
-    if (queued.status !== RunStatus.QUEUED) {
-      // It was delivered twice, and requires action by now.
-      await giveBack();
-      return undefined;
-    }
-    const plan = await this.#storedPlan(stored);
-    share.settle([...plan.conversation.history, ...plan.conversation.input]);
-    if (isCancelled()) {
-      await cancelHeldRun(this.#parts, queued);
-      return undefined;
-    }
-    if (this.#isDraining) {
-      await giveBack();
-      return undefined;
-    }
+  /** Writes that a queued run is in progress. Undefined if it does not go on here. */
+  async #beginTaken(held: HeldRun, share: HistoryShare): Promise<RunPlan | undefined> {
+    const { store } = this.#parts;
+    const { run: queued, hold } = held;
+    if (queued.cancelRequested) return void (await cancelHeldRun(this.#parts, held));
+    const plan = await planStored(this.#parts, held, share);
+    share.settle([...plan.conversation.history, ...plan.conversation.input], held.owner);
+    if (this.#isDraining) return void (await releaseRun(this.#parts, held));
     const run = withStatus(queued, RunStatus.IN_PROGRESS, {
-      startedAt: timestampNow(),
+      startedAt: queued.startedAt ?? timestampNow(),
       lastSequence: queued.lastSequence + 1,
     });
-    const isHeld = await store.write({ runId: run.id, lease, run, events: [statusEventOf(run)] });
+    const isHeld = await store.write({ hold, run, events: [createStatusEvent(run.lastSequence, run)] });
     return isHeld ? { ...plan, run } : undefined;
   }
 
-  /** The client for a run that is not executed for a waiting caller. */
-  #clientOf(owner: string): ModelClient {
-    const { client, callerNamed } = this.#parts;
-    return createCallerClient(client, () => callerNamed(owner));
+  /** Writes the results for a run that requires action. */
+  async #submit(request: SubmitToolResultsRequest, found: StoredRun, status: RunStatus) {
+    await this.#delivery.untilAlive();
+    const { known } = this.#parts;
+    const { id } = found.run;
+    await known.add(id);
+    try {
+      const submission = await submitResults(this.#parts, request, found, status);
+      if (status === RunStatus.QUEUED) known.delete(id);
+      return submission;
+    } catch (thrown) {
+      known.delete(id);
+      throw thrown;
+    }
   }
 
-  /** The plan of a stored run, as far as the store has it. */
-  async #storedPlan({ run, owner, request }: StoredRun): Promise<RunPlan> {
-    const { store, limits, serverTools, gates } = this.#parts;
-    const generation = await readStoredRequest(request, limits.maxSteps);
-    const history = await store.readHistory(run.id);
-    const input = await readInputOf(store, owner, run.id);
-    return {
-      run,
-      client: this.#clientOf(owner),
-      generation,
-      system: request.options?.system ?? "",
-      conversation: { history, input, approvals: request.approvals },
-      inputPath: "options.request.messages",
-      previousSteps: [],
-      servers: this.#servers.get(run.id) ?? request.mcpServers,
-      knownTools: run.serverTools,
-      serverTools,
-      toolGate: gates.tools,
-    };
-  }
-
-  /** Continues a run that requires action. */
-  async #resume(
-    request: SubmitToolResultsRequest,
-    found: StoredRun,
-    { client, deadline }: RunOptions,
-    share: HistoryShare,
-  ): Promise<RunPlan> {
-    // Once the submission is written nothing may refuse the run: what it takes is counted even where it is too much.
-    this.#parts.histories.check(0, "run_id", false);
-    const submission = await readSubmission(this.#parts, request, found);
-    const plan = await this.#orFail(submission.run, () => this.#storedPlan(submission.stored));
-    const { input, history, approvals } = plan.conversation;
-    share.settle([...history, ...input]);
-    const own = input.filter((message) => !submission.isResult(message));
-    return {
-      ...plan,
-      run: submission.run,
-      client: client ?? plan.client,
-      deadline,
-      conversation: { history, input: own, approvals },
-      previousSteps: submission.steps,
-    };
-  }
-
-  /** Cancels a run that no process executes. */
-  async #cancelIdle(runId: string): Promise<void> {
-    const taken = await this.#parts.store.take(runId, this.#parts.lease);
-    if (taken !== undefined) await cancelHeldRun(this.#parts, taken.run);
+  /** Does something with a run that this process may take. */
+  async #known(runId: string, work: () => Promise<void>): Promise<void> {
+    const { known } = this.#parts;
+    await known.add(runId);
+    try {
+      await work();
+    } finally {
+      known.delete(runId);
+    }
   }
 
   /** Takes a place and memory for a run, which the work must give back at its end. */
   async #enter(
     kind: "foreground" | "background",
+    owner: string,
     work: (leave: () => void, share: HistoryShare) => Promise<StartedRun>,
   ): Promise<StartedRun> {
     const { gates, histories } = this.#parts;
-    gates[kind].enter();
-    const share = histories.begin();
+    gates[kind].enter(owner);
+    const share = histories.begin(owner);
     const leave = () => {
       share.release();
-      gates[kind].leave();
+      gates[kind].leave(owner);
+      if (kind === "background") this.#delivery.wake();
     };
     try {
       return await work(leave, share);
@@ -429,110 +348,19 @@ class Engine extends ThreadMethods implements RunEngine {
       throw thrown;
     }
   }
-
-  #start(options: Omit<LiveRunOptions, "lease" | "onEnd">, leave: () => void): LiveRun {
-    const { live, lease, observer } = this.#parts;
-    const { id } = options.plan.run;
-    const run = new LiveRun({
-      ...options,
-      lease,
-      onEnd: (ended) => {
-        if (live.get(id) === run) live.delete(id);
-        unsubscribe();
-        leave();
-        if (ended.status === RunStatus.REQUIRES_ACTION) this.#keepServers(options.plan);
-        if (!isUnderWay(ended.status)) observer.runEnded?.(ended);
-      },
-    });
-    const onNotice = (notice: RunNotice) => {
-      if (notice === "cancel") run.cancel();
-    };
-    const unsubscribe = options.plan.run.stored ? options.store.subscribe(id, onNotice) : () => undefined;
-    live.set(id, run);
-    if (this.#isClosing) run.abort(closingError());
-    return run;
-  }
-
-  /** Keeps the secrets for a run that continues in this process. */
-  #keepServers({ run, servers }: RunPlan): void {
-    if (servers.some(hasSecrets)) this.#servers.getOrCreate(run.id, () => servers);
-  }
-
-  /** Starts a run whose caller reads its events. */
-  #startForCaller(
-    store: RunStore,
-    plan: RunPlan,
-    { owner, signal }: RunOptions,
-    leave: () => void,
-  ): StartedRun {
-    const { run } = plan;
-    const live = this.#start({ store, plan, signal, events: [statusEventOf(run)] }, leave);
-    const source = { store, owner, runId: run.id, findHub: () => live.hub };
-    const reader = new RunReader(source, run.lastSequence - 1, {
-      onLeave: () => {
-        live.abort(new AbortError("the caller disconnected"));
-        return live.ended;
-      },
-    });
-    live.hub.setCaller(reader);
-    return { run, events: reader, result: () => this.#resultOf(live, reader, owner) };
-  }
-
-  async #resultOf(live: LiveRun, reader: RunReader, owner: string): Promise<Run> {
-    if (!reader.hasBegun) await drain(reader);
-    await live.ended;
-    const { end } = live.hub;
-    if (end?.case === "failed") throw end.error;
-    return end?.case === "lost" ? this.getRun(owner, live.run.id) : withSteps(live.run, live.steps);
-  }
-
-  #startedInBackground(run: Run, { owner, signal }: RunOptions, after: number): StartedRun {
-    const reader = this.#limitedReader({ owner, runId: run.id, after }, signal);
-    return {
-      run,
-      events: reader,
-      result: async () => {
-        await drain(reader);
-        return this.getRun(owner, run.id);
-      },
-    };
-  }
-
-  #limitedReader(
-    place: { readonly owner: string; readonly runId: string; readonly after: number },
-    signal: AbortSignal,
-  ): RunReader {
-    const { readers } = this.#parts.gates;
-    return readRun(this.#parts, place, {
-      signal,
-      onBegin: () => readers.enter(),
-      onEnd: () => readers.leave(),
-    });
-  }
 }
 
-function closingError(): ServerError {
-  return new ServerError("the sidecar stopped before the run was over");
-}
+/** The run that a submission needs if it has MCP servers with credentials. */
+const CREDENTIALS_ELSEWHERE =
+  "one whose MCP servers need no credentials, or whose credentials this sidecar has; they are not stored, so that " +
+  "only a new run with previous_run_id and mcp_servers can continue it here";
 
-function gatesOf(limits: RunLimits): EngineParts["gates"] {
+function createGates(limits: RunLimits, account: MemoryAccount): EngineParts["gates"] {
   const { maxForegroundRuns, maxBackgroundRuns, maxToolExecutions, maxStreamReaders } = limits;
   return {
-    foreground: new Gate("max_foreground_runs", maxForegroundRuns, "runs in the foreground"),
-    background: new Gate("max_background_runs", maxBackgroundRuns, "runs in the background"),
-    tools: new Gate("max_tool_executions", maxToolExecutions, "tool executions"),
-    readers: new Gate("max_stream_readers", maxStreamReaders, "readers of events"),
+    foreground: new Gate("max_foreground_runs", maxForegroundRuns, "runs in the foreground", account),
+    background: new Gate("max_background_runs", maxBackgroundRuns, "runs in the background", account),
+    tools: new Gate("max_tool_executions", maxToolExecutions, "tool executions", account),
+    readers: new Gate("max_stream_readers", maxStreamReaders, "readers of events", account),
   };
-}
-
-function statusEventOf(run: Run): RunEvent {
-  return createStatusEvent(run.lastSequence, run);
-}
-
-function withSteps(run: Run, steps: readonly StepResult[]): Run {
-  return { ...run, steps: [...steps] };
-}
-
-function inputPathOf({ input }: RunInput): string {
-  return input === undefined ? "options.request.messages" : "input";
 }

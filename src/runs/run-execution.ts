@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { responseWithoutContent } from "../client/final-response.ts";
+import { responseWithoutContent, withoutContent } from "../client/final-response.ts";
 import { errorFromProto, invalidField, type SDKError, toSdkError } from "../core/errors.ts";
 import { systemMessage } from "../core/message.ts";
 import {
@@ -12,21 +12,21 @@ import type { Message, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
 import { type Warning, WarningSchema } from "../gen/outrigger/v1/response_pb.ts";
 import type { McpServer, Run, ServerTool } from "../gen/outrigger/v1/run_pb.ts";
-import type { ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
+import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
+import { AttemptLog } from "../generation/attempt-log.ts";
 import { openCallsOf, withProgress } from "../generation/contract/open-calls.ts";
 import type { Generation } from "../generation/contract/options.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
 import { NO_TOOLS, type ToolExecutor } from "../generation/step-tools.ts";
 import { type LoopItem, runToolLoop } from "../generation/tool-loop.ts";
-import { abortErrorOf } from "../kit/http/abort.ts";
-import { attemptsOf, noteAttempts } from "../middleware/attempts.ts";
 import { type Conversation, type ConversationParts, composeConversation } from "./conversation.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Gate } from "./gate.ts";
-import type { Journal } from "./journal.ts";
+import { sumUsage } from "./outcome.ts";
 import { outputsOfResults, outputsOfStep } from "./outputs.ts";
 import { withRunFields } from "./run-fields.ts";
+import type { RunLog } from "./run-log.ts";
 import { ServerToolExecutor } from "./server-tool-executor.ts";
 import type { OpenedServerTools, ServerTools } from "./server-tools.ts";
 
@@ -41,8 +41,8 @@ export interface RunPlan {
   readonly conversation: ConversationParts;
   /** Path of the input messages in the caller's request, for errors. */
   readonly inputPath: string;
-  /** Steps of the run before it required action. The calls of the last one that have no result are approved. */
-  readonly previousSteps: readonly StepResult[];
+  /** What the run has done already. Undefined if it begins. */
+  readonly earlier?: EarlierWork | undefined;
   readonly servers: readonly McpServer[];
   /** Tools of these servers that are known from an earlier turn. */
   readonly knownTools: readonly ServerTool[];
@@ -51,40 +51,60 @@ export interface RunPlan {
   readonly toolGate: Gate;
   /** When the caller's time is over, in milliseconds of `performance.now()`. */
   readonly deadline?: number | undefined;
+  /** Whether another process may continue the run: then a tool is called only when the start of the call is stored. */
+  readonly isResumable: boolean;
 }
 
-/** Executes the generation of a run: its events and steps go to the journal. */
+/** What a run did before it required action, or before its process stopped. */
+export interface EarlierWork {
+  readonly steps: readonly StepResult[];
+  /** Whether the caller has answered the calls of the latest step: those without a result are approved. */
+  readonly isSubmitted: boolean;
+  /** Whether the event that ends the latest step is stored. */
+  readonly isFinished: boolean;
+  /** Results of approved calls in the conversation before the run. */
+  readonly approvedResults: readonly ToolResult[];
+}
+
+const NO_WORK: EarlierWork = { steps: [], isSubmitted: false, isFinished: false, approvedResults: [] };
+
+/** Executes the generation of a run: its events, steps and messages go to the log. */
 export class RunExecution {
   readonly #plan: RunPlan;
-  readonly #journal: Journal;
+  readonly #log: RunLog;
   readonly #hub: EventHub;
+  readonly #attempts: AttemptLog;
+  readonly #onStep: () => void;
+  readonly #earlier: EarlierWork;
   readonly #steps: StepResult[];
-  /** Messages that the run adds to its thread. */
-  readonly #outputs: ThreadMessage[] = [];
+  /** Calls whose results are in the log. */
+  readonly #answered: Set<string>;
   #tools: OpenedServerTools | undefined;
   #run: Run;
 
-  constructor(plan: RunPlan, journal: Journal, hub: EventHub) {
+  /** @param onStep Called when a step is complete. */
+  constructor(plan: RunPlan, log: RunLog, hub: EventHub, onStep: () => void) {
     this.#plan = plan;
-    this.#journal = journal;
+    this.#onStep = onStep;
+    this.#log = log;
     this.#hub = hub;
-    this.#steps = [...plan.previousSteps];
+    this.#attempts = new AttemptLog(plan.run.attempts);
+    this.#earlier = plan.earlier ?? NO_WORK;
+    this.#steps = [...this.#earlier.steps];
+    this.#answered = new Set(this.#steps.flatMap(answeredCalls));
     this.#run = plan.run;
   }
 
   /** The run with the status IN_PROGRESS and what is known so far. */
   get run(): Run {
-    return this.#run;
+    const usage = sumUsage(this.#steps);
+    const attempts = [...this.#attempts.attempts];
+    return { ...this.#run, attempts, ...(usage === undefined ? {} : { usage }) };
   }
 
-  /** The steps that are complete. */
+  /** The steps that the model has answered. */
   get steps(): readonly StepResult[] {
     return this.#steps;
-  }
-
-  /** The messages that the run adds to its thread. */
-  get outputs(): readonly ThreadMessage[] {
-    return this.#outputs;
   }
 
   /** Whether a call of this tool waits for the caller's approval. */
@@ -97,7 +117,7 @@ export class RunExecution {
   async execute(signal: AbortSignal): Promise<GenerateResult> {
     try {
       const executor = await this.#openTools(signal);
-      await this.#executePending(executor, signal);
+      if (this.#earlier.isSubmitted) await this.#executeSubmitted(executor, signal);
       const conversation = await this.#converse(executor, signal);
       try {
         return await this.#runLoop(this.#requestOf(conversation), executor ?? NO_TOOLS, signal);
@@ -109,52 +129,54 @@ export class RunExecution {
     }
   }
 
-  /** Connects to the MCP servers. Undefined where the run has none. */
+  /** Connects to the MCP servers. Undefined if the run has none. */
   async #openTools(signal: AbortSignal): Promise<ServerToolExecutor | undefined> {
     const { servers, serverTools, knownTools, generation, toolGate } = this.#plan;
     if (servers.length === 0) return undefined;
     const takenNames = new Set(generation.request.tools.flatMap(nameOf));
     const tools = await serverTools.open(servers, "mcp_servers", { signal, takenNames, known: knownTools });
     this.#tools = tools;
-    for (const value of tools.lists) this.#journal.add(0, { case: "serverToolList", value });
-    this.#journal.flush();
+    for (const value of tools.lists) this.#log.add(0, { case: "serverToolList", value });
     this.#run = { ...this.#run, serverTools: tools.lists.flatMap((list) => list.tools) };
+    this.#log.update(this.run);
+    this.#log.flush();
     const error = tools.lists.find((list) => list.error !== undefined)?.error;
     if (error !== undefined) throw errorFromProto(error);
     return new ServerToolExecutor({
       tools,
       gate: toolGate,
       timeoutMs: generation.perToolMs,
-      announce: (step, event) => {
-        this.#journal.add(step, event);
-        this.#journal.flush();
+      onStart: async (step, event) => {
+        this.#log.add(step, event);
+        if (this.#plan.isResumable) await this.#log.settle();
+        else this.#log.flush();
+      },
+      onFinish: (step, event, result) => {
+        this.#log.add(step, event);
+        this.#addResult(result);
+        this.#log.flush();
       },
     });
   }
 
-  /** Executes the calls of the latest step that were approved. */
-  async #executePending(executor: ServerToolExecutor | undefined, signal: AbortSignal): Promise<void> {
+  /** Executes the calls of the latest step that the caller has approved. */
+  async #executeSubmitted(executor: ServerToolExecutor | undefined, signal: AbortSignal): Promise<void> {
     const last = this.#steps.at(-1);
-    const calls = last === undefined ? [] : openCallsOf(last);
-    if (last === undefined || calls.length === 0) return;
-    const results = (await executor?.executeApproved(calls, signal)) ?? [];
-    const step = withProgress(last, { results, repairedCalls: [] });
-    this.#steps.splice(-1, 1, step);
-    this.#journal.replaceLatestStep(step);
-    this.#addResults(results);
+    if (last !== undefined) await executor?.executeApproved(openCallsOf(last), signal);
   }
 
   /** The conversation, with the results of calls of the previous run that were approved. */
   async #converse(executor: ServerToolExecutor | undefined, signal: AbortSignal): Promise<Conversation> {
     const { conversation: parts } = this.#plan;
-    const conversation = composeConversation(parts);
+    const results = new Map(this.#earlier.approvedResults.map((result) => [result.toolCallId, result]));
+    const conversation = composeConversation(parts, results);
     const { approved, unanswered } = conversation;
     if (unanswered.length > 0)
       this.#run = { ...this.#run, warnings: unanswered.map(({ id }) => unansweredWarning(id)) };
     if (approved.length === 0) return conversation;
-    const results = (await executor?.executeApproved(approved, signal)) ?? [];
-    this.#addResults(results);
-    return composeConversation(parts, new Map(results.map((result) => [result.toolCallId, result])));
+    for (const result of (await executor?.executeApproved(approved, signal)) ?? [])
+      results.set(result.toolCallId, result);
+    return composeConversation(parts, results);
   }
 
   #requestOf({ messages }: Conversation): Request {
@@ -165,13 +187,15 @@ export class RunExecution {
       ...generation.request,
       messages: [...before, ...messages.map(({ message }) => message)],
       tools,
-      // The loop needs the whole answer; the journal leaves out what the deltas already contain.
+      // The loop needs the whole answer; the events leave out what the deltas already contain.
       finalResponse: FinalResponse.FULL,
     };
   }
 
   async #runLoop(request: Request, executor: ToolExecutor, signal: AbortSignal): Promise<GenerateResult> {
     const { generation, client, deadline } = this.#plan;
+    // After an interruption the loop decides once more how the latest step goes on.
+    const answeredStep = this.#earlier.isSubmitted ? undefined : this.#steps.at(-1);
     const loop = runToolLoop({
       ...generation,
       request,
@@ -180,16 +204,17 @@ export class RunExecution {
       isStreamed: true,
       signal,
       deadline,
-      previousSteps: [...this.#steps],
-      previousAttempts: this.#run.attempts,
+      previousSteps: answeredStep === undefined ? [...this.#steps] : this.#steps.slice(0, -1),
+      answeredStep,
+      log: this.#attempts,
+      onAnswer: (step, result) => this.#storeAnswer(step, result),
     });
     try {
       for (let item = await loop.next(); ; item = await loop.next()) {
         if (item.done === true) return item.value;
         this.#take(item.value);
-        const pace = this.#hub.pace ?? this.#journal.pace;
+        const pace = this.#hub.pace ?? this.#log.pace;
         if (pace !== undefined) await pace;
-        if (signal.aborted) throw abortErrorOf(signal);
       }
     } finally {
       await loop.return(create(GenerateResultSchema));
@@ -198,33 +223,67 @@ export class RunExecution {
 
   #withFields(error: SDKError, conversation: Conversation): SDKError {
     const before = this.#plan.system === "" ? 0 : 1;
-    const renamed = withRunFields(error, { before, conversation, inputPath: this.#plan.inputPath });
-    if (renamed !== error) noteAttempts(renamed, attemptsOf(error));
-    return renamed;
+    return withRunFields(error, { before, conversation, inputPath: this.#plan.inputPath });
   }
 
   #take(item: LoopItem): void {
-    if (item.case === "events") {
-      this.#journal.addModelEvents(item.step, item.events);
-      this.#journal.flush();
-    } else this.#finishStep(item.step, item.result);
+    if (item.case === "stepFinish") return this.#finishStep(item.step, item.result);
+    this.#addModelEvents(item.step, item.events);
+    // An answer is written together with its step, so that what is stored of it is all or nothing.
+    if (item.events.at(-1)?.event.case !== "finish") this.#log.flush();
+  }
+
+  /** Adds events of the model, without the content that their deltas already contain. */
+  #addModelEvents(step: number, events: readonly StreamEvent[]): void {
+    for (const event of events) this.#log.add(step, { case: "modelEvent", value: withoutContent(event) });
+  }
+
+  /** Stores a step before its tools are executed, so that its answer outlives this process. */
+  async #storeAnswer(step: number, result: StepResult): Promise<void> {
+    if (step > this.#steps.length) this.#addStep(result);
+    if (this.#plan.isResumable) await this.#log.settle();
+    else this.#log.flush();
   }
 
   #finishStep(step: number, result: StepResult): void {
     const { response } = result;
-    this.#steps.push(result);
-    this.#journal.addStep(result);
+    if (step > this.#steps.length) this.#addStep(result);
+    else this.#replaceStep(result);
+    this.#onStep();
+    if (step === this.#earlier.steps.length && this.#earlier.isFinished) return;
     const finished =
       response === undefined ? result : { ...result, response: responseWithoutContent(response) };
-    this.#journal.add(step, { case: "stepFinish", value: create(StepFinishSchema, { result: finished }) });
+    this.#log.add(step, { case: "stepFinish", value: create(StepFinishSchema, { result: finished }) });
     // If the run ends with this step, that is known in a moment, so that one write covers both.
-    setImmediate(() => this.#journal.flush());
-    this.#outputs.push(...outputsOfStep(this.#run.id, step, result));
+    setImmediate(() => this.#log.flush());
   }
 
-  #addResults(results: readonly ToolResult[]): void {
-    this.#outputs.push(...outputsOfResults(this.#run.id, results));
+  #addStep(step: StepResult): void {
+    this.#steps.push(step);
+    for (const id of answeredCalls(step)) this.#answered.add(id);
+    this.#log.addStep(step, outputsOfStep(this.#plan.run, this.#steps.length, step));
+    this.#log.update(this.run);
   }
+
+  #replaceStep(step: StepResult): void {
+    this.#steps.splice(-1, 1, step);
+    const results = step.toolResults.filter(({ toolCallId }) => !this.#answered.has(toolCallId));
+    for (const { toolCallId } of results) this.#answered.add(toolCallId);
+    this.#log.replaceLatestStep(step, outputsOfResults(this.#run.id, results));
+    this.#log.update(this.run);
+  }
+
+  /** Adds the result of a call of the latest step, or of one before the run. */
+  #addResult(result: ToolResult): void {
+    const last = this.#steps.at(-1);
+    if (last !== undefined && openCallsOf(last).some(({ id }) => id === result.toolCallId))
+      return this.#replaceStep(withProgress(last, { results: [result], repairedCalls: [] }));
+    this.#log.replaceLatestStep(undefined, outputsOfResults(this.#run.id, [result]));
+  }
+}
+
+function answeredCalls({ toolResults }: StepResult): string[] {
+  return toolResults.map(({ toolCallId }) => toolCallId);
 }
 
 function nameOf({ tool }: Tool): string[] {

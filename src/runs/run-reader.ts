@@ -1,21 +1,15 @@
 import type { RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import type { EventHub, HubReader } from "./event-hub.ts";
+import { readOverOutage } from "./outage.ts";
+import { type FeedSource, PAGE_EVENTS, type RunFeed, type RunFeeds } from "./run-feeds.ts";
 import { isUnderWay } from "./status.ts";
-import type { RunStore } from "./store.ts";
-
-/** Events that are read from a store at a time. */
-const PAGE_EVENTS = 256;
-
-/** How long a reader waits for a notice before it polls the store, in milliseconds. */
-const LOOK_AGAIN_MS = 5_000;
+import { nextTurn } from "./turns.ts";
 
 /** The run whose events are read. */
-export interface ReaderSource {
-  readonly store: RunStore;
-  readonly owner: string;
-  readonly runId: string;
-  /** The hub of the run where it is under way in this process. */
+export interface ReaderSource extends FeedSource {
+  /** The hub of the run while this process executes it. */
   readonly findHub: () => EventHub | undefined;
+  readonly feeds: RunFeeds;
 }
 
 /** Options of a reader. */
@@ -35,19 +29,20 @@ type Result = IteratorResult<readonly RunEvent[], undefined>;
 const DONE: Result = { done: true, value: undefined };
 
 /**
- * Reads the events of a run: from the hub while the run is under way in this process and the reader keeps up, else from
- * the store. Both give the same events. Ends when the run is over or requires action.
+ * Reads the events of a run: the latest ones from the hub of the run, which this process executes, or from that of a
+ * feed; earlier ones from the store. All give the same events. Ends when the run is over or requires action.
  */
 export class RunReader implements AsyncIterableIterator<readonly RunEvent[], undefined>, HubReader {
   readonly #source: ReaderSource;
   readonly #options: ReaderOptions;
   #cursor: number;
   #hub: EventHub | undefined;
+  #feed: RunFeed | undefined;
   #hasBegun = false;
   #isOver = false;
+  #failure: Error | undefined;
   /** The read that waits for the hub. */
   #waiting: ((result: Result | Promise<Result>) => void) | undefined;
-  #notices: Notices | undefined;
 
   /** @param cursor Sequence number of the last event that is not read. -1: all are read. */
   constructor(source: ReaderSource, cursor: number, options: ReaderOptions = {}) {
@@ -78,7 +73,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
         return Promise.reject(thrown);
       }
     }
-    return this.#isOver ? Promise.resolve(DONE) : this.#read();
+    return this.#isOver ? this.#afterEnd() : this.#read();
   }
 
   async return(): Promise<Result> {
@@ -96,6 +91,12 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     resolve?.(events.length > 0 ? this.#take(events) : this.#read());
   }
 
+  giveUp(error: Error): void {
+    if (this.#isOver) return;
+    this.#failure = error;
+    this.#finish();
+  }
+
   #begin(): void {
     const { onBegin, signal } = this.#options;
     this.#hasBegun = true;
@@ -109,12 +110,17 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     this.#isOver = true;
     const { signal, onEnd } = this.#options;
     signal?.removeEventListener("abort", this.#finish);
-    this.#hub?.forget(this);
-    this.#notices?.end();
+    this.#leaveHub();
     this.#waiting?.(DONE);
     this.#waiting = undefined;
     if (this.#hasBegun) onEnd?.();
   };
+
+  #afterEnd(): Promise<Result> {
+    const failure = this.#failure;
+    this.#failure = undefined;
+    return failure === undefined ? Promise.resolve(DONE) : Promise.reject(failure);
+  }
 
   #read(): Promise<Result> {
     this.#hub ??= this.#source.findHub();
@@ -122,8 +128,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     const events = hub?.eventsAfter(this.#cursor);
     if (hub === undefined || events === undefined) return this.#readStore();
     if (events.length > 0) return Promise.resolve(this.#take(events));
-    if (hub.end === undefined) return this.#wait(hub);
-    return this.#afterHub(hub);
+    return hub.end === undefined ? this.#wait(hub) : this.#afterHub(hub);
   }
 
   #wait(hub: EventHub): Promise<Result> {
@@ -134,28 +139,41 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   }
 
   /** All events of the hub are read. */
-  #afterHub(hub: EventHub): Promise<Result> {
-    const { end } = hub;
-    if (end?.case === "lost") {
-      this.#hub = undefined;
+  #afterHub({ end }: EventHub): Promise<Result> {
+    if (end?.case === "elsewhere") {
+      this.#leaveHub();
       return this.#readStore();
     }
     this.#finish();
     return end?.case === "failed" ? Promise.reject(end.error) : Promise.resolve(DONE);
   }
 
+  #leaveHub(): void {
+    this.#hub?.forget(this);
+    this.#hub = undefined;
+    if (this.#feed !== undefined) this.#source.feeds.leave(this.#feed);
+    this.#feed = undefined;
+  }
+
+  /** Reads one page, or follows the run if there is none. */
   async #readStore(): Promise<Result> {
-    const { store, runId } = this.#source;
+    const { store, runId, feeds } = this.#source;
     try {
-      this.#notices ??= new Notices(store, runId);
-      while (!this.#isOver) {
-        const events = await store.readEvents(runId, this.#cursor, PAGE_EVENTS);
-        if (this.#isOver) break;
-        if (events.length > 0) return this.#take(events);
-        if (await this.#isRunOver()) break;
-        await this.#notices.next();
-        const hub = this.#source.findHub();
-        if (hub !== undefined && hub.end?.case !== "lost" && !this.#isOver) return this.#read();
+      await nextTurn();
+      const read = () => store.readEvents(runId, this.#cursor, PAGE_EVENTS);
+      const events = this.#isOver ? [] : await readOverOutage(read, () => this.#isOver);
+      if (this.#isOver) return DONE;
+      if (events.length > 0) return this.#take(events);
+      if (!(await this.#isRunOver())) {
+        if (this.#isOver) return DONE;
+        // What the hub of this process has no more is in the store, and nothing is missing in between.
+        this.#leaveHub();
+        this.#hub = findOpenHub(this.#source);
+        if (this.#hub?.eventsAfter(this.#cursor) === undefined) {
+          this.#feed = feeds.join(this.#source, this.#cursor);
+          this.#hub = this.#feed.hub;
+        }
+        return this.#read();
       }
       this.#finish();
       return DONE;
@@ -167,7 +185,10 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
 
   async #isRunOver(): Promise<boolean> {
     const { store, owner, runId } = this.#source;
-    const stored = await store.getRun(owner, runId);
+    const stored = await readOverOutage(
+      () => store.getRun(owner, runId),
+      () => this.#isOver,
+    );
     if (stored === undefined) return true;
     const { status, lastSequence } = stored.run;
     return !isUnderWay(status) && this.#cursor >= lastSequence;
@@ -180,39 +201,8 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   }
 }
 
-/** Notices of a store about a run, as something to wait for. */
-class Notices {
-  readonly #unsubscribe: () => void;
-  #hasNotice = false;
-  #wake: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(store: RunStore, runId: string) {
-    this.#unsubscribe = store.subscribe(runId, () => this.#notice());
-  }
-
-  /** Resolves at the next notice, at once if one came since the last wait, or after LOOK_AGAIN_MS. */
-  next(): Promise<void> {
-    if (this.#hasNotice) {
-      this.#hasNotice = false;
-      return Promise.resolve();
-    }
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-      this.#timer = setTimeout(() => this.#notice(), LOOK_AGAIN_MS);
-    });
-  }
-
-  end(): void {
-    this.#unsubscribe();
-    this.#notice();
-  }
-
-  #notice(): void {
-    clearTimeout(this.#timer);
-    const wake = this.#wake;
-    this.#wake = undefined;
-    if (wake === undefined) this.#hasNotice = true;
-    else wake();
-  }
+/** The hub of this process, unless the run goes on elsewhere. */
+function findOpenHub({ findHub }: ReaderSource): EventHub | undefined {
+  const hub = findHub();
+  return hub?.end?.case === "elsewhere" ? undefined : hub;
 }

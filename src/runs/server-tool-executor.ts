@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { AbortError, InternalError } from "../core/errors.ts";
+import { AbortError } from "../core/errors.ts";
 import { type ToolCall, type ToolResult, ToolResultSchema } from "../gen/outrigger/v1/message_pb.ts";
 import {
   type ServerTool,
@@ -21,13 +21,23 @@ export interface ServerToolOptions {
   readonly gate: Gate;
   /** Time limit of a call in milliseconds. Undefined: the configured one. */
   readonly timeoutMs: number | undefined;
-  /** Takes an event of a step. */
-  readonly announce: (step: number, event: RunEventValue) => void;
+  /** Takes the start of a call. The call is sent when the promise resolves. */
+  readonly onStart: (step: number, event: RunEventValue) => Promise<void>;
+  /** Takes the result of a call. */
+  readonly onFinish: (step: number, event: RunEventValue, result: ToolResult) => void;
+}
+
+/** What calls belong to. */
+interface CallScope {
+  /** 0 outside of a step. */
+  readonly step: number;
+  readonly isApproved: boolean;
+  readonly signal: AbortSignal;
 }
 
 /**
- * Executes the calls of server tools, all of a step at the same time. Their events come one tool after the other, in the
- * order of the calls. Calls that need approval are passive: they end the loop.
+ * Executes the calls of server tools, all of a step at the same time; their events come as they happen. Calls that need
+ * approval are passive: they end the loop.
  */
 export class ServerToolExecutor implements ToolExecutor {
   readonly #options: ServerToolOptions;
@@ -43,50 +53,46 @@ export class ServerToolExecutor implements ToolExecutor {
   }
 
   async execute(calls: readonly ToolCall[], { step, signal }: StepContext): Promise<readonly ToolOutcome[]> {
-    const results = await this.#executeAll(calls, { step, isApproved: false }, signal);
+    const results = await this.#executeAll(calls, { step, isApproved: false, signal });
     return results.map((result) => ({ result }));
   }
 
   /** Executes calls that the caller has approved, outside of a step. The results, in the order of the calls. */
   executeApproved(calls: readonly ToolCall[], signal: AbortSignal): Promise<ToolResult[]> {
-    return this.#executeAll(calls, { step: 0, isApproved: true }, signal);
+    return this.#executeAll(calls, { step: 0, isApproved: true, signal });
   }
 
-  async #executeAll(
-    calls: readonly ToolCall[],
-    { step, isApproved }: { readonly step: number; readonly isApproved: boolean },
-    signal: AbortSignal,
-  ): Promise<ToolResult[]> {
-    const executions = calls.map((call) => this.#execute(call, signal));
-    // Each is awaited in its turn below; until then a rejection is not an unhandled one.
-    for (const execution of executions) execution.catch(() => undefined);
-    const results: ToolResult[] = [];
-    for (const [index, call] of calls.entries()) {
-      const tool = this.#options.tools.find(call.name);
-      this.#options.announce(step, startOf(call, tool, isApproved ? call.id : ""));
-      const result = await executions[index];
-      if (result === undefined) throw new InternalError("a call has no execution");
-      results.push(result);
-      this.#options.announce(step, finishOf(result, tool));
+  #executeAll(calls: readonly ToolCall[], scope: CallScope): Promise<ToolResult[]> {
+    return Promise.all(calls.map((call) => this.#execute(call, scope)));
+  }
+
+  async #execute(call: ToolCall, scope: CallScope): Promise<ToolResult> {
+    const { gate, tools, onStart, onFinish } = this.#options;
+    const { step, isApproved, signal } = scope;
+    const tool = tools.find(call.name);
+    await gate.wait(signal);
+    try {
+      await onStart(step, startOf(call, tool, isApproved ? call.id : ""));
+      const result = await this.#call(call, signal);
+      onFinish(step, toolFinishEvent(result, tool), result);
+      return result;
+    } finally {
+      gate.leave("");
     }
-    return results;
   }
 
   /** The result of a call. Whatever goes wrong becomes an error result. */
-  async #execute(call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
-    const { gate, tools, timeoutMs } = this.#options;
+  async #call(call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
+    const { tools, timeoutMs } = this.#options;
+    if (signal.aborted) throw abortErrorOf(signal);
     if (call.argumentsInvalid) return failedResult(call, "the arguments of the call are not valid JSON");
-    await gate.wait(signal);
     try {
-      const execution = tools.execute(call, { signal, timeoutMs });
-      const { content, isError } = await untilAborted(execution, signal);
+      const { content, isError } = await untilAborted(tools.execute(call, { signal, timeoutMs }), signal);
       return create(ToolResultSchema, { toolCallId: call.id, content, isError });
     } catch (thrown) {
       if (signal.aborted) throw abortErrorOf(signal);
       const message = thrown instanceof Error && !(thrown instanceof AbortError) ? thrown.message : "";
       return failedResult(call, message || "the tool failed");
-    } finally {
-      gate.leave();
     }
   }
 }
@@ -97,7 +103,8 @@ function startOf(toolCall: ToolCall, tool: ServerTool | undefined, approvalReque
   return { case: "serverToolStart", value };
 }
 
-function finishOf(result: ToolResult, tool: ServerTool | undefined): RunEventValue {
+/** The event of a result. */
+export function toolFinishEvent(result: ToolResult, tool: ServerTool | undefined): RunEventValue {
   const { serverLabel = "", toolName = "" } = tool ?? {};
   const value = create(ServerToolFinishSchema, { result, serverLabel, toolName });
   return { case: "serverToolFinish", value };

@@ -2,6 +2,7 @@
 import type { ContentPart, ToolCall } from "../gen/outrigger/v1/message_pb.ts";
 import type { McpServer, ServerTool, ServerToolList } from "../gen/outrigger/v1/run_pb.ts";
 import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
+import { asObject, tryParseJson } from "../kit/json/json.ts";
 
 /** The result of a call. A tool that failed also has a result, so that the model can continue. */
 export interface ServerToolResult {
@@ -29,6 +30,15 @@ export interface ExecuteServerToolOptions {
   readonly signal: AbortSignal;
   /** Time limit in milliseconds. Default that of the configuration. Running out is a result with `isError`. */
   readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * Whether a call of a tool may be repeated if it is not known whether it was executed: the tool only reads, or a second
+ * execution has no further effect, as its server says.
+ */
+export function mayRepeat({ annotationsJson }: ServerTool): boolean {
+  const { readOnlyHint, idempotentHint } = asObject(tryParseJson(annotationsJson)) ?? {};
+  return readOnlyHint === true || idempotentHint === true;
 }
 
 /** Opens the tools of remote servers for runs. One instance serves all runs. */

@@ -11,6 +11,7 @@ const TRANSITIONS: ReadonlyMap<RunStatus, ReadonlySet<RunStatus>> = new Map<RunS
   [
     RunStatus.IN_PROGRESS,
     new Set([
+      RunStatus.QUEUED,
       RunStatus.REQUIRES_ACTION,
       RunStatus.COMPLETED,
       RunStatus.INCOMPLETE,

@@ -1,4 +1,4 @@
-/** The store of runs. The implementations are in `stores/`; one contract test suite covers all of them. */
+/** The store of runs: one implementation in `store/`, over a driver for SQLite and one for PostgreSQL. */
 
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
@@ -8,46 +8,52 @@ import type { Thread, ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
 
 /**
  * Keeps threads, messages, runs, steps and events. Each method is one transaction: it completes, or it throws and
- * changes nothing. Completed writes survive the end of the process. Several processes may use one store at a time where
- * `isShared` says so.
+ * changes nothing. Completed writes survive the end of the process. Several processes may use one store at a time if
+ * `isShared` is true.
  *
  * `owner` is the name of the access key that created something; what another owner created is not found.
  *
  * A run is under way while it is QUEUED or IN_PROGRESS, and while a process holds it. Only the latest run of a thread
- * can be under way or REQUIRES_ACTION.
+ * can be under way or REQUIRES_ACTION. Runs have an order, the store's own sequence of their creation; no rule depends
+ * on a clock except retention and the liveness of processes.
  *
- * @throws ServerError where the store cannot be reached or is full; InvalidRequestError where a body is too large.
+ * @throws ServerError if the store cannot be reached; StoreFullError if it has no space; InvalidRequestError if a body
+ *   is too large.
  */
 export interface RunStore {
   /** Whether other processes may use the same data. */
   readonly isShared: boolean;
 
   /**
-   * Creates a run with its input messages, and its thread where it needs a new one. Where it continues a run that is
+   * Creates a run with its input messages, and with a new thread if it needs one. If it continues a run that is
    * REQUIRES_ACTION, by `previous_run_id` or as the latest of its thread, that run is concluded in the same transaction.
    * The run, and the `run` of its first events, are stored with the thread that it got.
+   * @throws StoreFullError while the space for new runs is used up: what is under way may use the rest.
    */
   createRun(creation: RunCreation): Promise<RunCreationResult>;
   /** A run without its steps. */
   getRun(owner: string, runId: string): Promise<StoredRun | undefined>;
+  /** The latest run of a thread, by the order of creation. */
+  findLatestRun(owner: string, threadId: string): Promise<StoredRun | undefined>;
   /** The steps of a run, in order. */
   readSteps(runId: string): Promise<readonly StepResult[]>;
-  /** The runs of an owner, newest first; those of the same millisecond by descending id. */
+  /** The runs of an owner, the latest created first. */
   listRuns(owner: string, query: RunQuery): Promise<Page<Run>>;
   /**
    * Deletes a run with its steps and events, and its messages unless later runs of its threads read them; otherwise
    * they are deleted with the last of these. Messages of a conversation stay in it. A thread that a run created is
-   * deleted with its last run. Notifies the subscribers; a process that holds the run loses its lease.
+   * deleted with its last run. Notifies the subscribers; a process that holds the run loses it.
    */
   deleteRun(owner: string, runId: string): Promise<boolean>;
 
   /**
-   * Changes a run that this process holds. Returns false and writes nothing if the process no longer holds it: its
-   * lease expired and another process has taken the run or marked it as failed, or the run was deleted. Renews the
-   * lease. `cancel_requested` is never reset. Messages for a thread that was deleted are dropped.
+   * Changes a run that this process holds. Returns false and writes nothing if the hold is not the run's latest one any
+   * more, or the run was deleted. `cancel_requested` is never reset. Messages for a thread that was deleted are dropped.
+   * @throws StoreFullError. A write whose run gets a terminal status may use space that other writes may not, so that
+   *   every run can end; it should then have few events.
    */
   write(write: RunWrite): Promise<boolean>;
-  /** The events after a sequence number, in order: at most `maxEvents` of them, fewer where they are large. */
+  /** The events after a sequence number, in order: at most `maxEvents` of them, fewer if they are large. */
   readEvents(runId: string, afterSequence: number, maxEvents: number): Promise<readonly RunEvent[]>;
   /**
    * Sets `cancel_requested` unless the run has ended, and notifies the process that holds it. Returns the run as it is
@@ -55,46 +61,47 @@ export interface RunStore {
    */
   requestCancel(owner: string, runId: string): Promise<StoredRun | undefined>;
   /**
-   * Calls back when another process, or this one, has written events to a run, has asked to cancel it or has deleted
-   * it. Notices of one kind may be merged, so a reader must read everything new. Returns a function that ends the
-   * subscription.
+   * Calls `listener` when another process, or this one, has written events to a run, has asked to cancel it or has
+   * deleted it. Notices of one kind may be merged or, rarely, lost, so a reader must read everything new and must poll
+   * slowly besides. Returns a function that unsubscribes.
    */
-  subscribe(runId: string, onNotice: (notice: RunNotice) => void): () => void;
-  /** Number of QUEUED runs of all owners. */
-  countQueued(): Promise<number>;
+  subscribe(runId: string, listener: (notice: RunNotice) => void): () => void;
+
+  /** Number of QUEUED runs of an owner, and of all owners. */
+  countQueued(owner: string): Promise<QueueLength>;
+  /** Calls `listener` whenever runs are queued. Notices may be lost. Returns a function that unsubscribes. */
+  subscribeToQueue(listener: () => void): () => void;
 
   /**
-   * Delivers the ids of queued runs, each to one process; again where that process died before it took the run, and, a
-   * while later, where `handle` has settled and the run is still QUEUED and not held. At most `concurrency` at a time:
-   * one is over when the promise of `handle` settles. Returns what ends it, after the deliveries under way.
+   * Says that this process is alive: its runs are not abandoned for `timeoutMs`. Called before the process takes or
+   * creates a run, and then repeatedly. Returns the ids of the runs that it holds and that are to be cancelled.
    */
-  deliverQueued(handle: (runId: string) => Promise<void>, concurrency: number): Promise<() => Promise<void>>;
+  beat(holder: Holder): Promise<readonly string[]>;
   /**
-   * Takes a run that is QUEUED or REQUIRES_ACTION and that no process holds, or held under a lease that has run out.
-   * Undefined if that fails. Does not change its status.
+   * Takes the QUEUED runs that nobody holds and that were created first, at most `limit`. Does not change their status.
+   * @param exceptOwners Owners whose runs stay in the queue.
    */
-  take(runId: string, lease: Lease): Promise<StoredRun | undefined>;
-  /** Renews the leases of a process. Returns the runs that it holds and that are to be cancelled. */
-  renewLeases(lease: Lease): Promise<readonly string[]>;
+  takeQueued(holder: Holder, limit: number, exceptOwners: readonly string[]): Promise<readonly HeldRun[]>;
+  /** Takes a run that is QUEUED or REQUIRES_ACTION and that no live process holds. Undefined if that fails. */
+  take(runId: string, holder: Holder): Promise<HeldRun | undefined>;
   /**
-   * Takes runs that are IN_PROGRESS and whose lease has expired, at most `limit`, so that one process marks them as
-   * failed.
+   * Takes runs whose holder is not alive any more, or that this process holds although they are not in `known`: their
+   * end could not be written, or an answer of the store was lost.
+   * @param known Ids of the runs that this process executes, creates or recovers.
    */
-  takeAbandoned(lease: Lease, limit: number): Promise<readonly StoredRun[]>;
+  takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]>;
+  /** Says that this process ends: what it still holds is abandoned at once. */
+  leave(holder: Holder): Promise<void>;
 
   createThread(owner: string, thread: Thread, messages: readonly ThreadMessage[]): Promise<void>;
   getThread(owner: string, threadId: string): Promise<Thread | undefined>;
-  /** Replaces the metadata. False where there is no such thread. */
+  /** Replaces the metadata. False if there is no such thread. */
   updateThread(owner: string, thread: Thread): Promise<boolean>;
   /** Removes a thread and its messages, except from its forks. Its runs stay, and cannot be continued. */
   deleteThread(owner: string, threadId: string): Promise<boolean>;
   /** Appends to a thread. `busy` while a run of the thread is under way; one that is REQUIRES_ACTION is not. */
-  appendMessages(
-    owner: string,
-    threadId: string,
-    messages: readonly ThreadMessage[],
-  ): Promise<"appended" | "busy" | "missing">;
-  /** Messages in pages. One with large messages may end before its limit, with `hasMore`. */
+  appendMessages(owner: string, threadId: string, messages: readonly ThreadMessage[]): Promise<AppendResult>;
+  /** Messages in pages. A page with large messages may end before its limit, with `hasMore`. */
   listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>>;
   getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined>;
   /** The latest message of an owner whose first tool call has this id. */
@@ -112,15 +119,24 @@ export interface RunStore {
   close(): Promise<void>;
 }
 
-/** What happened to a run: its events were written or it was deleted (`change`), or it is to be cancelled (`cancel`). */
+/** A change of a run: its events were written or it was deleted (`change`), or it is to be cancelled (`cancel`). */
 export type RunNotice = "change" | "cancel";
 
-/** The right of one process to change a run. */
-export interface Lease {
+/** A process that executes runs. */
+export interface Holder {
+  /** Id of the process, random. */
+  readonly id: string;
+  /** After how many milliseconds without a sign of life its runs are abandoned. */
+  readonly timeoutMs: number;
+}
+
+/** The right to change a run. A later hold of the same run ends it. */
+export interface Hold {
+  readonly runId: string;
   /** Id of the process. */
-  readonly holder: string;
-  /** How long it lasts without renewal. */
-  readonly durationMs: number;
+  readonly holderId: string;
+  /** Counts the holds of the run; each write checks it. */
+  readonly fence: number;
 }
 
 /** A stored run. */
@@ -130,6 +146,11 @@ export interface StoredRun {
   readonly owner: string;
   /** The request that created it, without the secrets of MCP servers. */
   readonly request: CreateRunRequest;
+}
+
+/** A stored run that this process holds. */
+export interface HeldRun extends StoredRun {
+  readonly hold: Hold;
 }
 
 /** A run to create. */
@@ -143,43 +164,65 @@ export interface RunCreation extends StoredRun {
   readonly events: readonly RunEvent[];
   /**
    * The messages that the run adds to its thread at its creation, in order. Called once, in the transaction, with the
-   * messages that the run reads before them. If it throws, nothing is written and its error is thrown.
+   * messages that the run reads before them; again only if the transaction is repeated. If it throws, nothing is written
+   * and its error is thrown.
    */
   readonly input: (history: readonly Message[]) => readonly ThreadMessage[];
   /** Set if the run begins immediately in this process. Otherwise it is delivered as a queued run. */
-  readonly lease?: Lease | undefined;
+  readonly holder?: Holder | undefined;
   /** Returns the previous run as it is after being continued. Called if it is REQUIRES_ACTION. */
   readonly concludePrevious: (previous: Run) => RunChange;
 }
 
 /** The result of creating a run. */
 export type RunCreationResult =
-  /** `forked` if the previous run was already continued: the thread is a new one with the same messages. */
-  | { readonly case: "created"; readonly run: Run; readonly forked: boolean }
+  /**
+   * `forked` if the previous run was already continued: the thread is a new one with the same messages. `hold` is set
+   * if the creation names a holder.
+   */
+  | {
+      readonly case: "created";
+      readonly run: Run;
+      readonly forked: boolean;
+      readonly hold?: Hold | undefined;
+    }
   /** Another run of the thread is under way. */
   | { readonly case: "busy"; readonly activeRunId: string }
   | { readonly case: "missing"; readonly field: "previous_run_id" | "thread_id" }
   /** The previous run is under way. */
   | { readonly case: "unfinished"; readonly status: RunStatus };
 
+/** The result of appending to a thread. */
+export type AppendResult =
+  | { readonly case: "appended" }
+  | { readonly case: "missing" }
+  /** A run of the thread is under way. */
+  | { readonly case: "busy"; readonly activeRunId: string };
+
 /** A change of a run. */
 export interface RunChange {
   /** The changed run. Absent: only the following fields are written. */
   readonly run?: Run | undefined;
-  /** Events to append; their sequence numbers follow those that are there: an InternalError where they do not. */
+  /** Events to append; their sequence numbers follow those that are there: an InternalError if they do not. */
   readonly events?: readonly RunEvent[] | undefined;
 }
 
-/** A change of a run that a process holds. Terminal states, REQUIRES_ACTION and QUEUED end the lease. */
+/** A change of a run that a process holds. Terminal statuses, REQUIRES_ACTION and QUEUED end the hold. */
 export interface RunWrite extends RunChange {
-  readonly runId: string;
-  readonly lease: Lease;
+  readonly hold: Hold;
   /** Replaces the latest step: some of its calls have results now. Before `steps`. */
   readonly latestStep?: StepResult | undefined;
   /** Steps to append. */
   readonly steps?: readonly StepResult[] | undefined;
   /** Messages to append to the thread. */
   readonly messages?: readonly ThreadMessage[] | undefined;
+}
+
+/** Number of runs in the queue. */
+export interface QueueLength {
+  /** Runs of the owner that was asked for. */
+  readonly owner: number;
+  readonly total: number;
 }
 
 /** Selects runs to list. */
@@ -201,8 +244,8 @@ export interface MessageQuery extends PageQuery {
 /** Selects a page of a list. */
 export interface PageQuery {
   /**
-   * Id of the last element of the previous page. Empty: the first page. Where the list has no such element, the method
-   * throws an InvalidRequestError with a violation of the field `after`.
+   * Id of the last element of the previous page. Empty: the first page. If the list has no such element, the method throws
+   * an InvalidRequestError with a violation of the field `after`.
    */
   readonly after: string;
   readonly limit: number;

@@ -15,51 +15,56 @@ import { checkApprovals } from "./read-request.ts";
 import { newThreadMessage } from "./run-creation.ts";
 import { createStatusEvent } from "./run-event.ts";
 import { withStatus } from "./status.ts";
-import type { RunStore, StoredRun } from "./store.ts";
+import type { HeldRun, RunStore, StoredRun } from "./store.ts";
 
 /** Messages that are read from a store at a time. */
 const PAGE_MESSAGES = 100;
 
-/** A run that goes on after its caller has acted: written as IN_PROGRESS, held by this process. */
+/** A run that goes on after its caller has acted. */
 export interface Submission {
-  readonly stored: StoredRun;
-  readonly run: Run;
+  /** In IN_PROGRESS, held by this process; or QUEUED. */
+  readonly held: HeldRun;
   /** Its steps, the last one with what was submitted. Calls of it that have no result were approved. */
   readonly steps: readonly StepResult[];
-  /** Whether a message is a result of a call of these steps. */
-  readonly isResult: (message: Message) => boolean;
 }
 
 /**
  * Takes the run and writes what its caller submits.
- * @throws InvalidRequestError where that is not one result or approval for each call that waits; RunStateError.
+ * @param status Of the run from then on: QUEUED, or IN_PROGRESS to execute it in this process.
+ * @throws InvalidRequestError if that is not one result or approval for each call that waits; RunStateError.
  */
-export async function readSubmission(
-  { store, lease }: Pick<EngineParts, "store" | "lease">,
+export async function submitResults(
+  { store, holder }: Pick<EngineParts, "store" | "holder">,
   request: SubmitToolResultsRequest,
   found: StoredRun,
+  status: RunStatus,
 ): Promise<Submission> {
   const { results, approvals } = request;
   const runId = found.run.id;
   checkWaiting(found.run);
   checkSubmission(request, found.run);
-  const stored = await store.take(runId, lease);
-  if (stored === undefined) throw await takenByAnother(store, found);
-  checkWaiting(stored.run);
+  const taken = await store.take(runId, holder);
+  if (taken === undefined) throw await takenByAnother(store, found);
+  checkWaiting(taken.run);
   const refused = approvals.flatMap((approval) => (approval.approve ? [] : [refusedResult(approval)]));
   const { steps, latestStep } = withResults(await store.readSteps(runId), [...results, ...refused]);
-  const run = resumedRun(stored.run);
+  const run = resumedRun(taken.run, status);
   const messages = [
     ...results.map((result) => newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId })),
     ...outputsOfResults(runId, refused),
   ];
   const events = [createStatusEvent(run.lastSequence, run)];
-  if (!(await store.write({ runId, lease, run, events, latestStep, messages })))
+  if (!(await store.write({ hold: taken.hold, run, events, latestStep, messages })))
     throw await takenByAnother(store, found);
+  return { held: { ...taken, run }, steps };
+}
+
+/** The messages that are no results of calls of these steps. */
+export function withoutResults(messages: readonly Message[], steps: readonly StepResult[]): Message[] {
   const ids = new Set(steps.flatMap(({ toolResults }) => toolResults.map(({ toolCallId }) => toolCallId)));
-  const isResult = (message: Message) =>
-    message.role === Role.TOOL && answeredIds(message).some((id) => ids.has(id));
-  return { stored, run, steps, isResult };
+  return messages.filter(
+    (message) => message.role !== Role.TOOL || !answeredIds(message).some((id) => ids.has(id)),
+  );
 }
 
 /** The input of a run, with the results that were submitted to it. */
@@ -95,8 +100,8 @@ async function takenByAnother(store: RunStore, { owner, run }: StoredRun): Promi
   );
 }
 
-function resumedRun(run: Run): Run {
-  const resumed = withStatus(run, RunStatus.IN_PROGRESS, {
+function resumedRun(run: Run, status: RunStatus): Run {
+  const resumed = withStatus(run, status, {
     requiredResults: [],
     requiredApprovals: [],
     lastSequence: run.lastSequence + 1,

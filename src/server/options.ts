@@ -1,8 +1,9 @@
 import type { Logger } from "pino";
+import type { MemoryAccount } from "../core/memory-account.ts";
 import type { Endpoint } from "../endpoints/endpoint.ts";
 import type { AccessControl } from "./access/access-control.ts";
 import type { HttpApi } from "./http/http-api.ts";
-import { type MemoryLimits, memoryLimitsFor } from "./memory-limits.ts";
+import { getHeapLimits, type HeapLimits } from "./memory-limits.ts";
 import type { Inference } from "./services/inference.ts";
 import type { Service } from "./services/service.ts";
 import type { ShutdownPart } from "./shutdown.ts";
@@ -10,7 +11,7 @@ import type { CallObserver } from "./telemetry/call-observer.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
 /** Limits of connections, requests and messages. What each defends against is in docs/operations.md. */
-export interface Limits extends MemoryLimits {
+export interface Limits extends HeapLimits {
   /** Connections that the data listener has open; further ones are closed at once. Default 1024. */
   readonly maxConnections: number;
   /** The same for the admin listener. Default 64. */
@@ -26,11 +27,11 @@ export interface Limits extends MemoryLimits {
   /** Largest header list of a request. Default 64 KiB. */
   readonly maxHeaderListBytes: number;
   /**
-   * Resets that one HTTP/2 connection may send at once before it is closed as an attack. Default 20000: Node's 1000
+   * Resets that one HTTP/2 connection may send at once before it is closed as an attack. Default 10000: Node's 1000
    * closes the connection of a client that cancels often, and all its streams.
    */
   readonly streamResetBurst: number;
-  /** Resets per second by which the burst refills. Default 2000. */
+  /** Resets per second by which the burst refills. Default 500; Node has 33. */
   readonly streamResetRate: number;
   /** A peer that has not answered one HTTP/2 ping when the next is due is dead. Default 30 s. */
   readonly keepaliveIntervalMs: number;
@@ -57,7 +58,7 @@ export interface Limits extends MemoryLimits {
 
 /** The limits of a server without settings of its own. Those of memory fit the heap of this process. */
 export const DEFAULT_LIMITS: Limits = {
-  ...memoryLimitsFor(),
+  ...getHeapLimits(),
   maxConnections: 1024,
   maxAdminConnections: 64,
   maxMessageBytes: 32 * 1024 * 1024,
@@ -65,8 +66,8 @@ export const DEFAULT_LIMITS: Limits = {
   maxCompressionRatio: 100,
   maxConcurrentStreams: 1000,
   maxHeaderListBytes: 64 * 1024,
-  streamResetBurst: 20_000,
-  streamResetRate: 2_000,
+  streamResetBurst: 10_000,
+  streamResetRate: 500,
   keepaliveIntervalMs: 30_000,
   maxConnectionIdleMs: 1_800_000,
   maxConnectionAgeMs: Number.POSITIVE_INFINITY,
@@ -117,6 +118,8 @@ export interface ServerOptions {
   readonly listeners: ListenersOptions;
   /** Who may call the data listener. Undefined: everybody who reaches it. */
   readonly access?: AccessControl | undefined;
+  /** The memory of the process. Default: an account of its own, with the limits of the listeners. */
+  readonly account?: MemoryAccount | undefined;
   /** Served on the data listener by gRPC, gRPC-Web, Connect and JSON. */
   readonly services: readonly Service[];
   /** Further HTTP APIs of the data listener. */

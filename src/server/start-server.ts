@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../core/errors.ts";
+import { MemoryAccount } from "../core/memory-account.ts";
 import { adminLimitsOf } from "./admin-limits.ts";
 import { createConnectApi } from "./connect/connect-api.ts";
 import { createEndpointApi } from "./endpoints/endpoint-api.ts";
@@ -106,11 +107,13 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
   if (addresses.length === 0) throw new ConfigurationError("listen: is empty, expected at least one address");
   const { limits, checkHost, observers } = shared;
   const services = allServices(options, shared);
-  const intake = createIntake(limits);
-  const unsent = new UnsentResponses(limits.maxUnsentBytes);
+  const { account = new MemoryAccount({ limits, isShared: access && (() => access.keyCount > 1) }) } =
+    options;
+  const intake = createIntake(limits, account);
+  const unsent = new UnsentResponses(account);
   const connect = createConnectApi({ services, intake, unsent, compressions: ["gzip", "br"] });
   const signals = new CallSignals();
-  const sockets = new WebSockets(limits);
+  const sockets = new WebSockets(limits, account);
   const endpoints = endpointApis(options.endpoints, { intake, unsent, signals, sockets });
   const checks = new RequestChecks({
     apis: [connect, ...endpoints, ...(options.apis ?? [])],
@@ -169,8 +172,11 @@ async function openAdmin(
     isReady: () => health.serving,
     renderMetrics: metrics === undefined ? undefined : () => metrics.render(),
   });
-  const intake = createIntake(adminLimitsOf(limits));
-  const unsent = new UnsentResponses(intake.limits.maxUnsentBytes);
+  const adminLimits = adminLimitsOf(limits);
+  // Nobody who reaches the admin listener takes memory from callers, and none of them from probes.
+  const account = new MemoryAccount({ limits: adminLimits });
+  const intake = createIntake(adminLimits, account);
+  const unsent = new UnsentResponses(account);
   // Probes and scrapes have no reason to compress.
   const connect = createConnectApi({ services: [healthService], intake, unsent, compressions: [] });
   const addresses = [listeners.admin.address];

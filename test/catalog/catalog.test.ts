@@ -114,6 +114,28 @@ describe("getModelInfo()", () => {
 });
 
 describe("listModels()", () => {
+  it("leaves models out that are no longer served, which getModelInfo still finds", () => {
+    const all = defaultCatalog.listModels(undefined, [], new Date("2000-01-01"));
+    const retired =
+      all.find(({ endOfLifeDate }) => endOfLifeDate !== "") ?? expect.fail("no model is retired");
+    const idsOn = (day: Date) => defaultCatalog.listModels(retired.provider, [], day).map(({ id }) => id);
+    const end = new Date(retired.endOfLifeDate);
+    expect(idsOn(new Date(end.getTime() - 1))).toContain(retired.id);
+    expect(idsOn(end)).not.toContain(retired.id);
+    expect(defaultCatalog.getModelInfo(retired.id)?.endOfLifeDate).toBe(retired.endOfLifeDate);
+  });
+
+  it("takes capabilities as words, and says which there are", () => {
+    const byWord = defaultCatalog.listModels("gemini", ["tools", "image_input"]);
+    expect(byWord).toEqual(defaultCatalog.listModels("gemini", [Capability.TOOLS, Capability.IMAGE_INPUT]));
+    expect(byWord.length).toBeGreaterThan(0);
+    expect(defaultCatalog.getLatestModel("gemini", ["reasoning"])?.provider).toBe("gemini");
+    expect(() => defaultCatalog.listModels("gemini", ["vision" as never])).toThrow(
+      "expected a capability, one of tools, image_input, reasoning, audio_input, document_input, " +
+        'structured_output, sampling, prompt_caching; found "vision"',
+    );
+  });
+
   it("lists by provider, newest first, undated last", () => {
     const models = defaultCatalog.listModels();
     expect([...new Set(models.map(({ provider }) => provider))]).toEqual([

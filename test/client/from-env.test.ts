@@ -1,7 +1,11 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import {
   Client,
   ConfigurationError,
   getDefaultClient,
+  imagePart,
   setDefaultClient,
   textOf,
   userMessage,
@@ -20,6 +24,31 @@ beforeAll(async () => {
 afterAll(() => simulator.close());
 
 describe("Client.fromEnv()", () => {
+  it("reads files under the folders that it is given, and no others", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "outrigger-"));
+    await writeFile(join(folder, "pixel.png"), "pixel");
+    const ask = (client: Client) =>
+      client.complete({ model: "sim-text", messages: [userMessage([imagePart(join(folder, "pixel.png"))])] });
+    const environment = { OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: simulator.openaiBaseUrl };
+    await using allowed = Client.fromEnv(environment, { allowFilesUnder: [folder] });
+    simulator.clearRequests();
+    await ask(allowed);
+    expect(JSON.stringify(simulator.requests)).toContain(Buffer.from("pixel").toString("base64"));
+    await using refusing = Client.fromEnv(environment);
+    await expect(ask(refusing)).rejects.toThrow("the option allowFilesUnder");
+    await rm(folder, { recursive: true });
+  });
+
+  it("refuses an option that does not exist, as the constructor does", () => {
+    const options = { allowFileUnder: ["/data"] } as object;
+    expect(() => Client.fromEnv({}, options)).toThrow(
+      "allowFileUnder is no option of Client.fromEnv; expected one of defaultProvider, ",
+    );
+    expect(() => new Client({ provider: {} } as object)).toThrow(
+      "expected one of providers, defaultProvider, middleware, catalog, fieldPaths; did you mean providers?",
+    );
+  });
+
   it("registers openai with all of its variables", async () => {
     await using client = Client.fromEnv({
       OPENAI_API_KEY: " sk-test\n",

@@ -331,3 +331,41 @@ describe("middleware as a function", () => {
     );
   });
 });
+
+describe("A plain error of a middleware", () => {
+  const request = { model: "m-1", messages: [userMessage("hi")] };
+  const thrown = new Error("the audit log is full");
+  const fail = () => {
+    throw thrown;
+  };
+  const before: Middleware = async () => fail();
+  const after: Middleware = async (asked, next) => {
+    await next(asked);
+    return fail();
+  };
+  const inside: Middleware = {
+    complete: async () => fail(),
+    stream: async function* (asked, next) {
+      yield* next(asked);
+      fail();
+    },
+  };
+
+  it.each([
+    ["before the call", before],
+    ["after it", after],
+    ["in a method", inside],
+  ])("%s is thrown as it is by complete and stream", async (_when, middleware) => {
+    const client = new Client({ providers: { one: new ScriptedAdapter("one") }, middleware: [middleware] });
+    await expect(client.complete(request)).rejects.toBe(thrown);
+    const kinds: (string | undefined)[] = [];
+    const read = async () => {
+      for await (const { event } of client.stream(request)) {
+        kinds.push(event.case);
+        if (event.case === "error") expect(event.value.message).toBe("internal error");
+      }
+    };
+    await expect(read()).rejects.toBe(thrown);
+    expect(kinds.filter((kind) => kind === "error").length).toBeLessThanOrEqual(1);
+  });
+});

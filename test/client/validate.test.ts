@@ -425,6 +425,16 @@ describe("validateRequest()", () => {
       'provider_options_json["openai"]: expected the text of a JSON object, found a string',
     ],
     [
+      "a model among provider options",
+      { providerOptionsJson: { openai: '{"model":"gpt-5.2-pro"}' } },
+      'provider_options_json["openai"].model: expected no model here: `model` of the request names it',
+    ],
+    [
+      "a model in another case among provider options",
+      { providerOptionsJson: { ollama: '{"Model":null}' } },
+      'provider_options_json["ollama"].Model: expected no model here: `model` of the request names it',
+    ],
+    [
       "an unknown state policy",
       { foreignState: 8 as never },
       "foreign_state: expected STATE_POLICY_STRIP, STATE_POLICY_TO_TEXT or STATE_POLICY_REJECT, found 8",

@@ -45,6 +45,21 @@ async function mistakesOf(environment = {}, flags: ConfigFlags = {}): Promise<st
 }
 
 describe("loadConfig()", () => {
+  it("lets the limit on one answer follow the memory for answers unless it is set itself", async () => {
+    const environment = { OPENAI_API_KEY: "k" };
+    const answerBytes = async (limits: string) => {
+      const flags = { config: await fileOf(`limits:\n  ${limits}\n`) };
+      const { client } = await loadConfig({ environment, flags });
+      return client.providers.get("openai");
+    };
+    expect(await answerBytes("max_answer_memory: 80MiB")).toMatchObject({
+      answerLimits: { maxBytes: 10 * 1024 * 1024 },
+    });
+    expect(await answerBytes("max_answer_bytes: 1MiB")).toMatchObject({
+      answerLimits: { maxBytes: 1024 * 1024 },
+    });
+  });
+
   it("has defaults for everything", async () => {
     const config = await loadConfig({ environment: {} });
     expect(config).toMatchObject({
@@ -288,7 +303,7 @@ providers:
       'outrigger.yaml:3:1 log_level: expected trace, debug, info, warn, error, fatal, silent, found "loud"',
       'outrigger.yaml:4:1 drain_timeout: expected a duration such as "500ms", "10s" or "1m30s", found "soon"',
       'outrigger.yaml:6:3 limits.max_message_bytes: expected a size such as "32MiB" or a number of bytes from 1, found "lots"',
-      "outrigger.yaml:7:3 limits.max_streams: unknown field, expected one of max_connections, max_admin_connections, max_calls, max_request_memory, max_unsent_bytes, max_message_bytes, max_message_elements, max_compression_ratio, max_concurrent_streams, max_header_list_bytes, stream_reset_burst, stream_reset_rate, keepalive_interval, max_connection_idle, max_connection_age, max_connection_age_grace, protocol_timeout, headers_timeout, request_timeout, stall_timeout, idle_timeout, max_generation_steps, max_request_media_bytes, max_answer_bytes, max_answer_event_bytes, max_answer_events, max_answer_parts, max_answer_json_values",
+      "outrigger.yaml:7:3 limits.max_streams: unknown field, expected one of max_connections, max_admin_connections, max_calls, max_request_memory, max_answer_memory, max_history_memory, max_read_memory, max_kept_memory, max_unsent_bytes, max_message_bytes, max_message_elements, max_compression_ratio, max_concurrent_streams, max_header_list_bytes, stream_reset_burst, stream_reset_rate, keepalive_interval, max_connection_idle, max_connection_age, max_connection_age_grace, protocol_timeout, headers_timeout, request_timeout, stall_timeout, idle_timeout, max_generation_steps, max_request_media_bytes, max_answer_bytes, max_answer_event_bytes, max_answer_events, max_answer_parts, max_answer_json_values",
       'outrigger.yaml:8:27 cors.allowed_origins[0]: expected an origin such as "https://app.example.com", or "*", found "app.example.com"',
       'outrigger.yaml:9:30 media.allow_files_under[0]: expected an absolute path, found "images"',
       'outrigger.yaml:12:5 providers.main.api: expected openai-responses, anthropic-messages, gemini, openai-chat, command, found "openai"',

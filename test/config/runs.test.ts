@@ -62,6 +62,12 @@ runs:
     expect(limits).toEqual({ retentionMs: 7 * 24 * 3_600_000, maxBackgroundRuns: 8, threadWaitMs: 5000 });
   });
 
+  it("limits the size of a file, and makes its writes durable", async () => {
+    const { store } = await load("runs: { store: /data/runs.db, max_file_size: 2GiB, durability: full }");
+    expect(store).toEqual({ kind: "file", path: "/data/runs.db", maxBytes: 2 * 1024 ** 3, isDurable: true });
+    expect(await problem("runs: { durability: most }")).toContain("durability");
+  });
+
   it("reads ages in days and in other units, and 0 for ever", async () => {
     const retentionOf = async (age: string) => (await load(`runs: { retention: ${age} }`)).limits.retentionMs;
     expect(await retentionOf("12h")).toBe(12 * 3_600_000);
@@ -152,13 +158,13 @@ describe("openRunStore()", () => {
   it("opens a file and a store in memory", async () => {
     const file = await openRunStore(await load(`runs: { store: ${join(folder, "runs.db")} }`), () => {});
     expect(file.isShared).toBe(false);
-    expect(await file.countQueued()).toBe(0);
+    expect(await file.countQueued("")).toEqual({ owner: 0, total: 0 });
     await expect(
       openRunStore(await load(`runs: { store: ${join(folder, "runs.db")} }`), () => {}),
     ).rejects.toThrow("another process uses it");
     await file.close();
     const memory = await openRunStore(await load("log_level: info"), () => {});
-    expect(await memory.countQueued()).toBe(0);
+    expect(await memory.countQueued("")).toEqual({ owner: 0, total: 0 });
     await memory.close();
   });
 });

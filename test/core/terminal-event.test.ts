@@ -24,7 +24,7 @@ async function read(...source: (readonly StreamEvent[] | Error)[]): Promise<Read
   }
   const events: StreamEvent[] = [];
   try {
-    for await (const batch of withTerminalEvent(batches(), () => now)) events.push(...batch);
+    for await (const batch of withTerminalEvent(batches(), { now: () => now })) events.push(...batch);
   } catch (error) {
     return { events, error };
   }

@@ -185,3 +185,11 @@ describe("argumentsOf()", () => {
     expect(() => argumentsOf(callOf("{}"), schema)).toThrow(ConfigurationError);
   });
 });
+
+describe("The name of a tool", () => {
+  it.each(["get weather", "", "wetter_für", "a".repeat(129), undefined])("is checked at once: %s", (name) => {
+    const input = { name: name as string };
+    expect(() => functionTool(input)).toThrow('name: expected 1 to 128 letters, digits, "_" or "-", found ');
+    expect(() => customTool({ ...input, execute: () => "" })).toThrow("name: expected 1 to 128 letters");
+  });
+});

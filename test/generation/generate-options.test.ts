@@ -5,6 +5,7 @@ import {
   type GenerateResult,
   generate,
   InvalidRequestError,
+  ServerError,
   setDefaultClient,
   toJson,
   toolResult,
@@ -47,6 +48,12 @@ describe("The options of generate()", () => {
     ],
     ["a negative time limit", { prompt: "hi", timeout: -5 }, "timeout: expected a number from 0, found -5"],
     ["a time limit that is no number", { prompt: "hi", timeout: { perStepMs: "5" } }, "timeout.perStepMs"],
+    [
+      "too many retries",
+      { prompt: "hi", maxRetries: 11 },
+      "maxRetries: expected a whole number from 0 to 10, found 11",
+    ],
+    ["too many retries in the policy", { prompt: "hi", retry: { maxRetries: Infinity } }, "retry.maxRetries"],
     ["a negative limit", { prompt: "hi", limits: { maxSteps: -1 } }, "limits.maxSteps"],
     ["an option of another name", { prompt: "hi", maxRounds: 3 }, "maxRounds: is not a field of Request"],
     [
@@ -93,15 +100,16 @@ describe("The options of generate()", () => {
   });
 
   it("put maxRetries and onRetry before those of the policy", async () => {
-    const { client } = setUp();
+    const { model, client } = setUp([new ServerError("overloaded", { retryable: true })]);
     const policy: GenerateOptions = {
       model: "m",
       prompt: "hi",
       client,
-      maxRetries: -1,
-      retry: { maxRetries: 3 },
+      maxRetries: 0,
+      retry: { maxRetries: 3, baseDelay: 0 },
     };
-    await expect(generate(policy)).rejects.toThrow("maxRetries is -1");
+    await expect(generate(policy)).rejects.toThrow("overloaded");
+    expect(model.requests).toHaveLength(1);
   });
 });
 
@@ -162,3 +170,30 @@ describe("The result of generate()", () => {
 function tool(name: string) {
   return functionTool({ name, execute: () => "fine" });
 }
+
+describe("A misspelt option", () => {
+  it.each([
+    [
+      { maxToolRound: 2 },
+      /^maxToolRound: is not a field of Request; expected .*; did you mean maxToolRounds\?$/,
+    ],
+    [{ provideroptions: {} }, /^provideroptions: .*; did you mean providerOptions\?$/],
+    [
+      { limits: { maxStep: 2 } },
+      /^limits\.maxStep: is no option; expected one of maxSteps, .*mean maxSteps\?$/,
+    ],
+    [
+      { timeout: { total: 2 } },
+      /^timeout\.total: is no option; expected one of totalMs, perStepMs, perToolMs$/,
+    ],
+    [{ retry: { retries: 2 } }, /^retry\.retries: is no option; expected one of maxRetries, /],
+  ])("is named with the options that exist: %o", async (options, message) => {
+    await expect(generate({ model: "m", prompt: "hi", ...(options as object) })).rejects.toThrow(message);
+  });
+
+  it("is told by the names that the program may write", async () => {
+    const failed = generate({ model: "m", prompt: "hi", colour: "red" } as GenerateOptions);
+    await expect(failed).rejects.toThrow(/stopWhen.*signal/);
+    await expect(failed).rejects.toThrow("providerOptions");
+  });
+});

@@ -75,6 +75,22 @@ testTable("Errors and retries", [
     },
   },
   {
+    title: "A provider that gives up by itself is asked again",
+    async verify(column) {
+      for (const status of [408, 504]) {
+        await using fixture = await createFixture(`sim-text:status=${status},times=1`);
+        for (const run of [generate, (options: GenerateOptions) => stream(options).result()]) {
+          fixture.simulator.clearRequests();
+          const { text, attempts } = await run(optionsFor(column, fixture, { prompt, retry: quick }));
+          expect([text === "", attempts.length, fixture.requests.length]).toEqual([false, 2, 2]);
+          expect(attempts[0]?.error).toMatchObject({
+            providerFailure: { provider: column.name, httpStatusCode: status },
+          });
+        }
+      }
+    },
+  },
+  {
     title: "Delays grow from retry to retry, with jitter unless it is switched off",
     async verify(column) {
       const retry = { baseDelay: 0.004, backoffMultiplier: 2 };

@@ -38,6 +38,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     ["denies access", "sim-text:status=403", "ACCESS_DENIED"],
     ["has no such model", "sim-nothing", "NOT_FOUND"],
     ["closes the connection", "sim-text:drop=1", "NETWORK"],
+    ["gives up by itself", "sim-text:status=408", "REQUEST_TIMEOUT"],
   ] as const)("asks the next provider where the first one %s", async (_name, model, errorKind) => {
     const client = clientOf(simulator(), [createFallback(toTwo)]);
     const response = await call(client, requestFor(model), { inferenceId: "inf_1" });

@@ -105,15 +105,6 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
   });
 
   it.each([
-    ["the model of the body", { providerOptionsJson: { one: '{"model":"sim-tools"}' } }],
-    [
-      "further models of a router",
-      { providerOptionsJson: { openai: '{"models":["sim-text","sim-tools"]}' } },
-    ],
-    [
-      "fallbacks of a gateway",
-      { providerOptionsJson: { one: '{"extra":{"fallbacks":[{"model":"sim-tools"}]}}' } },
-    ],
     ["the model of a tool", { tools: [hosted('{"type":"image_generation","model":"sim-tools"}')] }],
     [
       "a tool among the options",
@@ -124,6 +115,39 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
     expect(denied).toMatchObject({ kind: ErrorKind.ACCESS_DENIED });
     expect(denied.message).toContain('"sim-tools"');
     expect(askedOf(simulator())).toEqual([]);
+  });
+
+  it.each([
+    ["models", '{"models":["sim-text"]}'],
+    ["fallbacks", '{"fallbacks":["sim-text"]}'],
+    ["extra.fallbacks", '{"extra":{"fallbacks":[{"model":"sim-tools"}]}}'],
+    ["context_window_fallbacks", '{"context_window_fallbacks":[{"sim-text":["sim-tools"]}]}'],
+    ["contentPolicyFallbacks", '{"contentPolicyFallbacks":[{"sim-text":["sim-tools"]}]}'],
+    ["router_settings", '{"router_settings":{"any":1}}'],
+    ["router_settings_override", '{"router_settings_override":{"any":1}}'],
+    ["user_config", '{"user_config":{"model_list":[]}}'],
+    ["preset", '{"preset":"cheap"}'],
+    ["route", '{"route":"fallback"}'],
+    ["plugins[0].allowed_models", '{"plugins":[{"id":"auto-router","allowed_models":["*"]}]}'],
+    ["extra_body.model", '{"extra_body":{"model":{"id":"sim-tools"}}}'],
+    ["tools[0].model", '{"tools":[{"model":["sim-text"]}]}'],
+  ])("refuses the option %s, which can choose another model", async (field, options) => {
+    const changes = { providerOptionsJson: { one: options } };
+    const denied = await failureOf(run([access], "sim-text", callerOf("one/sim-text"), changes));
+    expect(denied).toMatchObject({
+      kind: ErrorKind.ACCESS_DENIED,
+      message:
+        `the access key checkout may not set the option "${field}": ` +
+        "it can choose another model, and the key is limited to some models",
+    });
+    expect(askedOf(simulator())).toEqual([]);
+  });
+
+  it("names the end of a long path, whatever its depth", async () => {
+    const deep = `${'{"abcdefgh":'.repeat(20_000)}{"models":[]}${"}".repeat(20_000)}`;
+    const changes = { providerOptionsJson: { one: deep } };
+    const denied = await failureOf(run([access], "sim-text", callerOf("one/sim-text"), changes));
+    expect(denied.message).toMatch(/the option "…[^"]{1,110}models"/);
   });
 
   it("takes the name of a tool's parameter for no model, at any depth of the options", async () => {

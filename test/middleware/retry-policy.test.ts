@@ -102,6 +102,15 @@ describe("retry()", () => {
     expect(await retry(attempt, { retryTimeouts: true }, noting().options)).toBe("done");
   });
 
+  it("retries a time-out of the provider, but not one of the call", async () => {
+    const attempt = failing(
+      new RequestTimeoutError("answered 504", { provider: "openai", httpStatusCode: 504 }),
+    );
+    expect(await retry(attempt, {}, noting().options)).toBe("done");
+    const own = failing(new RequestTimeoutError("slow"));
+    await expect(retry(own, {}, noting().options)).rejects.toThrow("slow");
+  });
+
   it("tells of each retry before it waits", async () => {
     const told: unknown[] = [];
     const { waits, options } = noting();
@@ -145,7 +154,14 @@ describe("retry()", () => {
     expect(performance.now() - since).toBeGreaterThan(45);
   });
 
-  it.each(["maxRetries", "baseDelay", "maxDelay", "backoffMultiplier"] satisfies (keyof RetryPolicy)[])(
+  it("refuses a policy with more than ten retries, or a part of one", async () => {
+    for (const maxRetries of [-1, 11, 1.5, Infinity, Number.NaN])
+      await expect(retry(failing(), { maxRetries })).rejects.toThrow(
+        `the retry policy's maxRetries is ${maxRetries}; expected a whole number from 0 to 10`,
+      );
+  });
+
+  it.each(["baseDelay", "maxDelay", "backoffMultiplier"] satisfies (keyof RetryPolicy)[])(
     "refuses a policy whose %s is negative or no number",
     async (name) => {
       for (const value of [-1, Number.NaN]) {

@@ -130,10 +130,13 @@ describe("createRetry() around a stream", () => {
 });
 
 describe("the options of createRetry()", () => {
-  it.each([{ maxRetries: -1 }, { baseDelay: Number.NaN }, { budget: { ratio: -1 } }])(
-    "are refused where a number is wrong: %o",
-    (options) => {
-      expect(() => createRetry(options)).toThrow(ConfigurationError);
-    },
-  );
+  it.each([
+    { maxRetries: -1 },
+    { maxRetries: 11 },
+    { maxRetries: 1.5 },
+    { baseDelay: Number.NaN },
+    { budget: { ratio: -1 } },
+  ])("are refused where a number is wrong: %o", (options) => {
+    expect(() => createRetry(options)).toThrow(ConfigurationError);
+  });
 });

@@ -17,7 +17,7 @@ import {
 let open: TestEngine[] = [];
 
 /** An engine whose client checks the models of callers, by the names that they may use. */
-function engineFor(allowed: Map<string, string>, turns: readonly Turn[]): TestEngine {
+async function engineFor(allowed: Map<string, string>, turns: readonly Turn[]): Promise<TestEngine> {
   const model = new ScriptedModel(turns);
   const providers = { scripted: model };
   const client = new Client({ providers, middleware: [createModelAccess()], fieldPaths: "contract" });
@@ -26,7 +26,7 @@ function engineFor(allowed: Map<string, string>, turns: readonly Turn[]): TestEn
     isRestricted: true,
     allowsModel: (_provider, asked) => allowed.get(name) === asked,
   });
-  const made = createTestEngine([], { client, callerNamed });
+  const made = await createTestEngine([], { client, callerNamed });
   open.push(made);
   return { ...made, model };
 }
@@ -39,7 +39,7 @@ afterEach(async () => {
 describe("a run in the background", () => {
   it("uses the models of its owner, as they are when it calls them", async () => {
     const allowed = new Map([["a", "m"]]);
-    const { engine, model } = engineFor(allowed, ["hello", "again"]);
+    const { engine, model } = await engineFor(allowed, ["hello", "again"]);
     const request = runRequest("hi", { background: true });
     expect(await run(engine, request, "a")).toMatchObject({ status: RunStatus.COMPLETED });
     expect(await run(engine, request, "b")).toMatchObject({
@@ -54,7 +54,7 @@ describe("a run in the background", () => {
 
 describe("a run of another owner", () => {
   it("does not exist: neither it nor its events can be read, and it cannot be changed", async () => {
-    const { engine } = engineFor(new Map([["a", "m"]]), ["a secret"]);
+    const { engine } = await engineFor(new Map([["a", "m"]]), ["a secret"]);
     const { run: created, result } = await start(engine, runRequest("hi"), "a");
     await result();
     expect(await replay(engine, created.id, -1, "a")).not.toEqual([]);

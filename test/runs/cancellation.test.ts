@@ -1,15 +1,28 @@
 /** A run that is cancelled ends at once, in whatever phase it is, and closes the provider's socket. */
 import { getEventListeners } from "node:events";
-import { RequestTimeoutError, userMessage } from "outrigger";
+import { create } from "@bufbuild/protobuf";
+import { functionTool, RequestTimeoutError, userMessage } from "outrigger";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
+import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import type { RunEngine, StartedRun } from "../../src/runs/engine.ts";
 import { createRunEngine } from "../../src/runs/run-engine.ts";
-import { MemoryStore } from "../../src/runs/stores/memory-store.ts";
 import { waitUntil } from "../kit/http/servers.ts";
 import { columns, createFixture, type Fixture } from "../providers/support/columns.ts";
+import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
-import { createTestEngine, eventsOf, NEVER, replay, run, runRequest, start } from "./support/test-engine.ts";
+import {
+  createTestEngine,
+  eventsOf,
+  NEVER,
+  replay,
+  run,
+  runRequest,
+  start,
+  untilAborted,
+} from "./support/test-engine.ts";
+import { wrapStore } from "./support/wrapped-store.ts";
 
 let fixture: Fixture;
 let engine: RunEngine;
@@ -18,9 +31,9 @@ beforeAll(async () => {
   fixture = await createFixture();
 });
 
-beforeEach(() => {
+beforeEach(async () => {
   fixture.simulator.clearRequests();
-  engine = createRunEngine({ client: fixture.client, store: new MemoryStore() });
+  engine = createRunEngine({ client: fixture.client, store: await openMemory() });
 });
 
 afterEach(() => engine.close());
@@ -130,7 +143,7 @@ describe("a run in the background", () => {
 
 describe("a run without a provider's call under way", () => {
   it("is cancelled in the queue, and never calls the model", async () => {
-    const { engine: own, model } = createTestEngine(["hello"], { limits: { maxBackgroundRuns: 0 } });
+    const { engine: own, model } = await createTestEngine(["hello"], { limits: { maxBackgroundRuns: 0 } });
     const started = await start(own, runRequest("hi", { background: true }));
     const cancelled = await own.cancelRun("", started.run.id);
     expect(cancelled).toMatchObject({ status: RunStatus.CANCELLED, cancelRequested: true });
@@ -146,7 +159,7 @@ describe("a run without a provider's call under way", () => {
       reached.resolve(signal);
       return new Promise(() => {});
     });
-    const { engine: own } = createTestEngine([[{ name: "a" }]], { serverTools: tools.serverTools });
+    const { engine: own } = await createTestEngine([[{ name: "a" }]], { serverTools: tools.serverTools });
     const started = await start(own, runRequest("hi", { mcpServers: [toolServer] }));
     const result = started.result();
     const signal = await reached.promise;
@@ -157,8 +170,61 @@ describe("a run without a provider's call under way", () => {
     expect(tools.open).toBe(0);
   });
 
+  it.each([true, false])("keeps what its complete steps cost (background: %s)", async (background) => {
+    const tools = new FakeServerTools(["a"]);
+    const { engine: own, model } = await createTestEngine([[{ name: "a" }], "never"], {
+      serverTools: tools.serverTools,
+    });
+    model.beforeAnswer = (signal) => (model.requests.length === 2 ? untilAborted(signal) : Promise.resolve());
+    const started = await start(own, runRequest("hi", { background, mcpServers: [toolServer] }));
+    const result = started.result();
+    await waitUntil(() => model.requests.length === 2);
+    await own.cancelRun("", started.run.id);
+    const cancelled = await result;
+    expect(cancelled).toMatchObject({
+      status: RunStatus.CANCELLED,
+      usage: { totalTokens: 15, costNanoUsd: 1000n },
+      attempts: [{ step: 1 }, { step: 2, error: { kind: ErrorKind.ABORT } }],
+    });
+    expect(cancelled.steps).toHaveLength(1);
+    await own.close();
+  });
+
+  it.each([true, false])(
+    "is cancelled if that is asked for while it is being continued (background: %s)",
+    async (background) => {
+      const memory = await openMemory();
+      const store = wrapStore(memory, {
+        write: async (write) => {
+          const isHeld = await memory.write(write);
+          const { status, lastSequence = 0 } = write.run ?? {};
+          // Nobody in this process listens yet.
+          if (status === RunStatus.IN_PROGRESS && lastSequence > 2)
+            await memory.requestCancel("", write.hold.runId);
+          return isHeld;
+        },
+      });
+      const { engine: own, model } = await createTestEngine([[{ name: "own" }], "never"], { store });
+      model.beforeAnswer = (signal) =>
+        model.requests.length === 2 ? untilAborted(signal) : Promise.resolve();
+      const options = {
+        request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "own" })] },
+      };
+      const waiting = await run(own, runRequest("", { background, options }));
+      const results = waiting.requiredResults.map(({ id }) => ({ toolCallId: id }));
+      const submission = create(SubmitToolResultsRequestSchema, { runId: waiting.id, results });
+      const resumed = await own.submitToolResults(submission, { owner: "", signal: NEVER });
+      const read = eventsOf(resumed.events);
+      await expect
+        .poll(async () => (await own.getRun("", waiting.id)).status, { timeout: 4_000 })
+        .toBe(RunStatus.CANCELLED);
+      await read;
+      await own.close();
+    },
+  );
+
   it("is cancelled while it requires action", async () => {
-    const { engine: own } = createTestEngine([[{ name: "risky" }]], {
+    const { engine: own } = await createTestEngine([[{ name: "risky" }]], {
       serverTools: new FakeServerTools(["risky"]).serverTools,
     });
     const waiting = await run(own, runRequest("hi", { mcpServers: [toolServer] }));
@@ -169,10 +235,10 @@ describe("a run without a provider's call under way", () => {
   });
 
   it("is given up while it waits for its turn in a thread", async () => {
-    const { engine: own, model } = createTestEngine(["hello"]);
+    const { engine: own, model } = await createTestEngine(["hello"]);
     const blocked = Promise.withResolvers<void>();
     model.beforeAnswer = () => blocked.promise;
-    const thread = await own.createThread("", { metadata: {}, messages: [] });
+    const thread = await own.threads.createThread("", { metadata: {}, messages: [] });
     const first = await start(own, runRequest("hi", { threadId: thread.id }));
     const caller = new AbortController();
     const request = runRequest("hi", { threadId: thread.id });
@@ -186,7 +252,7 @@ describe("a run without a provider's call under way", () => {
   });
 
   it("cannot be cancelled by another owner", async () => {
-    const { engine: own } = createTestEngine(["hello"]);
+    const { engine: own } = await createTestEngine(["hello"]);
     const mine = await run(own, runRequest("hi"), "me");
     await expect(own.cancelRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
     await expect(own.getRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });

@@ -17,8 +17,8 @@ import {
 
 let open: TestEngine[] = [];
 
-function engineWith(...parameters: Parameters<typeof createTestEngine>): TestEngine {
-  const made = createTestEngine(...parameters);
+async function engineWith(...parameters: Parameters<typeof createTestEngine>): Promise<TestEngine> {
+  const made = await createTestEngine(...parameters);
   open.push(made);
   return made;
 }
@@ -32,7 +32,7 @@ const tools = [functionTool({ name: "ask_person" })];
 
 describe("a run in the foreground", () => {
   it("begins with the run as it was created and ends with the run as GetRun returns it", async () => {
-    const { engine } = engineWith(["hello"]);
+    const { engine } = await engineWith(["hello"]);
     const started = await start(engine, runRequest("hi", { metadata: { a: "b" } }));
     const events = await eventsOf(started.events);
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
@@ -51,14 +51,14 @@ describe("a run in the foreground", () => {
   });
 
   it("carries the text of the model once, in the deltas", async () => {
-    const { engine } = engineWith(["a text that is told once"]);
+    const { engine } = await engineWith(["a text that is told once"]);
     const events = await eventsOf((await start(engine, runRequest("hi"))).events);
     const told = JSON.stringify(events, (_, value) => (typeof value === "bigint" ? Number(value) : value));
     expect(told.split("a text that is told once")).toHaveLength(2);
   });
 
   it("gives the same events again, from every sequence number on", async () => {
-    const { engine } = engineWith(["hello"]);
+    const { engine } = await engineWith(["hello"]);
     const started = await start(engine, runRequest("hi"));
     const events = await eventsOf(started.events);
     for (let after = -1; after < events.length; after++)
@@ -66,7 +66,7 @@ describe("a run in the foreground", () => {
   });
 
   it("stores nothing with store false, and gives the same events", async () => {
-    const { engine, store } = engineWith(["hello"]);
+    const { engine, store } = await engineWith(["hello"]);
     const kinds = async (isStored: boolean) => {
       const started = await start(engine, runRequest("hi", { store: isStored }));
       const events = await eventsOf(started.events);
@@ -86,7 +86,7 @@ describe("a run in the foreground", () => {
   it.each([{ previousRunId: "run_x" }, { threadId: "thread_x" }, { background: true }])(
     "refuses %o together with store false",
     async (fields) => {
-      const { engine } = engineWith(["hello"]);
+      const { engine } = await engineWith(["hello"]);
       const [field] = Object.keys(fields);
       await expect(start(engine, runRequest("hi", { ...fields, store: false }))).rejects.toMatchObject({
         kindName: "INVALID_REQUEST",
@@ -98,7 +98,7 @@ describe("a run in the foreground", () => {
 
 describe("a conversation", () => {
   it("reads the messages of earlier runs, but not their system message", async () => {
-    const { engine, model } = engineWith(["one", "two"]);
+    const { engine, model } = await engineWith(["one", "two"]);
     const first = await run(
       engine,
       runRequest("hi", { options: { system: "be brief", prompt: "hi", request: { model: "m" } } }),
@@ -106,17 +106,17 @@ describe("a conversation", () => {
     await run(engine, runRequest("and then?", { previousRunId: first.id }));
     expect(model.requests[0]?.messages.map((message) => textOf(message))).toEqual(["be brief", "hi"]);
     expect(model.requests[1]?.messages.map((message) => textOf(message))).toEqual(["hi", "one", "and then?"]);
-    const messages = await engine.listMessages("", {
+    const messages = await engine.threads.listMessages("", {
       threadId: first.threadId,
       after: "",
       limit: 10,
       order: "oldest first",
     });
-    expect(messages.elements[1]).toMatchObject({ id: answerMessageId(first.id, 1), isOutput: true });
+    expect(messages.elements[1]).toMatchObject({ id: answerMessageId(first.id, 1, false), isOutput: true });
   });
 
   it("shows two children of one run nothing of each other", async () => {
-    const { engine, model } = engineWith(["root", "left", "right", "end"]);
+    const { engine, model } = await engineWith(["root", "left", "right", "end"]);
     const root = await run(engine, runRequest("hi"));
     const left = await run(engine, runRequest("go left", { previousRunId: root.id }));
     const right = await run(engine, runRequest("go right", { previousRunId: root.id }));
@@ -129,15 +129,15 @@ describe("a conversation", () => {
   });
 
   it("executes the runs of a thread one at a time", async () => {
-    const { engine, model } = engineWith([(request) => `after ${request.messages.length}`]);
-    const thread = await engine.createThread("", { metadata: {}, messages: [] });
+    const { engine, model } = await engineWith([(request) => `after ${request.messages.length}`]);
+    const thread = await engine.threads.createThread("", { metadata: {}, messages: [] });
     const request = () => runRequest("hi", { threadId: thread.id });
     await Promise.all([run(engine, request()), run(engine, request()), run(engine, request())]);
     expect(model.requests.map(({ messages }) => messages.length)).toEqual([1, 3, 5]);
   });
 
   it("tells the model that a call without a result was not executed", async () => {
-    const { engine, model } = engineWith([[{ name: "ask_person" }], "fine"]);
+    const { engine, model } = await engineWith([[{ name: "ask_person" }], "fine"]);
     const options = { request: { model: "m", messages: [userMessage("hi")], tools } };
     const first = await run(engine, runRequest("", { options }));
     expect(first.status).toBe(RunStatus.REQUIRES_ACTION);
@@ -148,7 +148,7 @@ describe("a conversation", () => {
   });
 
   it("refuses a result whose call is not in the history, and leaves the previous run as it was", async () => {
-    const { engine } = engineWith(["one"]);
+    const { engine } = await engineWith(["one"]);
     const first = await run(engine, runRequest("hi"));
     const options = { request: { model: "m", messages: [toolResult("call_x", "text")] } };
     await expect(start(engine, runRequest("", { options, previousRunId: first.id }))).rejects.toMatchObject({
@@ -162,7 +162,7 @@ describe("a conversation", () => {
 
 describe("a run that requires action", () => {
   it("continues with the submitted results", async () => {
-    const { engine, model } = engineWith([[{ name: "ask_person" }], "thanks"]);
+    const { engine, model } = await engineWith([[{ name: "ask_person" }], "thanks"]);
     const options = { request: { model: "m", messages: [userMessage("hi")], tools } };
     const started = await start(engine, runRequest("", { options }));
     const before = await eventsOf(started.events);
@@ -190,7 +190,7 @@ describe("a run that requires action", () => {
 
 describe("a run in the background", () => {
   it("is queued, executed without a reader, and can be read afterwards", async () => {
-    const { engine } = engineWith(["hello"]);
+    const { engine } = await engineWith(["hello"]);
     const started = await start(engine, runRequest("hi", { background: true }));
     expect(started.run.status).toBe(RunStatus.QUEUED);
     const over = await started.result();

@@ -1,6 +1,8 @@
 /** Each kind of work has its own limit, and none starves another. */
 import { afterEach, describe, expect, it } from "vitest";
+import { MemoryAccount } from "../../src/core/memory-account.ts";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
+import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
   createTestEngine,
@@ -13,11 +15,12 @@ import {
   type TestEngine,
   untilAborted,
 } from "./support/test-engine.ts";
+import { wrapStore } from "./support/wrapped-store.ts";
 
 let open: TestEngine[] = [];
 
-function engineWith(...parameters: Parameters<typeof createTestEngine>): TestEngine {
-  const made = createTestEngine(...parameters);
+async function engineWith(...parameters: Parameters<typeof createTestEngine>): Promise<TestEngine> {
+  const made = await createTestEngine(...parameters);
   open.push(made);
   return made;
 }
@@ -35,7 +38,7 @@ const refusedBy = (limit: string) => ({
 
 describe("the limits of runs", () => {
   it("refuse a foreground run, and accept one again when another has ended", async () => {
-    const { engine, model } = engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
+    const { engine, model } = await engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
     model.beforeAnswer = untilAborted;
     const first = await start(engine, runRequest("hi", { store: false }));
     const result = first.result();
@@ -49,8 +52,23 @@ describe("the limits of runs", () => {
     expect(await run(engine, runRequest("hi"))).toMatchObject({ status: RunStatus.COMPLETED });
   });
 
+  it("leave places for background runs of other access keys, however many one key has queued", async () => {
+    const { engine, model } = await engineWith(["hello"], {
+      limits: { maxBackgroundRuns: 4 },
+      account: new MemoryAccount({ isShared: () => true }),
+    });
+    model.beforeAnswer = untilAborted;
+    for (let count = 0; count < 6; count += 1)
+      await start(engine, runRequest("hi", { background: true }), "greedy");
+    await expect.poll(() => model.requests.length).toBe(3);
+    model.beforeAnswer = undefined;
+    const modest = await run(engine, runRequest("hi", { background: true }), "modest");
+    expect(modest.status).toBe(RunStatus.COMPLETED);
+    expect(model.requests).toHaveLength(4);
+  });
+
   it("give the place of a run back that could not be created", async () => {
-    const { engine } = engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
+    const { engine } = await engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
     for (let attempt = 0; attempt < 3; attempt += 1)
       await expect(start(engine, runRequest("hi", { previousRunId: "run_x" }))).rejects.toMatchObject({
         kindName: "NOT_FOUND",
@@ -60,7 +78,7 @@ describe("the limits of runs", () => {
   });
 
   it("refuse a reader of events, and take one again when another has left", async () => {
-    const { engine } = engineWith(["hello"], { limits: { maxStreamReaders: 1 } });
+    const { engine } = await engineWith(["hello"], { limits: { maxStreamReaders: 1 } });
     const { id } = await run(engine, runRequest("hi"));
     const reader = engine.streamRun("", id, -1, NEVER)[Symbol.asyncIterator]();
     await reader.next();
@@ -81,7 +99,7 @@ describe("the limits of runs", () => {
     });
     const calls = Array.from({ length: 6 }, () => ({ name: "a" }));
     const limits = { maxToolExecutions: 2 };
-    const { engine } = engineWith([calls, "end"], { limits, serverTools: tools.serverTools });
+    const { engine } = await engineWith([calls, "end"], { limits, serverTools: tools.serverTools });
     const over = await run(engine, runRequest("hi", { mcpServers: [toolServer] }));
     expect(over.steps[0]?.toolResults).toHaveLength(6);
     expect(most).toBe(2);
@@ -90,10 +108,13 @@ describe("the limits of runs", () => {
   it("let runs in the foreground go on while the background, the tools and the readers are full", async () => {
     const tools = new FakeServerTools(["stuck"], () => new Promise(() => {}));
     const limits = { maxForegroundRuns: 3, maxBackgroundRuns: 1, maxToolExecutions: 1, maxStreamReaders: 1 };
-    const { engine } = engineWith([(request) => (request.tools.length > 0 ? [{ name: "stuck" }] : "free")], {
-      limits,
-      serverTools: tools.serverTools,
-    });
+    const { engine } = await engineWith(
+      [(request) => (request.tools.length > 0 ? [{ name: "stuck" }] : "free")],
+      {
+        limits,
+        serverTools: tools.serverTools,
+      },
+    );
     const stuck = runRequest("hi", { mcpServers: [toolServer], background: true });
     const { run: inBackground } = await start(engine, stuck);
     const queued = await start(engine, stuck);
@@ -113,10 +134,36 @@ describe("the limits of runs", () => {
     await engine.cancelRun("", inBackground.id);
   });
 
+  it("bound how often a thread is tried that stays busy although the run named has ended", async () => {
+    const memory = await openMemory();
+    let tries = 0;
+    let ended = "";
+    const store = wrapStore(memory, {
+      appendMessages: async () => {
+        tries += 1;
+        return { case: "busy", activeRunId: ended };
+      },
+      createRun: async (creation) => {
+        if (ended === "") return memory.createRun(creation);
+        tries += 1;
+        return { case: "busy", activeRunId: ended };
+      },
+    });
+    const { engine } = await engineWith(["hello"], { store, limits: { threadWaitMs: 300 } });
+    ended = (await run(engine, runRequest("hi"))).id;
+    await expect(engine.threads.appendMessages("", "thread_x", [])).rejects.toMatchObject({
+      name: "ThreadBusyError",
+    });
+    await expect(start(engine, runRequest("hi", { threadId: "thread_x" }))).rejects.toMatchObject({
+      name: "ThreadBusyError",
+    });
+    expect(tries).toBeLessThan(30);
+  });
+
   it("say which run keeps a thread busy for too long", async () => {
-    const { engine, model } = engineWith(["hello"], { limits: { threadWaitMs: 20 } });
+    const { engine, model } = await engineWith(["hello"], { limits: { threadWaitMs: 20 } });
     model.beforeAnswer = untilAborted;
-    const thread = await engine.createThread("", { metadata: {}, messages: [] });
+    const thread = await engine.threads.createThread("", { metadata: {}, messages: [] });
     const first = await start(engine, runRequest("hi", { threadId: thread.id }));
     const firstEvents = eventsOf(first.events);
     const busy = {
@@ -125,7 +172,7 @@ describe("the limits of runs", () => {
       message: expect.stringContaining(first.run.id),
     };
     await expect(start(engine, runRequest("hi", { threadId: thread.id }))).rejects.toMatchObject(busy);
-    await expect(engine.appendMessages("", thread.id, [])).rejects.toMatchObject(busy);
+    await expect(engine.threads.appendMessages("", thread.id, [])).rejects.toMatchObject(busy);
     await expect(start(engine, runRequest("hi", { previousRunId: first.run.id }))).rejects.toMatchObject({
       name: "RunStateError",
       violations: [{ field: "previous_run_id" }],

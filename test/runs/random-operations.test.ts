@@ -7,8 +7,7 @@ import { type Run, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import { isTerminal } from "../../src/runs/status.ts";
 import type { RunStore } from "../../src/runs/store.ts";
-import { MemoryStore } from "../../src/runs/stores/memory-store.ts";
-import { openMemory } from "./stores/sqlite/open-store.ts";
+import { openMemory } from "./store/sqlite/open-store.ts";
 import {
   createTestEngine,
   eventsOf,
@@ -90,7 +89,7 @@ class Callers {
       case "continue":
         return this.#create({ previousRunId: id });
       case "thread":
-        this.#thread ||= (await engine.createThread("", { metadata: {}, messages: [] })).id;
+        this.#thread ||= (await engine.threads.createThread("", { metadata: {}, messages: [] })).id;
         return this.#create({ threadId: this.#thread });
       case "leave":
         return this.#create({}, true);
@@ -148,12 +147,7 @@ async function checkHistory({ engine }: TestEngine, run: Run): Promise<void> {
   expect(events.filter(({ event }) => event.case === "stepFinish")).toHaveLength(run.steps.length);
 }
 
-const stores: readonly (readonly [string, () => RunStore])[] = [
-  ["in memory", () => new MemoryStore()],
-  ["in SQLite", () => openMemory()],
-];
-
-describe.each(stores)("any operations at the same time on runs %s", (_title, openStore) => {
+describe("any operations at the same time on runs", () => {
   it("leave each run with one end, and with events that tell its history without gaps", async () => {
     const scenario = fc.record({
       operations: fc.array(operation, { minLength: 1, maxLength: 25 }),
@@ -164,7 +158,10 @@ describe.each(stores)("any operations at the same time on runs %s", (_title, ope
         if (kind === "failure") return new ServerError("overloaded", { retryable: false });
         return kind === "call" ? [{ name: "own" }] : kind;
       });
-      const made = createTestEngine(script, { store: slowed(openStore()), limits: { threadWaitMs: 500 } });
+      const made = await createTestEngine(script, {
+        store: slowed(await openMemory()),
+        limits: { threadWaitMs: 500 },
+      });
       const callers = new Callers(made);
       const acts: Promise<void>[] = [];
       for (const next of operations) {

@@ -1,9 +1,11 @@
 import { create } from "@bufbuild/protobuf";
-import { functionTool, userMessage } from "outrigger";
-import { afterEach, describe, expect, it } from "vitest";
+import { functionTool, ServerError, userMessage } from "outrigger";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
+import type { ServerTools } from "../../src/runs/server-tools.ts";
+import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
   createTestEngine,
@@ -14,16 +16,17 @@ import {
   start,
   type TestEngine,
 } from "./support/test-engine.ts";
+import { sharedStore } from "./support/wrapped-store.ts";
 
 let open: TestEngine[] = [];
 let fake = new FakeServerTools([]);
 
-function engineWith(
+async function engineWith(
   tools: FakeServerTools,
   ...[turns, options]: Parameters<typeof createTestEngine>
-): TestEngine {
+): Promise<TestEngine> {
   fake = tools;
-  const made = createTestEngine(turns, { ...options, serverTools: tools.serverTools });
+  const made = await createTestEngine(turns, { ...options, serverTools: tools.serverTools });
   open.push(made);
   return made;
 }
@@ -44,7 +47,7 @@ function toolEvents(events: readonly RunEvent[]): string[] {
 }
 
 describe("the tools of servers", () => {
-  it("run concurrently, and their events are sent one tool after the other, in the order of the calls", async () => {
+  it("run concurrently, and their events are sent as they happen", async () => {
     let running = 0;
     const both = Promise.withResolvers<void>();
     const tools = new FakeServerTools(["slow", "fast"], async ({ name }) => {
@@ -54,10 +57,10 @@ describe("the tools of servers", () => {
       if (name === "slow") await new Promise((resolve) => setTimeout(resolve, 5));
       return name;
     });
-    const { engine, model } = engineWith(tools, [[{ name: "slow" }, { name: "fast" }], "done"]);
+    const { engine, model } = await engineWith(tools, [[{ name: "slow" }, { name: "fast" }], "done"]);
     const started = await start(engine, runRequest("hi", withTools));
     const events = await eventsOf(started.events);
-    expect(toolEvents(events)).toEqual(["start slow", "finish slow", "start fast", "finish fast"]);
+    expect(toolEvents(events)).toEqual(["start slow", "start fast", "finish fast", "finish slow"]);
     const over = await started.result();
     expect(over.status).toBe(RunStatus.COMPLETED);
     expect(over.serverTools.map(({ name }) => name)).toEqual(["slow", "fast"]);
@@ -70,7 +73,7 @@ describe("the tools of servers", () => {
     const tools = new FakeServerTools(["broken"], async () => {
       throw new Error("the disk is full");
     });
-    const { engine } = engineWith(tools, [[{ name: "broken" }], "done"]);
+    const { engine } = await engineWith(tools, [[{ name: "broken" }], "done"]);
     const over = await run(engine, runRequest("hi", withTools));
     expect(over.steps[0]?.toolResults).toMatchObject([
       { isError: true, content: [{ part: { value: "the disk is full" } }] },
@@ -79,7 +82,7 @@ describe("the tools of servers", () => {
   });
 
   it("are executed no more often than max_tool_calls allows", async () => {
-    const { engine } = engineWith(new FakeServerTools(["a"]), [[{ name: "a" }]]);
+    const { engine } = await engineWith(new FakeServerTools(["a"]), [[{ name: "a" }]]);
     const options = {
       request: { model: "m", messages: [userMessage("hi")] },
       limits: { maxToolCalls: 2 },
@@ -89,8 +92,19 @@ describe("the tools of servers", () => {
     expect(over).toMatchObject({ status: RunStatus.INCOMPLETE, incompleteReason: 3 });
   });
 
+  it("are not executed when the run has cost what it may, which makes it incomplete", async () => {
+    const { engine } = await engineWith(new FakeServerTools(["a"]), [[{ name: "a" }]]);
+    const options = {
+      request: { model: "m", messages: [userMessage("hi")] },
+      limits: { maxCostNanoUsd: 1000n },
+    };
+    const over = await run(engine, runRequest("", { ...withTools, options }));
+    expect(fake.executed).toEqual([]);
+    expect(over).toMatchObject({ status: RunStatus.INCOMPLETE, incompleteReason: 3 });
+  });
+
   it("are inherited by the next run where it asks for that, without secrets", async () => {
-    const { engine } = engineWith(new FakeServerTools(["a"]), ["one", "two", "three"]);
+    const { engine } = await engineWith(new FakeServerTools(["a"]), ["one", "two", "three"]);
     const server = { ...toolServer, authorization: "secret" };
     const first = await run(engine, runRequest("hi", { mcpServers: [server] }));
     const second = await run(engine, runRequest("x", { previousRunId: first.id, inheritTools: true }));
@@ -101,7 +115,7 @@ describe("the tools of servers", () => {
 
 describe("calls that need approval", () => {
   async function waiting(turns = [[{ name: "risky" }, { name: "a" }, { name: "risky_2" }], "done"]) {
-    const made = engineWith(new FakeServerTools(["risky", "risky_2", "a"]), turns);
+    const made = await engineWith(new FakeServerTools(["risky", "risky_2", "a"]), turns);
     const first = await run(made.engine, runRequest("hi", withTools));
     expect(first.status).toBe(RunStatus.REQUIRES_ACTION);
     expect(first.requiredApprovals.map(({ name }) => name)).toEqual(["risky", "risky_2"]);
@@ -132,7 +146,7 @@ describe("calls that need approval", () => {
   it.each([true, false])(
     "may be in the input, where the caller keeps the conversation (store: %s)",
     async (store) => {
-      const { engine, model } = engineWith(new FakeServerTools(["risky"]), ["done", "done again"]);
+      const { engine, model } = await engineWith(new FakeServerTools(["risky"]), ["done", "done again"]);
       const calls = ["call_yes", "call_no"].map((id) => ({ id, name: "risky" }));
       const request = runRequest("", {
         ...withTools,
@@ -177,7 +191,7 @@ describe("calls that need approval", () => {
   );
 
   it("are refused where no such call waits", async () => {
-    const { engine } = engineWith(new FakeServerTools(["risky"]), ["done"]);
+    const { engine } = await engineWith(new FakeServerTools(["risky"]), ["done"]);
     const request = runRequest("hi", { ...withTools, approvals: [{ toolCallId: "call_x", approve: true }] });
     await expect(run(engine, request)).rejects.toMatchObject({
       violations: [{ field: "approvals[0].tool_call_id" }],
@@ -202,6 +216,79 @@ describe("calls that need approval", () => {
     expect(next.warnings).toEqual([]);
   });
 
+  it.each([true, false])(
+    "are executed with the credentials of their servers, in the process that has them (background: %s)",
+    async (background) => {
+      const store = await openMemory();
+      const tools = new FakeServerTools(["risky"]);
+      const { engine } = await engineWith(tools, [[{ name: "risky" }], "done"], {
+        store: sharedStore(store),
+      });
+      const server = { ...toolServer, authorization: "secret" };
+      const first = await run(engine, runRequest("hi", { background, mcpServers: [server] }));
+      const approvals = first.requiredApprovals.map(({ id }) => ({ toolCallId: id, approve: true }));
+      const submission = create(SubmitToolResultsRequestSchema, { runId: first.id, approvals });
+      const other = await createTestEngine(["never"], {
+        store: sharedStore(store),
+        serverTools: tools.serverTools,
+      });
+      await expect(other.engine.submitToolResults(submission, { owner: "", signal: NEVER })).rejects.toThrow(
+        "credentials",
+      );
+      await other.engine.close();
+      const resumed = await engine.submitToolResults(submission, { owner: "", signal: NEVER });
+      expect(await resumed.result()).toMatchObject({ status: RunStatus.COMPLETED });
+      expect(tools.asked).toEqual([["secret"], ["secret"]]);
+    },
+  );
+
+  it("keep what the run has cost if their server is gone when it goes on", async () => {
+    const tools = new FakeServerTools(["risky"]);
+    let opened = 0;
+    const serverTools: ServerTools = {
+      ...tools.serverTools,
+      open: (...parameters) => {
+        opened += 1;
+        return opened === 1
+          ? tools.serverTools.open(...parameters)
+          : Promise.reject(new ServerError("the server is gone"));
+      },
+    };
+    const { engine } = await createTestEngine([[{ name: "risky" }]], { serverTools });
+    const first = await run(engine, runRequest("hi", withTools));
+    const approvals = first.requiredApprovals.map(({ id }) => ({ toolCallId: id, approve: true }));
+    const submission = create(SubmitToolResultsRequestSchema, { runId: first.id, approvals });
+    const resumed = await engine.submitToolResults(submission, { owner: "", signal: NEVER });
+    expect(await resumed.result()).toMatchObject({
+      status: RunStatus.FAILED,
+      usage: { totalTokens: 15 },
+      attempts: [{ step: 1 }],
+    });
+    await engine.close();
+  });
+
+  it("are found on the run that was created last in a thread, whatever the clocks of the sidecars say", async () => {
+    const store = await openMemory();
+    const { engine } = await engineWith(
+      new FakeServerTools(["risky"]),
+      ["one", [{ name: "risky" }], "done"],
+      {
+        store: sharedStore(store),
+      },
+    );
+    const thread = await engine.threads.createThread("", { metadata: {}, messages: [] });
+    const inThread = { ...withTools, threadId: thread.id };
+    vi.setSystemTime(Date.now() + 60_000);
+    await run(engine, runRequest("hi", inThread));
+    vi.useRealTimers();
+    const waiting = await run(engine, runRequest("hi", inThread));
+    const approvals = waiting.requiredApprovals.map(({ id }) => ({ toolCallId: id, approve: true }));
+    const options = { request: { model: "m" } };
+    const over = await run(engine, runRequest("", { ...inThread, approvals, options }));
+    expect(over.status).toBe(RunStatus.COMPLETED);
+    expect(fake.executed).toEqual(["risky"]);
+  });
+
   it("must all be answered, and no others", async () => {
     const { engine, first, risky } = await waiting();
     const approvals = [
@@ -220,7 +307,7 @@ describe("calls that need approval", () => {
   });
 
   it("can come together with calls of the caller's own tools", async () => {
-    const { engine } = engineWith(new FakeServerTools(["risky"]), [
+    const { engine } = await engineWith(new FakeServerTools(["risky"]), [
       [{ name: "risky" }, { name: "own" }],
       "done",
     ]);

@@ -7,7 +7,7 @@ import { isTerminal, isUnderWay, statusName, withStatus } from "../../src/runs/s
 /** The table at `RunStatus` in the contract, written down a second time. */
 const TABLE: Readonly<Record<string, readonly string[]>> = {
   QUEUED: ["IN_PROGRESS", "FAILED", "CANCELLED"],
-  IN_PROGRESS: ["REQUIRES_ACTION", "COMPLETED", "INCOMPLETE", "FAILED", "CANCELLED"],
+  IN_PROGRESS: ["QUEUED", "REQUIRES_ACTION", "COMPLETED", "INCOMPLETE", "FAILED", "CANCELLED"],
   REQUIRES_ACTION: ["IN_PROGRESS", "QUEUED", "COMPLETED", "CANCELLED"],
   COMPLETED: [],
   INCOMPLETE: [],

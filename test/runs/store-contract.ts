@@ -2,9 +2,10 @@
 import { afterEach, beforeEach, describe } from "vitest";
 import type { RunStore } from "../../src/runs/store.ts";
 import { conversationTests } from "./contract/conversations.ts";
+import { holder, otherHolder } from "./contract/data.ts";
 import { deletionTests } from "./contract/deletion.ts";
 import { eventTests } from "./contract/events.ts";
-import { leaseTests } from "./contract/leases.ts";
+import { holdTests } from "./contract/holds.ts";
 import { listTests } from "./contract/lists.ts";
 import { propertyTests } from "./contract/properties.ts";
 import { queueTests } from "./contract/queue.ts";
@@ -39,6 +40,7 @@ export function describeRunStore(name: string, underTest: StoreUnderTest): void 
     };
     beforeEach(async () => {
       opened = await underTest.open();
+      for (const process of [holder, otherHolder]) await opened.beat(process);
     });
     afterEach(async () => {
       await opened?.close();
@@ -50,7 +52,7 @@ export function describeRunStore(name: string, underTest: StoreUnderTest): void 
       conversations: conversationTests,
       events: eventTests,
     };
-    const more = { leases: leaseTests, queue: queueTests, lists: listTests, deletion: deletionTests };
+    const more = { holds: holdTests, queue: queueTests, lists: listTests, deletion: deletionTests };
     for (const [title, addTests] of Object.entries({ ...groups, ...more, properties: propertyTests })) {
       describe(title, () => addTests(context));
     }

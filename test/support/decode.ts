@@ -44,7 +44,7 @@ export async function decode(
   try {
     for await (const batch of withTerminalEvent(
       decodeStream(bodyOf(chunks), decoderOf(facts, writer), writer),
-      () => 0,
+      { now: () => 0 },
     )) {
       for (const event of batch) {
         laws.check(event);

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import unittest
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import pydantic
 
-from outrigger import ContentPart, ToolContext, ToolDefinition, ToolError, custom_tool, image_part, tool
+from outrigger import (
+    ContentPart,
+    ToolContext,
+    ToolDefinition,
+    ToolError,
+    audio_part,
+    custom_tool,
+    document_part,
+    image_part,
+    tool,
+)
 from outrigger.tools import tool_set
 from outrigger.v1.message_pb2 import ToolCall
 from outrigger.v1.tool_pb2 import FunctionTool, HostedTool
@@ -157,6 +169,17 @@ class ToolTest(unittest.TestCase):
 
 class ValueTest(unittest.TestCase):
     """What a tool returns becomes the content of its result."""
+
+    def test_media_of_files_are_read_here(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "chart.png"
+            path.write_bytes(b"pixel")
+            image = image_part(path).image
+            self.assertEqual((image.data, image.media_type), (b"pixel", "image/png"))
+            self.assertEqual(image_part(path, media_type="image/webp").image.media_type, "image/webp")
+            document = document_part(path).document
+            self.assertEqual((document.data, document.file_name), (b"pixel", "chart.png"))
+            self.assertEqual(audio_part(Path(folder) / "chart.png").audio.data, b"pixel")
 
     def test_texts_and_parts_stay_what_they_are(self) -> None:
         image = image_part("https://example.com/a.png")

@@ -7,7 +7,8 @@ import {
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { type RequestInput, requestOf } from "../../../src/client/request-input.ts";
 import type { CallOptions } from "../../../src/core/adapter.ts";
-import { type Batches, lazyBatches } from "../../../src/core/batches.ts";
+import { type Batches, batchesOf, lazyBatches } from "../../../src/core/batches.ts";
+import { CallScope } from "../../../src/core/call-scope.ts";
 import { EventStream } from "../../../src/core/event-stream.ts";
 import { type CompleteResponse, completeResponse } from "../../../src/core/response.ts";
 import { withTerminalEvent } from "../../../src/core/terminal-event.ts";
@@ -94,9 +95,11 @@ export class Client {
    * all errors are thrown by the iteration. Leaving the loop cancels the call.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
-    const { signal } = options;
-    const batches = lazyBatches(() => this.#openStream(requestOf(request), options));
-    return new EventStream(withTerminalEvent(batches, undefined, (thrown) => failureOf(thrown, signal)));
+    const scope = new CallScope(options.signal);
+    const open = () => this.#openStream(requestOf(request), { ...options, signal: scope.signal });
+    const toFailure = (thrown: unknown) => failureOf(thrown, scope.signal);
+    const batches = withTerminalEvent(lazyBatches(open, scope.abort), { toFailure, onEnd: scope.release });
+    return new EventStream(batches, scope.abort);
   }
 
   /**
@@ -118,8 +121,8 @@ export class Client {
     return this.close();
   }
 
-  async *#openStream(request: Request, options: CallOptions): Batches<StreamEvent> {
-    for await (const event of this.#service.stream(request, callOptionsOf(options))) yield [event];
+  #openStream(request: Request, options: CallOptions): Batches<StreamEvent> {
+    return batchesOf(this.#service.stream(request, callOptionsOf(options)));
   }
 }
 

@@ -59,8 +59,9 @@ function timeoutsOf({ timeouts = {} }: LoopOptions): MessageInitShape<typeof Gen
 }
 
 function limitsOf({ limits = {} }: LoopOptions): MessageInitShape<typeof GenerationLimitsSchema> {
-  const { maxSteps, maxTotalTokens, maxCostNanoUsd, maxToolCalls } = limits;
+  const { maxSteps, maxTotalTokens, maxCostNanoUsd, maxToolCalls, allowUnknownPrices = false } = limits;
   return {
+    allowUnknownPrices,
     ...(maxSteps === undefined ? {} : { maxSteps }),
     ...(maxTotalTokens === undefined ? {} : { maxTotalTokens: BigInt(maxTotalTokens) }),
     ...(maxCostNanoUsd === undefined ? {} : { maxCostNanoUsd: BigInt(maxCostNanoUsd) }),

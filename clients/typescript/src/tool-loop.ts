@@ -1,7 +1,8 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Client as ServiceClient } from "@connectrpc/connect";
 import { withFieldPaths } from "../../../src/client/field-paths.ts";
-import { AbortError, SDKError, StreamError } from "../../../src/core/errors.ts";
+import { AbortError, SDKError, StreamError, withEarlierSteps } from "../../../src/core/errors.ts";
+import { closeAtOnce } from "../../../src/core/item-iterator.ts";
 import { textOf } from "../../../src/core/message.ts";
 import type { GenerateResult, StepResult } from "../../../src/gen/outrigger/v1/generation_pb.ts";
 import {
@@ -21,6 +22,7 @@ import {
 } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { messagesOfStep } from "../../../src/generation/continuation.ts";
+import { StepResult as StepResultView } from "../../../src/generation/generate-result.ts";
 import { LinkedSignal } from "../../../src/generation/linked-signal.ts";
 import type { ToolOutcome } from "../../../src/generation/step-tools.ts";
 import type { LoopItem, LoopOptions } from "../../../src/generation/tool-loop.ts";
@@ -49,14 +51,7 @@ export function runRemoteLoop(
   options: LoopOptions,
 ): AsyncGenerator<LoopItem, GenerateResult> {
   const loop = new RemoteLoop(service, options);
-  const items = loop.run();
-  // A generator waits for a read that is under way before it lets itself be left.
-  const leave = items.return.bind(items);
-  items.return = (value) => {
-    loop.cancel(new AbortError("the generation was left before its end"));
-    return leave(value);
-  };
-  return items;
+  return closeAtOnce(loop.run(), () => loop.cancel(new AbortError("the generation was left before its end")));
 }
 
 class RemoteLoop {
@@ -65,6 +60,8 @@ class RemoteLoop {
   readonly #requests = new OutputQueue<RunToolsRequest>();
   readonly #scope: LinkedSignal;
   readonly #conversation: Conversation;
+  /** Complete steps, for the error of a later one. */
+  readonly #steps: StepResultView[] = [];
   /** Results of calls that were repaired and executed, until the sidecar has agreed to the repair. */
   readonly #repaired = new Map<string, ToolResult>();
 
@@ -90,7 +87,8 @@ class RemoteLoop {
         if (response.message.case === "result") result = response.message.value;
       }
     } catch (thrown) {
-      throw withOwnFields(failureOf(thrown, signal));
+      const failure = withOwnFields(failureOf(thrown, signal));
+      throw this.#steps.length === 0 ? failure : withEarlierSteps(failure, undefined, this.#steps);
     } finally {
       this.#requests.end();
       // Tools that still run are told that nobody waits for them.
@@ -113,6 +111,7 @@ class RemoteLoop {
         const { result } = message.value;
         if (result === undefined) throw new StreamError("a step ended without its result");
         this.#conversation.takeStep(result);
+        this.#steps.push(new StepResultView(result));
         return { case: "stepFinish", step, result };
       }
       default:

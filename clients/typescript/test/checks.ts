@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer as createHttp2Server } from "node:http2";
 import { createServer } from "node:net";
+import { ReadableStream } from "node:stream/web";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { createClient, createRouterTransport } from "@connectrpc/connect";
 import {
@@ -54,6 +55,8 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ["loop_in_the_program", loopInTheProgram],
   ["repaired_call", repairedCall],
   ["cancelled_tool", cancelledTool],
+  ["closing_a_silent_stream", closingASilentStream],
+  ["closing_while_a_tool_runs", closingWhileAToolRuns],
   ["loop_violations", loopViolations],
   ["retries", retries],
   ["no_object", noObject],
@@ -298,6 +301,76 @@ async function cancelledTool(): Promise<void> {
   const options = { client, model: "sim-tools", messages, tools: [tool], signal: controller.signal };
   await assert.rejects(generate(options), AbortError);
   await told.promise;
+}
+
+/** Closes streams that wait, in each way, and expects that closing does not wait for the provider. */
+async function closeWhileSilent(
+  open: (client: Client) => AsyncIterable<unknown> & { cancel(): void },
+): Promise<void> {
+  const ways: readonly ((items: AsyncIterable<unknown> & { cancel(): void }) => Promise<unknown>)[] = [
+    async (items) => {
+      const iterator = items[Symbol.asyncIterator]();
+      await waitForSilence(iterator);
+      return iterator.return?.();
+    },
+    async (items) => {
+      const reader = ReadableStream.from(items).getReader();
+      await waitForSilence({ next: () => reader.read() as never });
+      return reader.cancel();
+    },
+    async (items) => {
+      const iterator = items[Symbol.asyncIterator]();
+      const { pending } = await waitForSilence(iterator);
+      items.cancel();
+      await assert.rejects(
+        pending.then(() => iterator.next()),
+        AbortError,
+      );
+    },
+  ];
+  for (const close of ways) {
+    await using client = new Client();
+    const startedAt = performance.now();
+    await close(open(client));
+    assert(performance.now() - startedAt < 5000, "closing waited for the provider");
+  }
+}
+
+/** A read that waits, in an object: an async function would wait for it. */
+async function waitForSilence(
+  iterator: Pick<AsyncIterator<unknown>, "next">,
+): Promise<{ pending: Promise<IteratorResult<unknown>> }> {
+  for (;;) {
+    const pending = iterator.next();
+    pending.catch(() => {});
+    const silence = new Promise<"silent">((resolve) => setTimeout(resolve, 150, "silent"));
+    if ((await Promise.race([pending, silence])) === "silent") return { pending };
+  }
+}
+
+async function closingASilentStream(): Promise<void> {
+  const model = "sim-long:tokens=500,stall_after=6";
+  await closeWhileSilent((client) => client.stream({ model, messages }));
+  await closeWhileSilent((client) => stream({ client, model, messages }));
+}
+
+async function closingWhileAToolRuns(): Promise<void> {
+  const told: Promise<void>[] = [];
+  await closeWhileSilent((client) => {
+    const aborted = Promise.withResolvers<void>();
+    told.push(aborted.promise);
+    const tool = functionTool({
+      name: "get_weather",
+      parameters: z.object({ city: z.string() }),
+      execute(_args, { signal }) {
+        signal.addEventListener("abort", () => aborted.resolve());
+        return new Promise(() => {});
+      },
+    });
+    return stream({ client, model: "sim-tools", messages, tools: [tool] });
+  });
+  assert.equal(told.length, 3);
+  await Promise.all(told);
 }
 
 async function loopViolations(): Promise<void> {

@@ -2,12 +2,12 @@
 
 import { NotFoundError } from "../../core/errors.ts";
 import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
-import type { NewMessage, RunEngine } from "../../runs/engine.ts";
+import type { NewMessage, ThreadEngine } from "../../runs/engine.ts";
 import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
 import { jsonResponse } from "../json-response.ts";
 import { type Fields, mistake, parseBody, quote } from "../responses/fields.ts";
 import { conversationIdOf, type ItemPlace, placeOfItem, threadIdOf } from "../responses/ids.ts";
-import { listItems, pageOf } from "../responses/item-list.ts";
+import { listItems, pageOf, withinMemory } from "../responses/item-list.ts";
 import { readInput } from "../responses/read-input.ts";
 import { readMetadata } from "../responses/read-metadata.ts";
 import { ReadingContext } from "../responses/reading-context.ts";
@@ -18,26 +18,12 @@ import { itemsOfMessage } from "../responses/write-input-items.ts";
 import { ItemWriter } from "../responses/write-items.ts";
 import type { RouteDefinition } from "../route-table.ts";
 
-/** The part of the engine that conversations use. */
-export type ConversationEngine = Pick<
-  RunEngine,
-  | "createThread"
-  | "getThread"
-  | "updateThread"
-  | "deleteThread"
-  | "appendMessages"
-  | "listMessages"
-  | "getMessage"
-  | "findCall"
-  | "deleteMessage"
->;
-
 /** Maximum number of items per request, as in OpenAI's API. */
 const MAX_ITEMS = 20;
 
 /** The routes. */
-export function conversationRoutes(engine: ConversationEngine): RouteDefinition[] {
-  const routes = new ConversationRoutes(engine);
+export function conversationRoutes(threads: ThreadEngine): RouteDefinition[] {
+  const routes = new ConversationRoutes(threads);
   const one = "/v1/conversations/{conversation_id}";
   return [
     { method: "POST", path: "/v1/conversations", serve: (request) => routes.create(request) },
@@ -60,10 +46,10 @@ export function conversationRoutes(engine: ConversationEngine): RouteDefinition[
 }
 
 class ConversationRoutes {
-  readonly #engine: ConversationEngine;
+  readonly #threads: ThreadEngine;
 
-  constructor(engine: ConversationEngine) {
-    this.#engine = engine;
+  constructor(threads: ThreadEngine) {
+    this.#threads = threads;
   }
 
   async create(request: EndpointRequest): Promise<EndpointResponse> {
@@ -71,31 +57,32 @@ class ConversationRoutes {
     const fields = parseBody(body.length === 0 ? NO_FIELDS : body);
     const owner = request.caller.name;
     const messages = fields.has("items") ? await this.#readItems(fields, owner) : [];
-    const thread = await this.#engine.createThread(owner, { metadata: readMetadata(fields), messages });
+    const thread = await this.#threads.createThread(owner, { metadata: readMetadata(fields), messages });
     return jsonResponse(conversationOf(thread));
   }
 
   async retrieve({ caller }: Pick<EndpointRequest, "caller">, id: string): Promise<EndpointResponse> {
-    return jsonResponse(conversationOf(await this.#engine.getThread(caller.name, threadOf(id))));
+    return jsonResponse(conversationOf(await this.#threads.getThread(caller.name, threadOf(id))));
   }
 
   async update(request: EndpointRequest, id: string): Promise<EndpointResponse> {
     const threadId = threadOf(id);
     const metadata = readMetadata(parseBody(await request.readBody()));
     return jsonResponse(
-      conversationOf(await this.#engine.updateThread(request.caller.name, threadId, metadata)),
+      conversationOf(await this.#threads.updateThread(request.caller.name, threadId, metadata)),
     );
   }
 
   async delete({ caller }: EndpointRequest, id: string): Promise<EndpointResponse> {
-    await this.#engine.deleteThread(caller.name, threadOf(id));
+    await this.#threads.deleteThread(caller.name, threadOf(id));
     return jsonResponse({ id, object: "conversation.deleted", deleted: true });
   }
 
-  listItems({ caller, query }: EndpointRequest, id: string): Promise<EndpointResponse> {
+  listItems(request: EndpointRequest, id: string): Promise<EndpointResponse> {
+    const { caller, query } = request;
     const threadId = threadOf(id);
     const page = { owner: caller.name, source: { threadId }, ...pageOf(query) };
-    return listItems(this.#engine, page, writerOf(query));
+    return listItems(withinMemory(this.#threads, request), page, writerOf(query));
   }
 
   async createItems(request: EndpointRequest, id: string): Promise<EndpointResponse> {
@@ -104,7 +91,7 @@ class ConversationRoutes {
     const fields = parseBody(await request.readBody());
     if (!fields.has("items")) fields.missing("items", "a list of items");
     const messages = await this.#readItems(fields, owner);
-    const added = await this.#engine.appendMessages(owner, threadId, messages);
+    const added = await this.#threads.appendMessages(owner, threadId, messages);
     const writer = writerOf(request.query);
     const data = added.flatMap((message) => itemsOfMessage(message, writer));
     const ids = { first_id: data[0]?.id ?? "", last_id: data.at(-1)?.id ?? "" };
@@ -112,12 +99,12 @@ class ConversationRoutes {
   }
 
   async retrieveItem(
-    { caller, query }: EndpointRequest,
+    { caller, query, readStored }: EndpointRequest,
     id: string,
     itemId: string,
   ): Promise<EndpointResponse> {
-    await this.#engine.getThread(caller.name, threadOf(id));
-    const items = await this.#itemsOf(caller.name, itemId, writerOf(query));
+    await this.#threads.getThread(caller.name, threadOf(id));
+    const items = await readStored(() => this.#itemsOf(caller.name, itemId, writerOf(query)));
     const item = items.find((each) => each.id === itemId);
     return item === undefined ? missingItem(itemId) : jsonResponse(item);
   }
@@ -137,12 +124,12 @@ class ConversationRoutes {
         "invalid_value",
         `is one of ${items.length} items of a turn, which cannot be deleted separately`,
       );
-    await this.#engine.deleteMessage(caller.name, threadId, placeOf(itemId).messageId);
+    await this.#threads.deleteMessage(caller.name, threadId, placeOf(itemId).messageId);
     return this.retrieve({ caller }, id);
   }
 
   async #itemsOf(owner: string, itemId: string, writer: ItemWriter) {
-    return itemsOfMessage(await this.#engine.getMessage(owner, placeOf(itemId).messageId), writer);
+    return itemsOfMessage(await this.#threads.getMessage(owner, placeOf(itemId).messageId), writer);
   }
 
   /** The model that will read the items is not known yet, so items of OpenAI's API are stored unchanged. */
@@ -154,8 +141,8 @@ class ConversationRoutes {
       notes: new RequestNotes(),
       isStateful: true,
       messages: {
-        getMessage: (messageId) => this.#engine.getMessage(owner, messageId),
-        findCall: (callId) => this.#engine.findCall(owner, callId),
+        getMessage: (messageId) => this.#threads.getMessage(owner, messageId),
+        findCall: (callId) => this.#threads.findCall(owner, callId),
       },
     });
     const { messages, approvals } = await readInput(fields, "items", context);

@@ -41,6 +41,9 @@ const MEANINGS: ReadonlyMap<ErrorKind, Meaning> = new Map<ErrorKind, Meaning>([
 /** Another response of the conversation is being written. */
 const LOCKED: Meaning = { status: 409, type: "invalid_request_error", code: "conversation_locked" };
 
+/** The status of a body whose encoding the server does not know. */
+const UNSUPPORTED_MEDIA_TYPE = 415;
+
 const JSON_HEADERS = { "content-type": "application/json" };
 
 /** Statuses that the official SDKs retry unless a response header forbids it. */
@@ -77,7 +80,10 @@ function meaningOf(error: SDKError): Meaning {
   const meaning = error instanceof ThreadBusyError ? LOCKED : (MEANINGS.get(error.kind) ?? UNKNOWN);
   if (!(error instanceof ProviderError)) return meaning;
   const { provider, errorCode, httpStatusCode } = error;
-  if (provider === "") return { ...meaning, code: errorCode || meaning.code };
+  if (provider === "") {
+    const status = httpStatusCode === UNSUPPORTED_MEDIA_TYPE ? httpStatusCode : meaning.status;
+    return { ...meaning, status, code: errorCode || meaning.code };
+  }
   // A provider's own code is more precise.
   if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode || null };
   // If the provider reports something as not found, it is the model. Each provider has a code of its own for that.

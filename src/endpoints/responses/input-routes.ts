@@ -7,7 +7,7 @@ import { countTokens } from "./count-tokens.ts";
 /** What the routes about an input need. */
 export interface InputRouteParts {
   readonly models: Pick<ModelDirectory, "resolve">;
-  readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "findCall" | "listMessages">;
+  readonly engine: Pick<RunEngine, "getRun" | "threads">;
 }
 
 /** The routes that process the input of a response without creating one: counting tokens and compaction. */

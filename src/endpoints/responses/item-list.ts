@@ -1,9 +1,9 @@
 /** Pages of items: of the input of a response, or of a conversation. */
 import { invalidField } from "../../core/errors.ts";
 import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
-import type { RunEngine } from "../../runs/engine.ts";
+import type { ThreadEngine } from "../../runs/engine.ts";
 import type { MessageQuery } from "../../runs/store.ts";
-import type { EndpointResponse } from "../endpoint.ts";
+import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
 import { jsonResponse } from "../json-response.ts";
 import { placeOfItem } from "./ids.ts";
 import { itemsOfMessage } from "./write-input-items.ts";
@@ -33,9 +33,23 @@ export function pageOf(query: URLSearchParams): Pick<ItemQuery, "after" | "limit
   return { after: query.get("after") ?? "", limit: Number(limit), order };
 }
 
+/** What items are read from. */
+export type ItemSource = Pick<ThreadEngine, "listMessages" | "getMessage">;
+
+/** Reads items within the memory of a request. */
+export function withinMemory(
+  engine: ItemSource,
+  { readStored }: Pick<EndpointRequest, "readStored">,
+): ItemSource {
+  return {
+    listMessages: (owner, query) => readStored(() => engine.listMessages(owner, query)),
+    getMessage: (owner, id) => readStored(() => engine.getMessage(owner, id)),
+  };
+}
+
 /** A page of items as a response. */
 export async function listItems(
-  engine: Pick<RunEngine, "listMessages" | "getMessage">,
+  engine: ItemSource,
   query: ItemQuery,
   writer: ItemWriter,
 ): Promise<EndpointResponse> {
@@ -63,7 +77,7 @@ async function readItems(reader: ItemReader, limit: number): Promise<readonly Wr
 }
 
 class ItemReader {
-  readonly #engine: Pick<RunEngine, "listMessages" | "getMessage">;
+  readonly #engine: ItemSource;
   readonly #query: ItemQuery;
   readonly #writer: ItemWriter;
   /** Whether the store has ended the last page of messages early, since they are large. */
@@ -71,7 +85,7 @@ class ItemReader {
   /** Whether there are messages after the last page. */
   hasMore = false;
 
-  constructor(engine: Pick<RunEngine, "listMessages" | "getMessage">, query: ItemQuery, writer: ItemWriter) {
+  constructor(engine: ItemSource, query: ItemQuery, writer: ItemWriter) {
     this.#engine = engine;
     this.#query = query;
     this.#writer = writer;

@@ -1,7 +1,7 @@
 import { NotFoundError } from "../../core/errors.ts";
+import { measureMemory } from "../../core/measure-memory.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
-import { memoryOf } from "../../runs/history-memory.ts";
 import { mistake, quote } from "./fields.ts";
 import type { ItemPlace } from "./ids.ts";
 
@@ -67,7 +67,7 @@ export class KeptMessages {
   async #load(read: () => Promise<ThreadMessage | undefined>): Promise<KeptMessage | undefined> {
     try {
       const { id = "", message } = (await read()) ?? {};
-      this.#bytes += memoryOf(message);
+      this.#bytes += measureMemory(message);
       return message && { id, message };
     } catch (thrown) {
       if (thrown instanceof NotFoundError) return undefined;

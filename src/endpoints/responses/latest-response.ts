@@ -1,50 +1,90 @@
+import type { MemoryPool } from "../../core/memory-pool.ts";
 import { isObject, type JsonObject, type JsonValue, parseJson, without } from "../../kit/json/json.ts";
 
 /** Largest conversation that is kept, in bytes of JSON; that of all lanes of a socket together as well. */
 export const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
-/** What is kept of a response for a request that continues it. */
-interface Kept {
-  readonly id: string;
-  readonly bytes: number;
-  /** The whole conversation, as items. */
-  readonly items: readonly JsonValue[];
-  readonly tools: JsonValue | undefined;
-  /** Id of the stored response before these items. */
-  readonly previous: JsonValue | undefined;
+/**
+ * The latest responses of all WebSockets, within the memory for them. When it is full, the oldest ones are forgotten:
+ * requests that continue them are refused, as if they had come over another connection.
+ */
+export class KeptResponses {
+  readonly #pool: MemoryPool;
+  /** By age, oldest first. */
+  readonly #kept = new Map<LatestResponse, number>();
+
+  constructor(pool: MemoryPool) {
+    this.#pool = pool;
+  }
+
+  /** Takes memory for a response. Returns false if it does not fit even alone. */
+  keep(response: LatestResponse, bytes: number): boolean {
+    const { owner } = response;
+    while (!this.#pool.fits(bytes, owner)) {
+      const isOwnerFull = this.#pool.isOwnerFull(bytes, owner);
+      const [oldest] = [...this.#kept.keys()].filter((kept) => !isOwnerFull || kept.owner === owner);
+      if (oldest === undefined) return false;
+      oldest.forget();
+    }
+    this.#kept.set(response, bytes);
+    this.#pool.change(bytes, owner);
+    return true;
+  }
+
+  /** Gives the memory of a response back. */
+  forget(response: LatestResponse): void {
+    const bytes = this.#kept.get(response);
+    if (bytes === undefined) return;
+    this.#kept.delete(response);
+    this.#pool.change(-bytes, response.owner);
+  }
 }
 
 /**
- * The latest response of a lane of a WebSocket, if it was not stored. As in OpenAI's API, the next request of the same socket may
- * continue it: its items are then inserted into the request.
+ * The latest response of a lane of a WebSocket, if it was not stored. As in OpenAI's API, the next request of the same
+ * socket may continue it: its items are then inserted into the request.
  */
 export class LatestResponse {
-  #kept: Kept | undefined;
+  /** Name of the caller's access key. */
+  readonly owner: string;
+  readonly #all: KeptResponses;
+  #id: string | undefined;
+  /**
+   * The whole conversation with its tools and the id of the stored response before it, as JSON: that takes as many bytes
+   * as are counted.
+   */
+  #conversation: Buffer | undefined;
+
+  constructor(all: KeptResponses, owner: string) {
+    this.#all = all;
+    this.owner = owner;
+  }
 
   /** Id of the response. Undefined: none is kept. */
   get id(): string | undefined {
-    return this.#kept?.id;
+    return this.#id;
   }
 
   /** Size of what is kept, in bytes of JSON. */
   get bytes(): number {
-    return this.#kept?.bytes ?? 0;
+    return this.#conversation?.byteLength ?? 0;
   }
 
-  /** Drops the response. */
-  forget(): void {
-    this.#kept = undefined;
-  }
-
-  /** The body of a request, with the conversation that it continues if it is kept here. */
-  expand(body: JsonObject): JsonObject {
-    const kept = this.#kept;
-    if (kept === undefined || body.previous_response_id !== kept.id) return body;
+  /**
+   * The body of a request, with the conversation that it continues if it is kept here.
+   * @param reserve Takes memory for the conversation, before it is inserted. Throws SDKError.
+   */
+  expand(body: JsonObject, reserve: (bytes: number) => void): JsonObject {
+    const conversation = this.#conversation;
+    if (conversation === undefined || body.previous_response_id !== this.#id) return body;
+    reserve(conversation.byteLength);
+    const kept = parseJson(conversation.toString());
+    if (!isObject(kept)) return body;
     const tools = body.tools ?? kept.tools;
     return {
       ...without(body, "previous_response_id"),
       ...(kept.previous === undefined ? {} : { previous_response_id: kept.previous }),
-      input: [...kept.items, ...itemsOf(body.input)],
+      input: [...toItems(kept.items), ...toItems(body.input)],
       ...(tools === undefined ? {} : { tools }),
     };
   }
@@ -52,26 +92,35 @@ export class LatestResponse {
   /**
    * Replaces the previous response.
    * @param body The request, expanded.
-   * @param lastEvent The last event of the answer, as JSON text. Undefined where there was none.
+   * @param lastEvent The last event of the answer, as JSON text. Undefined if there was none.
    */
   replace(body: JsonObject, bodyBytes: number, lastEvent: string | undefined): void {
-    this.#kept = undefined;
+    this.forget();
     if (lastEvent === undefined || bodyBytes + lastEvent.length > MAX_KEPT_BYTES) return;
     const event = parseJson(lastEvent);
     const response = isObject(event) && event.type !== "response.failed" ? event.response : undefined;
     if (!isObject(response) || typeof response.id !== "string" || !Array.isArray(response.output)) return;
-    this.#kept = {
-      id: response.id,
-      bytes: bodyBytes + lastEvent.length,
-      items: [...itemsOf(body.input), ...response.output],
+    const kept = {
+      items: [...toItems(body.input), ...response.output],
       tools: body.tools,
       previous: body.previous_response_id,
     };
+    const conversation = Buffer.from(JSON.stringify(kept));
+    if (!this.#all.keep(this, conversation.byteLength)) return;
+    this.#id = response.id;
+    this.#conversation = conversation;
+  }
+
+  /** Forgets the response: others need its memory, a request failed to continue it, or the socket is closed. */
+  forget(): void {
+    this.#id = undefined;
+    this.#conversation = undefined;
+    this.#all.forget(this);
   }
 }
 
 /** The input of a request as items. */
-function itemsOf(input: JsonValue | undefined): readonly JsonValue[] {
+function toItems(input: JsonValue | undefined): readonly JsonValue[] {
   if (typeof input === "string") return [{ role: "user", content: input }];
   return Array.isArray(input) ? input : [];
 }

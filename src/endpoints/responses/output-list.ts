@@ -39,6 +39,11 @@ export class OutputList {
     this.#output.emit("response.output_item.done", `"output_index":${outputIndex},"item":${text}`);
   }
 
+  /** Leaves items out of the response object. */
+  drop(from: number, end?: number): void {
+    this.#items.fill("", from, end);
+  }
+
   /** How many items there are. */
   get length(): number {
     return this.#items.length;

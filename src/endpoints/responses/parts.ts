@@ -1,5 +1,6 @@
 import type { RunEngine } from "../../runs/engine.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
+import type { KeptResponses } from "./latest-response.ts";
 import type { ReplayMarks } from "./replay-marks.ts";
 
 /** The dependencies of the API. */
@@ -11,6 +12,8 @@ export interface ResponsesParts {
   readonly allowsUnstoredContinuation?: boolean | undefined;
   /** Marks in the events of responses that were read. */
   readonly marks: ReplayMarks;
+  /** What WebSockets may continue without storing it. */
+  readonly keptResponses: KeptResponses;
   /** Longest silence of a stream before a keep-alive comment is sent, in milliseconds. Default 15 seconds. */
   readonly keepAliveMs?: number | undefined;
 }

@@ -49,14 +49,14 @@ const OWN_FIELDS: ReadonlySet<string> = new Set<Field>([
 ]);
 
 /** Values of fields that request the default behaviour. */
-const WITHOUT_EFFECT: Readonly<Record<string, readonly unknown[]>> = {
-  service_tier: ["auto", "default"],
-  truncation: ["disabled"],
-  top_logprobs: [0],
-  "text.verbosity": ["medium"],
-  frequency_penalty: [0],
-  presence_penalty: [0],
-};
+const WITHOUT_EFFECT: ReadonlyMap<string, readonly unknown[]> = new Map<string, readonly unknown[]>([
+  ["service_tier", ["auto", "default"]],
+  ["truncation", ["disabled"]],
+  ["top_logprobs", [0]],
+  ["text.verbosity", ["medium"]],
+  ["frequency_penalty", [0]],
+  ["presence_penalty", [0]],
+]);
 
 /** Values of `include` that ask for data of OpenAI's own tools, or of its tokens. Others the sidecar provides itself. */
 const PROVIDER_INCLUDES: readonly string[] = [
@@ -210,7 +210,7 @@ function tellLost(fields: Fields, read: readonly string[], notes: RequestNotes):
   const all = { ...fields.value, "text.verbosity": fields.object("text")?.get("verbosity") };
   for (const [name, value] of Object.entries(all)) {
     if (value === null || value === undefined || OWN_FIELDS.has(name) || read.includes(name)) continue;
-    if (WITHOUT_EFFECT[name]?.includes(value) === true) continue;
+    if (WITHOUT_EFFECT.get(name)?.includes(value) === true) continue;
     notes.warn(name, "unsupported_setting", "the provider of the model has no such setting; it was left out");
   }
 }

@@ -2,38 +2,43 @@ import { InvalidRequestError } from "../../core/errors.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CreateRunRequest } from "../../gen/outrigger/v1/run_service_pb.ts";
 import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
-import type { RunEngine } from "../../runs/engine.ts";
+import type { RunEngine, ThreadEngine } from "../../runs/engine.ts";
 
 /** Messages of one conversation that are read at once. */
 const MAX_MESSAGES = 10_000;
 const PAGE = 100;
+
+/** Finds a conversation. */
+export type HistorySource = Pick<RunEngine, "getRun"> & {
+  readonly threads: Pick<ThreadEngine, "listMessages">;
+};
 
 /**
  * The conversation that a request continues: that of a thread, or of a run and those before it. Empty where it continues
  * none.
  */
 export async function readHistory(
-  engine: Pick<RunEngine, "getRun" | "listMessages">,
+  engine: HistorySource,
   owner: string,
   { previousRunId, threadId }: Pick<CreateRunRequest, "previousRunId" | "threadId">,
 ): Promise<readonly Message[]> {
   if (previousRunId === "" && threadId === "") return [];
   const run = previousRunId === "" ? undefined : await engine.getRun(owner, previousRunId);
-  const all = await readThread(engine, owner, run?.threadId ?? threadId);
+  const all = await readThread(engine.threads, owner, run?.threadId ?? threadId);
   // Runs that came later may have continued the thread.
   const end = run === undefined ? all.length : all.findLastIndex(({ runId }) => runId === run.id) + 1;
   return all.slice(0, end).flatMap(({ message }) => message ?? []);
 }
 
 async function readThread(
-  engine: Pick<RunEngine, "listMessages">,
+  threads: Pick<ThreadEngine, "listMessages">,
   owner: string,
   threadId: string,
 ): Promise<readonly ThreadMessage[]> {
   const all: ThreadMessage[] = [];
   for (let after = ""; ; after = all.at(-1)?.id ?? "") {
     const query = { threadId, after, limit: PAGE, order: "oldest first" } as const;
-    const { elements, hasMore } = await engine.listMessages(owner, query);
+    const { elements, hasMore } = await threads.listMessages(owner, query);
     all.push(...elements);
     if (!hasMore) return all;
     if (all.length > MAX_MESSAGES)

@@ -1,7 +1,11 @@
 /** The body of `POST /v1/responses` -> the input of the engine, and the settings that the response repeats. */
 import { create } from "@bufbuild/protobuf";
 import type { SDKError } from "../../core/errors.ts";
-import { GenerationOptionsSchema, RetryPolicySchema } from "../../gen/outrigger/v1/generation_pb.ts";
+import {
+  GenerationLimitsSchema,
+  GenerationOptionsSchema,
+  RetryPolicySchema,
+} from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import {
   type Request,
@@ -13,7 +17,7 @@ import {
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
 import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
-import type { RunEngine, RunInput } from "../../runs/engine.ts";
+import type { RunEngine, RunInput, ThreadEngine } from "../../runs/engine.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake, parseBody } from "./fields.ts";
 import { runIdOf, threadIdOf } from "./ids.ts";
@@ -45,7 +49,9 @@ import {
 export interface RequestReading {
   readonly models: Pick<ModelDirectory, "resolve">;
   /** Finds what the request refers to. */
-  readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "findCall" | "listMessages">;
+  readonly engine: Pick<RunEngine, "getRun"> & {
+    readonly threads: Pick<ThreadEngine, "getMessage" | "findCall" | "listMessages">;
+  };
   /** Name of the caller's access key. */
   readonly owner: string;
   /** Id of a response that the input continues already. */
@@ -215,8 +221,8 @@ class RequestReader {
       notes: this.#notes,
       isStateful: this.#state.store,
       messages: {
-        getMessage: (id) => engine.getMessage(owner, id),
-        findCall: (id) => engine.findCall(owner, id),
+        getMessage: (id) => engine.threads.getMessage(owner, id),
+        findCall: (id) => engine.threads.findCall(owner, id),
       },
       searches: searchesIn(this.#previous),
     });
@@ -265,8 +271,7 @@ class RequestReader {
     const maxToolCalls = fields.integer("max_tool_calls", { min: 1 });
     // All other calls are the caller's, those of tools that it does not define too: the model is called once.
     if (!this.#executesTools) options.maxToolRounds = 0;
-    else if (maxToolCalls !== undefined)
-      options.limits = { $typeName: "outrigger.v1.GenerationLimits", maxToolCalls };
+    else if (maxToolCalls !== undefined) options.limits = create(GenerationLimitsSchema, { maxToolCalls });
     const { store, background, previousRunId, threadId } = this.#state;
     return create(CreateRunRequestSchema, {
       store,

@@ -117,6 +117,21 @@ export class ServerToolEvents {
     this.#list.finish(place, { ...fields, ...outcomeOf(result) });
   }
 
+  /** The calls that are being executed are begun again later, or never, as other items. */
+  interrupt(): void {
+    for (const [id, { place, fields }] of this.#running) {
+      this.#list.finish(place, { ...fields, error: null, output: null, status: "incomplete" });
+      this.#list.drop(place.outputIndex, place.outputIndex + 1);
+      this.#places.delete(id);
+    }
+    this.#running.clear();
+  }
+
+  /** The calls that the model has written and that were not executed count no more. */
+  abandon(): void {
+    this.#open.clear();
+  }
+
   /** Calls wait for the caller's approval. */
   requestApprovals(calls: readonly ToolCall[]): void {
     for (const call of calls) {
@@ -166,7 +181,7 @@ export class ServerToolEvents {
   /** Id of an item that belongs to no message of the run: no answer has the number that it has for a message. */
   #otherId(type: string): string {
     this.#others += 1;
-    return itemIdOf(type, answerMessageId(this.#runId, 0), this.#others);
+    return itemIdOf(type, answerMessageId(this.#runId, 0, false), this.#others);
   }
 }
 

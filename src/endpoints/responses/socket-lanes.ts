@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "../../kit/json/json.ts";
 import { type Fields, mistake, quote } from "./fields.ts";
-import { LatestResponse, MAX_KEPT_BYTES } from "./latest-response.ts";
+import { type KeptResponses, LatestResponse, MAX_KEPT_BYTES } from "./latest-response.ts";
 
 /** Names that the requests of one socket may use. */
 const MAX_LANES = 32;
@@ -15,6 +15,14 @@ const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
 export class SocketLanes {
   /** By their names, the one that was used last at the end. The lane of requests without a name has none. */
   readonly #lanes = new Map<string | undefined, LatestResponse>();
+  readonly #kept: KeptResponses;
+  readonly #owner: string;
+
+  /** @param owner Name of the caller's access key. */
+  constructor(kept: KeptResponses, owner: string) {
+    this.#kept = kept;
+    this.#owner = owner;
+  }
 
   /** The name of the lane of a request. @throws InvalidRequestError if it is invalid, or there are too many lanes. */
   readName(message: Fields): string | undefined {
@@ -31,15 +39,18 @@ export class SocketLanes {
 
   /** The latest response of a lane, which is created if there is none. */
   open(name: string | undefined): LatestResponse {
-    const lane = this.#lanes.get(name) ?? new LatestResponse();
+    const lane = this.#lanes.get(name) ?? new LatestResponse(this.#kept, this.#owner);
     this.#lanes.delete(name);
     this.#lanes.set(name, lane);
     return lane;
   }
 
-  /** The body of a request, with the conversation that it continues if a lane keeps it. */
-  expand(body: JsonObject): JsonObject {
-    return this.#find(body.previous_response_id)?.expand(body) ?? body;
+  /**
+   * The body of a request, with the conversation that it continues if a lane keeps it.
+   * @param reserve Takes memory for the conversation, before it is inserted. Throws SDKError.
+   */
+  expand(body: JsonObject, reserve: (bytes: number) => void): JsonObject {
+    return this.#find(body.previous_response_id)?.expand(body, reserve) ?? body;
   }
 
   /** Whether a lane keeps a response. */
@@ -50,6 +61,11 @@ export class SocketLanes {
   /** Drops a response that a request failed to continue. */
   forget(responseId: unknown): void {
     this.#find(responseId)?.forget();
+  }
+
+  /** Drops all responses: the socket is closed. */
+  forgetAll(): void {
+    for (const lane of this.#lanes.values()) lane.forget();
   }
 
   /** Drops the responses of the lanes that were used longest ago if all together are too large. */

@@ -14,7 +14,7 @@ import { conversationIdOf, responseIdOf } from "./ids.ts";
 import { conversationNotFound, previousNotFound } from "./not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { prepareRun } from "./prepare-run.ts";
-import { type ReadRequest, readRequest } from "./read-request.ts";
+import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
 
 /** A run, and the request that started it. */
 export interface RequestedRun {
@@ -74,13 +74,9 @@ function failureToStart(error: SDKError, read: ReadRequest): SDKError {
 }
 
 /** Looks up references of a request. A response that does not exist makes the request invalid, as in OpenAI's API. */
-function ofRequest(
-  engine: RunEngine,
-): Pick<RunEngine, "getRun" | "getMessage" | "findCall" | "listMessages"> {
+function ofRequest(engine: RunEngine): RequestReading["engine"] {
   return {
-    findCall: (owner, id) => engine.findCall(owner, id),
-    listMessages: (owner, query) => engine.listMessages(owner, query),
-    getMessage: (owner, id) => engine.getMessage(owner, id),
+    threads: engine.threads,
     getRun: (owner, id) =>
       engine.getRun(owner, id).catch((thrown: unknown) => {
         throw thrown instanceof NotFoundError ? previousNotFound(responseIdOf(id)) : thrown;

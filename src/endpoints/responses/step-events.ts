@@ -9,9 +9,12 @@ import {
   ToolCallStart_InputKind as InputKind,
   type PartAdded,
   type ReasoningEnd,
+  ReasoningEndSchema,
   type StreamEvent,
   type TextEnd,
+  TextEndSchema,
   type ToolCallEnd,
+  ToolCallEndSchema,
   type ToolCallStart,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { EventOutput } from "./event-output.ts";
@@ -55,6 +58,8 @@ interface OpenPart {
   text: string;
   /** Whether it is the text of a refusal. */
   readonly refusal: boolean;
+  /** The event that began it. */
+  readonly start?: StartEvent | undefined;
   isOver: boolean;
 }
 
@@ -88,6 +93,8 @@ export class StepEvents {
   #waiting = new Map<number, PartEvent[]>();
   /** Index of the first part that has neither an item nor an end. */
   #next = 0;
+  /** Status of the items before the latest one. */
+  #status: ItemStatus = "completed";
   /** The latest item if it is over. Its last event is written when it is known whether the answer was cut. */
   #latest: LatestItem | undefined;
 
@@ -103,6 +110,7 @@ export class StepEvents {
     copy.#content = this.#content.slice();
     copy.#waiting = new Map([...this.#waiting].map(([index, events]) => [index, [...events]]));
     copy.#next = this.#next;
+    copy.#status = this.#status;
     copy.#latest = this.#latest;
     return copy;
   }
@@ -125,6 +133,19 @@ export class StepEvents {
       default:
         return this.#pushPart(event);
     }
+  }
+
+  /** Ends the items that are open, since the rest of the answer never comes. */
+  abandon(): void {
+    this.#status = "incomplete";
+    for (const [partIndex, part] of this.#parts.entries()) {
+      if (part?.item === undefined || part.isOver) continue;
+      if (part.start?.case === "toolCallStart") this.#endCall(cutCall(part.start.value, part.text));
+      else if (part.start?.case === "reasoningStart")
+        this.#endReasoning(create(ReasoningEndSchema, { partIndex }));
+      else this.#endText(create(TextEndSchema, { partIndex }));
+    }
+    this.#finishLatest(this.#status);
   }
 
   #pushPart(event: PartEvent): void {
@@ -180,7 +201,7 @@ export class StepEvents {
   #start(event: StartEvent): void {
     this.#finishLatest("completed");
     const refusal = event.case === "textStart" && event.value.refusal;
-    const part: OpenPart = { item: undefined, text: "", refusal, isOver: false };
+    const part: OpenPart = { item: undefined, text: "", refusal, isOver: false, start: event };
     this.#parts[event.value.partIndex] = part;
     if (event.case === "reasoningStart") part.item = this.#addReasoning(event.value.partIndex);
     if (event.case !== "toolCallStart") return;
@@ -301,7 +322,7 @@ export class StepEvents {
   /** Ends an item; the last one of the answer when it is known whether the answer was cut. */
   #finishItem(index: number, place: OutputPlace, write: LatestItem["write"]): void {
     if (index === this.#parts.length - 1) this.#latest = { place, write };
-    else this.#context.list.finish(place, write("completed"));
+    else this.#context.list.finish(place, write(this.#status));
   }
 
   #finishLatest(status: ItemStatus): void {
@@ -323,6 +344,12 @@ export class StepEvents {
       for (const event of this.#waiting.get(index) ?? []) this.#apply(event);
     this.#waiting.clear();
   }
+}
+
+/** A call whose arguments were cut. */
+function cutCall({ partIndex, id, name, inputKind }: ToolCallStart, text: string): ToolCallEnd {
+  const input = { case: inputKind === InputKind.TEXT ? "text" : "argumentsJson", value: text } as const;
+  return create(ToolCallEndSchema, { partIndex, toolCall: { id, name, argumentsInvalid: true, input } });
 }
 
 function hasBegun({ item, isOver }: OpenPart): boolean {

@@ -8,7 +8,7 @@ import { KEEP_ALIVE_MS } from "./create-response.ts";
 import type { EventOptions } from "./event-output.ts";
 import { quote } from "./fields.ts";
 import { runIdOf } from "./ids.ts";
-import { listItems, pageOf } from "./item-list.ts";
+import { listItems, pageOf, withinMemory } from "./item-list.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { objectFromEvents } from "./read-events.ts";
 import { type ResponseSettings, settingsOf } from "./settings.ts";
@@ -81,11 +81,15 @@ export async function listInputItems(
   const run = await findRun(request, parts, id);
   const settings = wantedSettings(run, request.query);
   const query = { ...page, owner: request.caller.name, source: { inputOfRunId: run.id } };
-  return await listItems(parts.engine, query, new ItemWriter(settings));
+  return await listItems(withinMemory(parts.engine.threads, request), query, new ItemWriter(settings));
 }
 
-function findRun({ caller }: EndpointRequest, { engine }: ResponsesParts, id: string): Promise<Run> {
-  return orNotFound(id, () => engine.getRun(caller.name, runOf(id)));
+function findRun(
+  { caller, readStored }: EndpointRequest,
+  { engine }: ResponsesParts,
+  id: string,
+): Promise<Run> {
+  return orNotFound(id, () => readStored(() => engine.getRun(caller.name, runOf(id))));
 }
 
 /** The response object of a run. That of one with tools that the sidecar executes is in its events. */

@@ -8,12 +8,11 @@ import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { composeConversation } from "../../runs/conversation.ts";
-import type { RunEngine } from "../../runs/engine.ts";
 import { isUnderWay } from "../../runs/status.ts";
 import { Fields, mistake } from "./fields.ts";
 import { conversationIdOf } from "./ids.ts";
 import { conversationNotFound } from "./not-found.ts";
-import { readHistory } from "./read-history.ts";
+import { type HistorySource, readHistory } from "./read-history.ts";
 import type { ReadInput } from "./read-input.ts";
 
 /** What a request continues. */
@@ -32,7 +31,7 @@ interface Continuation {
 
 /** Reads the conversation that a response continues without being stored. */
 export async function readUnstoredHistory(
-  { engine, owner }: { readonly engine: Pick<RunEngine, "getRun" | "listMessages">; readonly owner: string },
+  { engine, owner }: { readonly engine: HistorySource; readonly owner: string },
   { store, previousRunId, threadId }: Continuation,
   previous: Run | undefined,
 ): Promise<readonly Message[]> {

@@ -27,8 +27,13 @@ export async function serveSocket(
   request: EndpointRequest,
   parts: ResponsesParts,
 ): Promise<void> {
-  const lanes = new SocketLanes();
-  for await (const text of socket.messages) await new Exchange(socket, request, parts, lanes).answer(text);
+  const lanes = new SocketLanes(parts.keptResponses, request.caller.name);
+  try {
+    for await (const message of socket.messages)
+      await new Exchange(socket, request, parts, lanes).answer(message);
+  } finally {
+    lanes.forgetAll();
+  }
   socket.close(NORMAL_CLOSURE, "");
 }
 
@@ -50,10 +55,10 @@ class Exchange {
     this.#lanes = lanes;
   }
 
-  async answer(text: string): Promise<void> {
+  async answer(message: Uint8Array): Promise<void> {
     try {
-      this.#socket.admit(text);
-      await this.#create(parseBody(Buffer.from(text)));
+      this.#socket.admit(message);
+      await this.#create(parseBody(message));
     } catch (thrown) {
       if (this.#request.signal.aborted) return;
       const error = toSdkError(thrown);
@@ -82,7 +87,7 @@ class Exchange {
     const { previous_response_id: previous, store } = body;
     const isUnknown = store === false && typeof previous === "string" && !this.#lanes.has(previous);
     if (isUnknown && this.#parts.allowsUnstoredContinuation !== true) throw previousNotFound(previous);
-    return this.#lanes.expand(body);
+    return this.#lanes.expand(body, (bytes) => this.#socket.reserve(bytes));
   }
 
   async #run(body: JsonObject, lane: LatestResponse, generates: boolean): Promise<void> {

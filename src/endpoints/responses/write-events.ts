@@ -5,7 +5,7 @@
 import { errorFromProto, InternalError, type SDKError, StreamError } from "../../core/errors.ts";
 import type { StepFinish } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
+import { type Run, type RunEvent, RunStatus, type StepRestart } from "../../gen/outrigger/v1/run_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { answerMessageId } from "../../runs/ids.ts";
 import { errorObjectOf } from "./errors.ts";
@@ -35,7 +35,12 @@ export class ResponseEvents {
   readonly #context: StepContext;
   readonly #runId: string;
   readonly #warnings: Warning[] = [];
+  /** The model call that has not ended. */
   #step: StepEvents | undefined;
+  /** Index of its first item. */
+  #stepBegin = 0;
+  /** Steps whose model was called again. */
+  #repeated = new Set<number>();
   #model = "";
   /** How many items there were at the end of the latest step. The response of a run that failed has no others. */
   #kept = 0;
@@ -78,6 +83,8 @@ export class ResponseEvents {
     const copy = new ResponseEvents(this.#runId, this.#response, context);
     copy.#warnings.push(...this.#warnings);
     copy.#step = this.#step?.copy(context);
+    copy.#stepBegin = this.#stepBegin;
+    copy.#repeated = new Set(this.#repeated);
     copy.#model = this.#model;
     copy.#kept = this.#kept;
     copy.#hasStarted = this.#hasStarted;
@@ -146,6 +153,8 @@ export class ResponseEvents {
         return this.#tools.start(event.value);
       case "serverToolFinish":
         return this.#tools.finish(event.value);
+      case "stepRestarted":
+        return this.#restart(event.value, step);
       default:
         return undefined;
     }
@@ -181,10 +190,27 @@ export class ResponseEvents {
     this.#isInProgress = true;
   }
 
+  #beginStep(step: number): void {
+    const messageId = answerMessageId(this.#runId, step, this.#repeated.has(step));
+    this.#step = new StepEvents(this.#context, messageId);
+    this.#stepBegin = this.#list.length;
+  }
+
   #pushModel(event: StreamEvent, step: number): void {
-    if (event.event.case === "streamStart")
-      this.#step = new StepEvents(this.#context, answerMessageId(this.#runId, step));
+    if (event.event.case === "streamStart") this.#beginStep(step);
     this.#step?.push(event);
+  }
+
+  /** Ends the items of an answer that never came to its end. The response object has none of them. */
+  #restart({ continuesAnswer, abandonedAttempt }: StepRestart, step: number): void {
+    this.#tools.interrupt();
+    if (continuesAnswer || abandonedAttempt === undefined) return;
+    this.#repeated.add(step);
+    if (this.#step === undefined) return;
+    this.#step.abandon();
+    this.#tools.abandon();
+    this.#list.drop(this.#stepBegin);
+    this.#step = undefined;
   }
 
   #finishStep({ result }: StepFinish): void {
@@ -192,6 +218,7 @@ export class ResponseEvents {
     this.#model = response?.model ?? "";
     this.#warnings.push(...(response?.warnings ?? []));
     this.#kept = this.#list.length;
+    this.#step = undefined;
   }
 
   #finish(run: Run): void {

@@ -1,6 +1,6 @@
 /** The response object of a stored run. */
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
-import { answerMessageId } from "../../runs/ids.ts";
+import { answerMessageId, isRepeated } from "../../runs/ids.ts";
 import { settingsOf } from "./settings.ts";
 import { ItemWriter } from "./write-items.ts";
 import { ResponseWriter } from "./write-response.ts";
@@ -14,7 +14,7 @@ export function writeRun(run: Run, settings = settingsOf(run)): string {
   const items = new ItemWriter(settings);
   const responses = run.steps.flatMap(({ response }) => response ?? []);
   const written = responses.flatMap((response, index) =>
-    items.answer(answerMessageId(run.id, index + 1), response),
+    items.answer(answerMessageId(run.id, index + 1, isRepeated(run.attempts, index + 1)), response),
   );
   return writer.write(run, {
     model: responses.at(-1)?.model ?? "",

@@ -11,6 +11,7 @@ import type {
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { millisecondsOf } from "../../kit/http/request-timeouts.ts";
+import { isRetryCount, MAX_RETRIES } from "../../middleware/retry-policy.ts";
 import type { LoopOptions } from "../tool-loop.ts";
 import { RequestFields } from "./request-fields.ts";
 import { compileStopCondition } from "./stop-condition/compile.ts";
@@ -89,7 +90,9 @@ function checkTexts({ prompt, system }: GenerationOptions, path: string, violati
 
 function checkRetry(retry: RetryFields | undefined, path: string, violations: Violations): void {
   if (retry === undefined) return;
-  checkNumber(retry.maxRetries, 0, `${path}.max_retries`, violations);
+  const { maxRetries } = retry;
+  if (maxRetries !== undefined && !isRetryCount(maxRetries))
+    violations.add(`${path}.max_retries`, `expected a number from 0 to ${MAX_RETRIES}, found ${maxRetries}`);
   checkNumber(retry.backoffMultiplier, 0, `${path}.backoff_multiplier`, violations);
   checkDuration(retry.baseDelay, `${path}.base_delay`, violations);
   checkDuration(retry.maxDelay, `${path}.max_delay`, violations);
@@ -142,8 +145,9 @@ function timeoutsOf(timeouts: TimeoutFields | undefined): LoopOptions["timeouts"
 
 function limitsOf(limits: LimitFields | undefined): LoopOptions["limits"] {
   if (limits === undefined) return {};
-  const { maxTotalTokens, maxCostNanoUsd, maxToolCalls } = limits;
+  const { maxTotalTokens, maxCostNanoUsd, maxToolCalls, allowUnknownPrices } = limits;
   return {
+    allowUnknownPrices,
     ...(maxTotalTokens === undefined ? {} : { maxTotalTokens }),
     ...(maxCostNanoUsd === undefined ? {} : { maxCostNanoUsd }),
     ...(maxToolCalls === undefined ? {} : { maxToolCalls }),

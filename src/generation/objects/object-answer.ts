@@ -3,14 +3,17 @@ import { textOf, toolCallsOf } from "../../core/message.ts";
 import { toolInputOf } from "../../core/tools.ts";
 import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { isJson, type JsonValue } from "../../kit/json/json.ts";
+import { isJson, isObject, type JsonObject, type JsonValue } from "../../kit/json/json.ts";
+import { membersOf } from "../../kit/json/json-source.ts";
 import { PartialJsonParser } from "../../kit/json/partial-json.ts";
 import { type SchemaValidator, violationText } from "../../kit/json-schema/validator.ts";
-import type { ObjectFormat } from "./object-format.ts";
+import { type ObjectFormat, WRAPPED_MEMBER } from "./object-format.ts";
 
 /** What an answer with an object is read by. */
 export interface ObjectReader {
   readonly format: ObjectFormat;
+  /** Other ways to ask for the object, tried in this order if the provider refuses the format. */
+  readonly fallbacks?: readonly ObjectFormat[] | undefined;
   readonly validator: SchemaValidator;
 }
 
@@ -37,14 +40,30 @@ export function readObject(response: Response, reader: ObjectReader, usage: Usag
     });
   const parsed = parse(text, reader.format);
   if (!parsed.ok) throw fail("not valid JSON", [parsed.error.message]);
-  const violations = reader.validator.validate(parsed.value);
-  if (violations.length === 0)
-    return { object: parsed.value, json: isJson(text) ? text.trim() : JSON.stringify(parsed.value) };
+  const isWrapped = reader.format.isWrapped === true && hasWrappedMember(parsed.value);
+  const object = unwrap(parsed.value, reader.format) ?? parsed.value;
+  const violations = reader.validator.validate(object);
+  if (violations.length === 0) {
+    const source = isWrapped && isJson(text) ? (membersOf(text).get(WRAPPED_MEMBER) ?? "") : text;
+    return { object, json: isJson(source) ? source.trim() : JSON.stringify(object) };
+  }
   throw fail("not valid for the schema", violations.map(violationText));
 }
 
+/** The value in what the model wrote. Undefined if that is a wrapping object without it, as one that has just begun. */
+export function unwrap(written: JsonValue, { isWrapped = false }: ObjectFormat): JsonValue | undefined {
+  if (!isWrapped) return written;
+  return hasWrappedMember(written) ? written[WRAPPED_MEMBER] : undefined;
+}
+
+function hasWrappedMember(written: JsonValue): written is JsonObject {
+  return isObject(written) && Object.hasOwn(written, WRAPPED_MEMBER);
+}
+
 /** A parser for the text of an object as it arrives. */
-export function objectParser({ schema }: ObjectFormat): PartialJsonParser {
+export function objectParser({ schema, isWrapped }: ObjectFormat): PartialJsonParser {
+  // Models that nothing holds to the wrapping object may write the value itself.
+  if (isWrapped === true) return new PartialJsonParser({ embedded: "value" });
   // Models that nothing holds to a format put the JSON into a code fence or behind a sentence.
   if (schema.type === "object") return new PartialJsonParser({ embedded: "object" });
   return new PartialJsonParser(schema.type === "array" ? { embedded: "value" } : {});

@@ -21,6 +21,8 @@ export interface ObjectFormat {
   /** What the object is, for the model. May be empty. */
   readonly description: string;
   readonly strategy: ObjectStrategy;
+  /** Whether the value is the member `value` of the object that the model writes, see `wrapSchema`. */
+  readonly isWrapped?: boolean | undefined;
 }
 
 /** What a client says about its models. A client without a method supports what it asks about. */
@@ -34,16 +36,47 @@ export const DEFAULT_OBJECT_NAME = "object";
 
 /**
  * The strategy for a model: its structured output where it has one, else a tool where it can be made to call one, else
- * the prompt. Structured output and tools are made for objects, so that another schema is put into the prompt. Some
- * models cannot be made to call a tool while they reason, so a request that names an effort uses no tool.
+ * the prompt. Structured output and tools are made for objects, so that a schema that is none and cannot be wrapped is
+ * put into the prompt. Some models cannot be made to call a tool while they reason, so a request that names an effort
+ * uses no tool.
+ * @returns The strategies in the order in which they are tried: a server may refuse structured output.
  */
-export function chooseStrategy(support: ObjectSupport, request: Request, schema: JsonObject): ObjectStrategy {
+export function chooseStrategies(
+  support: ObjectSupport,
+  request: Request,
+  schema: JsonObject,
+): readonly [ObjectStrategy, ...ObjectStrategy[]] {
   const { model, provider, reasoningEffort } = request;
-  if (!isObjectSchema(schema)) return "prompt";
-  if (support.supportsJsonSchema?.(model, provider) ?? true) return "native";
+  if (!isObjectSchema(schema) && wrapSchema(schema) === undefined) return ["prompt"];
   const canForceTool = support.supportsToolChoice?.(ToolChoice_Mode.NAMED, model, provider) ?? true;
-  return canForceTool && reasoningEffort === "" ? "tool" : "prompt";
+  const other = canForceTool && reasoningEffort === "" ? "tool" : "prompt";
+  return (support.supportsJsonSchema?.(model, provider) ?? true) ? ["native", other] : [other];
 }
+
+/** The member of a wrapping object that has the value. */
+export const WRAPPED_MEMBER = "value";
+
+/**
+ * The schema of an object whose only member has the schema. Definitions move to the root, where references find them.
+ * @returns Undefined if the schema refers to other places of itself, which move.
+ */
+export function wrapSchema(schema: JsonObject): JsonObject | undefined {
+  if (OTHER_REFERENCE.test(JSON.stringify(schema))) return undefined;
+  const { $schema, $defs, definitions, ...value } = schema;
+  return {
+    ...($schema === undefined ? {} : { $schema }),
+    type: "object",
+    properties: { [WRAPPED_MEMBER]: value },
+    required: [WRAPPED_MEMBER],
+    additionalProperties: false,
+    ...($defs === undefined ? {} : { $defs }),
+    ...(definitions === undefined ? {} : { definitions }),
+  };
+}
+
+/** A base address or anchor, or a reference to another place than a definition. */
+const OTHER_REFERENCE =
+  /"\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef)":|"\$ref":"(?!#\/(?:\$defs|definitions)\/)/;
 
 /** Whether a schema is that of an object, as the parameters of a tool have to be. */
 export function isObjectSchema(schema: JsonObject): boolean {

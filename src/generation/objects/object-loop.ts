@@ -1,6 +1,9 @@
-import { StreamError } from "../../core/errors.ts";
+import { InternalError, InvalidRequestError, StreamError } from "../../core/errors.ts";
+import { closeAtOnce } from "../../core/item-iterator.ts";
+import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import type { GenerateResult } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { JsonValue } from "../../kit/json/json.ts";
+import { attemptsOf } from "../../middleware/attempts.ts";
 import { NO_TOOLS } from "../step-tools.ts";
 import { type LoopItem, type LoopOptions, runToolLoop } from "../tool-loop.ts";
 import { type ObjectReader, readObject } from "./object-answer.ts";
@@ -32,21 +35,57 @@ export interface ObjectOutcome {
  * The iteration throws NoObjectGeneratedError with the text and what is wrong with it.
  */
 export function runObjectLoop(options: ObjectLoopOptions): AsyncGenerator<ObjectItem, ObjectOutcome> {
-  const { reader, request } = options;
-  const loop: AsyncIterator<LoopItem, GenerateResult> = runToolLoop({
+  let loop: Loop | undefined;
+  const open = (reader: ObjectReader, failed: readonly Attempt[]) => {
+    loop = openLoop({ ...options, reader }, failed);
+    return loop;
+  };
+  // What closing the loop throws is thrown by the pending read as well.
+  const abort = () => void loop?.return?.().then(undefined, () => {});
+  return closeAtOnce(tryFormats(options.reader, open), abort);
+}
+
+type Loop = AsyncIterator<LoopItem, GenerateResult>;
+
+function openLoop({ reader, ...options }: ObjectLoopOptions, failed: readonly Attempt[]): Loop {
+  const request = objectRequest(options.request, reader.format);
+  return runToolLoop({
     ...options,
-    request: objectRequest(request, reader.format),
+    request,
     executor: NO_TOOLS,
     maxToolRounds: 0,
+    previousAttempts: [...(options.previousAttempts ?? []), ...failed],
   });
-  const items = objectItems(loop, reader);
-  // A generator waits for a read that is under way before it lets itself be left.
-  const leave = items.return.bind(items);
-  items.return = async (value) => {
-    await loop.return?.();
-    return leave(value);
-  };
-  return items;
+}
+
+/** Asks in the next way if the provider refuses to hold its answer to a schema. Such a refusal costs nothing. */
+async function* tryFormats(
+  reader: ObjectReader,
+  open: (reader: ObjectReader, failed: readonly Attempt[]) => Loop,
+): AsyncGenerator<ObjectItem, ObjectOutcome> {
+  const failed: Attempt[] = [];
+  const formats = [reader.format, ...(reader.fallbacks ?? [])];
+  for (const [index, format] of formats.entries()) {
+    const own = { ...reader, format };
+    try {
+      return yield* objectItems(open(own, failed), own);
+    } catch (thrown) {
+      if (index === formats.length - 1 || !isFormatRefusal(thrown)) throw thrown;
+      failed.splice(0, failed.length, ...attemptsOf(thrown));
+    }
+  }
+  throw new InternalError("there is no way to ask for the object");
+}
+
+/** Words by which servers name what they refuse, in their API's own field names. */
+const FORMAT_WORDS =
+  /response_?format|json_?schema|structured[ _]output|text\.format|output_(?:config|format)|response_?(?:json_?)?schema|guided_|grammar/i;
+
+/** Whether a provider refused a request for its response format, before any output. */
+function isFormatRefusal(thrown: unknown): thrown is InvalidRequestError {
+  if (!(thrown instanceof InvalidRequestError) || thrown.provider === "" || thrown.outputStarted)
+    return false;
+  return FORMAT_WORDS.test(thrown.message);
 }
 
 async function* objectItems(

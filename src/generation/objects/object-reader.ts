@@ -5,11 +5,13 @@ import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import { createSchemaValidator } from "../../kit/json-schema/validator.ts";
 import type { ObjectReader } from "./object-answer.ts";
 import {
-  chooseStrategy,
+  chooseStrategies,
   DEFAULT_OBJECT_NAME,
   isObjectSchema,
+  type ObjectFormat,
   type ObjectStrategy,
   type ObjectSupport,
+  wrapSchema,
 } from "./object-format.ts";
 
 /** The object that a caller asks for. */
@@ -53,10 +55,21 @@ export function createObjectReader(
   const schema = asObject(tryParseJson(schemaJson));
   if (schema === undefined) throw invalidField(fields.schema, "expected the text of a JSON object");
   const validator = createSchemaValidator(schemaJson, fields.schema);
-  const strategy = wanted.strategy ?? chooseStrategy(support, request, schema);
-  if (strategy === "tool" && !isObjectSchema(schema))
-    throw invalidField(fields.strategy, 'a tool takes a schema whose root has "type": "object" only');
-  return { format: { schemaJson, schema, name, description, strategy }, validator };
+  const strategies = wanted.strategy === undefined ? chooseStrategies(support, request, schema) : undefined;
+  const [strategy, ...fallbacks] = strategies ?? [wanted.strategy ?? "prompt"];
+  const toFormat = (by: ObjectStrategy): ObjectFormat => {
+    const format = { schemaJson, schema, name, description, strategy: by };
+    if (by === "prompt" || isObjectSchema(schema)) return format;
+    const wrapped = wrapSchema(schema);
+    if (wrapped === undefined && by === "tool")
+      throw invalidField(
+        fields.strategy,
+        'a tool takes a schema whose root has "type": "object", or one that refers to its definitions only',
+      );
+    if (wrapped === undefined) return format;
+    return { ...format, schemaJson: JSON.stringify(wrapped), schema: wrapped, isWrapped: true };
+  };
+  return { format: toFormat(strategy), fallbacks: fallbacks.map(toFormat), validator };
 }
 
 /** Fields with which an answer could not be the object. */

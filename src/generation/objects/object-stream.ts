@@ -1,7 +1,7 @@
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { JsonValue } from "../../kit/json/json.ts";
 import type { PartialJsonParser } from "../../kit/json/partial-json.ts";
-import { objectParser } from "./object-answer.ts";
+import { objectParser, unwrap } from "./object-answer.ts";
 import type { ObjectFormat } from "./object-format.ts";
 
 /** Share by which the text must have grown since the last copy. */
@@ -54,7 +54,8 @@ export class PartialObjectReader {
     this.#hasChanged = false;
     this.#copiedLength = this.#length;
     this.#copiedAt = this.#now();
-    return this.#parser.snapshot();
+    const written = this.#parser.snapshot();
+    return written === undefined ? undefined : unwrap(written, this.#format);
   }
 
   #pieceOf(event: StreamEvent["event"]): string {

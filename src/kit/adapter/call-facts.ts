@@ -39,7 +39,7 @@ export interface CallFacts {
   readonly providerRequestId: string;
   /** How large the answer may become. Absent: the default. */
   readonly limits?: AnswerLimits;
-  /** Masks the keys of the request in a text of the provider that may be logged. Absent: there are none. */
+  /** Masks the keys of the request in what the provider says about itself, and in raw JSON. Absent: there are none. */
   readonly withoutKeys?: (text: string) => string;
 }
 
@@ -52,7 +52,7 @@ export interface Answer {
   readonly finishReason: FinishReason;
   /** Undefined where the provider reports none. */
   readonly usage: Usage | undefined;
-  /** The provider's body, verbatim. Empty unless the request asks for it. */
+  /** The provider's body. Empty unless the request asks for it. */
   readonly rawJson: string;
   /** The provider's request id, where it is in the body instead of a header. */
   readonly providerRequestId?: string;
@@ -87,12 +87,15 @@ export function responseOf(facts: CallFacts, answer: Answer): Response {
     message: { role: Role.ASSISTANT, content: answer.content },
     finishReason: answer.finishReason,
     warnings: facts.warnings,
-    rawJson: answer.rawJson,
+    rawJson: withoutKeys(answer.rawJson),
     inferenceId: facts.inferenceId,
     createdAt: timestampFromMs(facts.acceptedAt),
     providerRequestId: withoutKeys(boundedId(answer.providerRequestId ?? facts.providerRequestId)),
   });
-  if (answer.usage !== undefined) response.usage = priced(answer.usage, response.model, facts);
+  if (answer.usage !== undefined) {
+    const usage = { ...answer.usage, rawJson: withoutKeys(answer.usage.rawJson) };
+    response.usage = priced(usage, response.model, facts);
+  }
   if (facts.rateLimit !== undefined) response.rateLimit = facts.rateLimit;
   return response;
 }

@@ -7,6 +7,7 @@ import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
 import { ProviderModels } from "../../catalog/provider-models.ts";
 import type { CallOptions, ProviderAdapter } from "../../core/adapter.ts";
 import { lazyBatches } from "../../core/batches.ts";
+import { CallScope } from "../../core/call-scope.ts";
 import { type SDKError, toSdkError, withTexts } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
 import { inferenceIdOf } from "../../core/inference-id.ts";
@@ -18,6 +19,7 @@ import { timeoutsOf } from "../http/request-timeouts.ts";
 import type { HttpAnswer, HttpHeaders, HttpTransport } from "../http/transport.ts";
 import { countJsonValues } from "../json/count-values.ts";
 import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../stream/answer-limits.ts";
+import { AnswerMemory } from "../stream/answer-memory.ts";
 import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
 import { replayResponse } from "../stream/replay-response.ts";
 import { StreamWriter } from "../stream/stream-writer.ts";
@@ -125,20 +127,25 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   async complete(request: Request, options: AdapterCallOptions = {}): Promise<Response> {
+    const memory = new AnswerMemory(options);
     try {
       const wire = await this.#protocol.toWire(request, false, this.modelsFor(options));
       const answer = await this.#send(request, wire, "application/json", options);
-      const body = await this.#readWhole(answer);
+      const body = await this.#readWhole(answer, memory);
       const facts = this.#factsOf(request, wire, answer, options);
       return this.#protocol.toResponse(body, facts, toolCallIdsOf(facts));
     } catch (thrown) {
+      memory.release();
       throw this.#toFailure(thrown);
     }
   }
 
   stream(request: Request, options: AdapterCallOptions = {}): EventStream {
-    const batches = lazyBatches(() => this.#open(request, options));
-    return new EventStream(withTerminalEvent(batches, undefined, (thrown) => this.#toFailure(thrown)));
+    const scope = new CallScope(options.signal);
+    const open = () => this.#open(request, { ...options, signal: scope.signal });
+    const toFailure = (thrown: unknown) => this.#toFailure(thrown);
+    const batches = withTerminalEvent(lazyBatches(open, scope.abort), { toFailure, onEnd: scope.release });
+    return new EventStream(batches, scope.abort);
   }
 
   supportsToolChoice(_mode: ToolChoice_Mode, _model: string, _options?: AdapterCallOptions): boolean {
@@ -168,18 +175,20 @@ export class HttpAdapter implements ProviderAdapter {
     const answer = await this.#send(request, wire, "text/event-stream", options);
     const facts = this.#factsOf(request, wire, answer, options);
     const writer = new StreamWriter(facts, toolCallIdsOf(facts));
-    if (!isStream(answer)) return this.#replay(answer, facts, writer);
+    const memory = new AnswerMemory(options);
+    if (!isStream(answer)) return this.#replay(answer, facts, writer, memory);
     const decoder = this.#protocol.createDecoder(facts, writer);
     return decodeStream(answer.body, decoder, writer, {
       release: () => answer.release(),
       limits: this.#limits,
+      memory,
     });
   }
 
   /** The body of a whole answer, which is parsed only where it cannot become too large by that. */
-  async #readWhole(answer: HttpAnswer): Promise<string> {
+  async #readWhole(answer: HttpAnswer, memory: AnswerMemory): Promise<string> {
     const { maxBytes, maxJsonValues } = this.#limits;
-    const body = await answer.text(maxBytes);
+    const body = await answer.text(maxBytes, (bytes) => memory.grow(bytes));
     // A value and what separates it from the next one take two bytes at least.
     const isSmall = body.length / 2 <= maxJsonValues;
     if (!isSmall && countJsonValues(body, maxJsonValues) > maxJsonValues)
@@ -192,9 +201,15 @@ export class HttpAdapter implements ProviderAdapter {
     answer: HttpAnswer,
     facts: CallFacts,
     writer: StreamWriter,
+    memory: AnswerMemory,
   ): AsyncGenerator<readonly StreamEvent[]> {
-    const body = await this.#readWhole(answer);
-    replayResponse(this.#protocol.toResponse(body, facts, toolCallIdsOf(facts)), writer);
+    try {
+      const body = await this.#readWhole(answer, memory);
+      replayResponse(this.#protocol.toResponse(body, facts, toolCallIdsOf(facts)), writer);
+    } catch (thrown) {
+      memory.release();
+      throw thrown;
+    }
     yield writer.take();
   }
 

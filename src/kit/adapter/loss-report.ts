@@ -19,7 +19,10 @@ export type WarningCode =
   | "provider_message"
   | "limit_reached"
   | "further_candidates"
-  | "cache_hit";
+  | "cache_hit"
+  | "tool_rounds_exhausted"
+  | "turn_paused"
+  | "unknown_price";
 
 /**
  * Collects what a provider cannot honour while a request is being translated: warnings under

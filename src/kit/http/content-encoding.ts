@@ -1,9 +1,10 @@
-import { Readable } from "node:stream";
+import { Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { SDKError, StreamError } from "../../core/errors.ts";
+import { AbortError, SDKError, StreamError } from "../../core/errors.ts";
+import { closeAtOnce } from "../../core/item-iterator.ts";
 
 /** Content encodings that are decoded although no request asks for them: some servers and proxies ignore that. */
-const DECODERS: ReadonlyMap<string, () => NodeJS.ReadWriteStream> = new Map([
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ["gzip", createGunzip],
   ["x-gzip", createGunzip],
   ["deflate", createInflate],
@@ -34,11 +35,14 @@ export function decodedBody(body: AsyncIterable<Uint8Array>, encoding: string): 
 
 async function* emptyBody(): AsyncGenerator<Uint8Array> {}
 
-async function* decompressed(
-  body: AsyncIterable<Uint8Array>,
-  decoder: NodeJS.ReadWriteStream,
-): AsyncGenerator<Uint8Array> {
+function decompressed(body: AsyncIterable<Uint8Array>, decoder: Transform): AsyncIterable<Uint8Array> {
   const source = Readable.from(body, { objectMode: false });
+  // The error ends a pending read, and closes the body.
+  const abort = () => source.destroy(new AbortError("the reader stopped before the end of the answer"));
+  return closeAtOnce(pipedThrough(source, decoder), () => void abort());
+}
+
+async function* pipedThrough(source: Readable, decoder: Transform): AsyncGenerator<Uint8Array> {
   source.on("error", (error) => decoder.emit("error", error));
   try {
     for await (const chunk of source.pipe(decoder)) yield chunk as Uint8Array;

@@ -22,8 +22,9 @@ export interface HttpAnswer {
   /**
    * Reads the whole body as UTF-8. Throws what reading the body throws, and StreamError where
    * it is larger than `maxBytes`; such a body is never held.
+   * @param reserve Takes memory for the bytes so far, before they are held. The body waits for its promise.
    */
-  text(maxBytes: number): Promise<string>;
+  text(maxBytes: number, reserve?: (bytes: number) => Promise<void> | undefined): Promise<string>;
   /** Ends the exchange: the provider's socket closes at once. Without effect on one that has ended. */
   destroy(): void;
   /**
@@ -223,7 +224,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       status,
       headers,
       body,
-      text: (maxBytes) => readText({ body, headers, maxBytes, peer: this.#options.peer }),
+      text: (maxBytes, reserve) => readText({ body, headers, maxBytes, reserve, peer: this.#options.peer }),
       destroy: () => this.#cancel(new AbortError("the answer was destroyed")),
       release: () => this.#release(),
     };

@@ -3,13 +3,15 @@ import { contentEncodingOf } from "./content-encoding.ts";
 import type { HttpHeaders } from "./headers.ts";
 
 /** For whole texts, of which it remembers nothing. */
-const utf8 = new TextDecoder();
+const WHOLE_TEXT = new TextDecoder();
 
 /** A body that is to be read whole. */
 export interface WholeBody {
   readonly body: AsyncIterable<Uint8Array>;
   readonly headers: HttpHeaders;
   readonly maxBytes: number;
+  /** Takes memory so that the body has that much, before it is held. */
+  readonly reserve?: ((bytes: number) => Promise<void> | undefined) | undefined;
   /** Host and port, for the error. */
   readonly peer: string;
 }
@@ -19,19 +21,26 @@ export interface WholeBody {
  * U+FFFD. Throws StreamError, not retryable, where it is larger than `maxBytes`: by its
  * content-length with the first bytes, else by what has come.
  */
-export async function readText({ body, headers, maxBytes, peer }: WholeBody): Promise<string> {
+export async function readText({ body, headers, maxBytes, peer, reserve }: WholeBody): Promise<string> {
   // The length of an encoded body says nothing about its text.
   const isEncoded = contentEncodingOf(headers.get("content-encoding")) !== "identity";
   const announced = isEncoded ? 0 : Number(headers.get("content-length") ?? 0);
-  const chunks: Uint8Array[] = [];
+  let utf8: InstanceType<typeof TextDecoder> | undefined;
+  let text = "";
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.byteLength;
     if (Math.max(bytes, announced) > maxBytes) throw tooLarge(peer, maxBytes);
-    chunks.push(chunk);
+    const waiting = reserve?.(Math.max(bytes, announced));
+    if (waiting !== undefined) await waiting;
+    // Decoded as it comes, so that the bytes and their text are never both whole in memory.
+    if (bytes === announced && utf8 === undefined) text = WHOLE_TEXT.decode(chunk);
+    else {
+      utf8 ??= new TextDecoder();
+      text += utf8.decode(chunk, { stream: true });
+    }
   }
-  const [first] = chunks;
-  return utf8.decode(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+  return utf8 === undefined ? text : text + utf8.decode();
 }
 
 function tooLarge(peer: string, maxBytes: number): StreamError {

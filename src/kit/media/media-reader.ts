@@ -52,7 +52,7 @@ export function createMediaReader({
       if (roots.length === 0) {
         throw invalidField(
           fieldPath,
-          "is a path on this machine, and reading files is off; media.allow_files_under would name the folders",
+          `is a path on this machine, and reading files is off; ${SETTINGS} would name the folders`,
         );
       }
       const absolute = absolutePathOf(path, fieldPath);
@@ -139,8 +139,11 @@ async function readWhole(
   return bytes.subarray(0, length);
 }
 
+/** Where folders are allowed. */
+const SETTINGS = "media.allow_files_under (in the library the option allowFilesUnder)";
+
 function outside(fieldPath: string): InvalidRequestError {
-  return invalidField(fieldPath, "is a path outside the folders that media.allow_files_under names");
+  return invalidField(fieldPath, `is a path outside the folders that ${SETTINGS} names`);
 }
 
 function unreadable(error: unknown, fieldPath: string): never {

@@ -1,9 +1,10 @@
 /** How large an answer may become: a provider that never stops, or is not one, must not take the process down. */
 import { StreamError } from "../../core/errors.ts";
+import { getMaxAnswerBytes } from "../../core/memory-account.ts";
 
 /** Limits of one answer, streamed or whole. Exceeding one ends the call and closes the provider's connection. */
 export interface AnswerLimits {
-  /** Bytes of the answer, without its content encoding. Defaults to 64 MiB: images arrive inside an answer. */
+  /** Bytes of the answer, without its content encoding. Defaults to a sixteenth of the heap, at most 64 MiB. */
   readonly maxBytes: number;
   /** UTF-16 code units of one event of a stream, lines that never end included. Defaults to 32 Mi. */
   readonly maxEventChars: number;
@@ -20,7 +21,7 @@ export interface AnswerLimits {
 
 /** The default limits. */
 export const DEFAULT_ANSWER_LIMITS: AnswerLimits = {
-  maxBytes: 64 * 1024 * 1024,
+  maxBytes: getMaxAnswerBytes(),
   maxEventChars: 32 * 1024 * 1024,
   maxEvents: 500_000,
   maxParts: 10_000,

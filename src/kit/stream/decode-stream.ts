@@ -3,6 +3,7 @@ import { NetworkError, type SDKError, StreamError, toSdkError, withProgress } fr
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { countJsonValues } from "../json/count-values.ts";
 import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
+import type { AnswerMemory } from "./answer-memory.ts";
 import { SseDecoder, type SseEvent } from "./sse.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
@@ -30,6 +31,8 @@ export interface EventParser {
   end(): void;
   /** Text that was no event, for `StreamDecoder.end`. */
   readonly stray: string;
+  /** Characters of an event that is not complete. */
+  readonly pendingChars: number;
 }
 
 /** Makes a parser that gives its events to a function. */
@@ -43,6 +46,8 @@ export interface DecodeOptions {
   readonly release?: () => void;
   /** Default `DEFAULT_ANSWER_LIMITS`. */
   readonly limits?: AnswerLimits | undefined;
+  /** The memory of the answer: what is kept of it until its end. Default: it is not counted. */
+  readonly memory?: AnswerMemory | undefined;
 }
 
 type Batch = readonly StreamEvent[];
@@ -84,6 +89,7 @@ class DecodedStream implements AsyncIterator<Batch> {
   readonly #writer: StreamWriter;
   readonly #release: () => void;
   readonly #limits: AnswerLimits;
+  readonly #memory: AnswerMemory | undefined;
   readonly #parser: EventParser;
   #bytes = 0;
   /** Time of decoding since other calls had their turn. */
@@ -98,13 +104,14 @@ class DecodedStream implements AsyncIterator<Batch> {
     body: AsyncIterator<Uint8Array>,
     decoder: StreamDecoder,
     writer: StreamWriter,
-    { createParser, release = () => {}, limits = DEFAULT_ANSWER_LIMITS }: DecodeOptions,
+    { createParser, release = () => {}, limits = DEFAULT_ANSWER_LIMITS, memory }: DecodeOptions,
   ) {
     this.#body = body;
     this.#decoder = decoder;
     this.#writer = writer;
     this.#release = release;
     this.#limits = limits;
+    this.#memory = memory;
     const keepsBlank = createParser !== undefined;
     const take = (event: SseEvent) => {
       if (writer.ended) return;
@@ -126,7 +133,13 @@ class DecodedStream implements AsyncIterator<Batch> {
         const { done, value: chunk } = await this.#body.next();
         if (this.#isOver) break;
         if (done) this.#end();
-        else this.#push(chunk);
+        else {
+          const waiting = this.#memory?.grow(
+            this.#writer.keptChars + this.#parser.pendingChars + chunk.byteLength,
+          );
+          if (waiting !== undefined) await waiting;
+          this.#push(chunk);
+        }
       } catch (thrown) {
         return this.#isOver ? DONE : this.#fail(brokenStream(thrown));
       }
@@ -185,6 +198,7 @@ class DecodedStream implements AsyncIterator<Batch> {
   /** Passes on what was written before the failure; the failure itself is thrown by the next read. */
   async #fail(failure: SDKError): Promise<IteratorResult<Batch>> {
     await this.#close();
+    this.#memory?.release();
     const { started, outputStarted, usage } = this.#writer;
     const error = started ? withProgress(failure, { outputStarted, usage }) : failure;
     const batch = this.#writer.take();

@@ -58,6 +58,10 @@ export class SseDecoder {
     });
   }
 
+  get pendingChars(): number {
+    return this.#pendingChars;
+  }
+
   /** Takes the next bytes. Throws StreamError where an event is larger than the limit, and what `onEvent` throws. */
   push(chunk: Uint8Array): void {
     this.#take(this.#decode(chunk));

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { StreamError } from "../../core/errors.ts";
+import { measureMemory } from "../../core/measure-memory.ts";
 import {
   type Citation,
   type ContentPart,
@@ -62,6 +63,7 @@ export class StreamWriter {
   #ended = false;
   #citations = 0;
   #citationChars = 0;
+  #keptChars = 0;
 
   /** Gives the usage that the provider has reported so far. Called where an error needs it. */
   readUsage: () => Usage | undefined = () => undefined;
@@ -86,6 +88,11 @@ export class StreamWriter {
   /** Whether any part has begun. */
   get outputStarted(): boolean {
     return this.#parts.length > 0;
+  }
+
+  /** About the characters of the answer that the writer keeps until its end. */
+  get keptChars(): number {
+    return this.#keptChars + this.#citationChars;
   }
 
   /** The usage that the provider has reported so far; part of an error. */
@@ -165,11 +172,13 @@ export class StreamWriter {
   /** Adds a part that arrived as a whole, at a reserved index or at the next one. */
   addPart(part: ContentPart, partIndex: number = this.reserve()): void {
     this.#parts[partIndex] = part;
+    this.#keptChars += measureMemory(part);
     this.#emit({ case: "partAdded", value: create(PartAddedSchema, { partIndex, part }) });
   }
 
   /** Passes on an event of the provider that has no unified form. */
-  providerEvent(type: string, dataJson: string): void {
+  providerEvent(type: string, data: string): void {
+    const dataJson = this.#facts.withoutKeys?.(data) ?? data;
     this.#emit({
       case: "providerEvent",
       value: { $typeName: "outrigger.v1.ProviderEvent", type, dataJson },
@@ -209,6 +218,9 @@ export class StreamWriter {
     return {
       partIndex,
       emit: (event) => this.#emit(event),
+      keep: (chars) => {
+        this.#keptChars += chars;
+      },
       close: (block, part) => {
         this.#open.delete(block);
         this.#parts[partIndex] = part;
@@ -221,6 +233,8 @@ export class StreamWriter {
 interface BlockSink {
   readonly partIndex: number;
   emit(event: EventContent): void;
+  /** Counts characters that the block keeps. */
+  keep(chars: number): void;
   close(block: OpenBlock, part: ContentPart): void;
 }
 
@@ -283,6 +297,7 @@ abstract class OpenBlock {
     if (delta === "") return;
     const clean = delta.isWellFormed() ? delta : delta.toWellFormed();
     this.#text += clean;
+    this.sink.keep(clean.length);
     this.sink.emit(this.delta(clean));
   }
 }

@@ -19,6 +19,10 @@ class TextParser implements EventParser {
     this.#onEvent = onEvent;
   }
 
+  get pendingChars(): number {
+    return 0;
+  }
+
   push(chunk: Uint8Array): void {
     this.take(this.#utf8.decode(chunk, { stream: true }));
   }
@@ -45,6 +49,10 @@ class LineParser extends TextParser {
   constructor(onEvent: (event: SseEvent) => void, maxEventChars: number) {
     super(onEvent);
     this.#maxEventChars = maxEventChars;
+  }
+
+  override get pendingChars(): number {
+    return this.#rest.length;
   }
 
   override end(): void {

@@ -101,6 +101,7 @@ function kindOf({ code, type, message }: FailureReport, status: number | undefin
   if (byCode !== undefined) return byCode;
   if (code === "" && (type === "invalid_request_error" || (type === "" && status === 400))) {
     if (QUOTA_TEXT.test(message)) return ErrorKind.QUOTA_EXCEEDED;
+    if (FILTER_TEXT.test(message)) return ErrorKind.CONTENT_FILTER;
   }
   const byType = KIND_OF_TYPE.get(type);
   if (byType !== undefined) return byType;
@@ -136,3 +137,6 @@ const KIND_OF_TYPE: ReadonlyMap<string, ErrorKind> = new Map<ErrorType, ErrorKin
 
 /** Invalid requests of an account without money, which only their message distinguishes. */
 const QUOTA_TEXT = /credit balance is too low|specified api usage limits/i;
+
+/** "Output blocked by content filtering policy", in an answer or inside a stream. */
+const FILTER_TEXT = /blocked by (?:\w+ ){0,2}content[- ]filter/i;

@@ -4,6 +4,7 @@ import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
 import { ProviderModels } from "../../catalog/provider-models.ts";
 import type { ProviderAdapter } from "../../core/adapter.ts";
 import { type Batches, lazyBatches } from "../../core/batches.ts";
+import { CallScope } from "../../core/call-scope.ts";
 import { AbortError, ConfigurationError, type SDKError, toSdkError, withTexts } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
 import { inferenceIdOf } from "../../core/inference-id.ts";
@@ -18,6 +19,7 @@ import { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts
 import { timeoutsOf } from "../../kit/http/request-timeouts.ts";
 import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "../../kit/http/timeouts.ts";
 import { type AnswerLimits, DEFAULT_ANSWER_LIMITS } from "../../kit/stream/answer-limits.ts";
+import { AnswerMemory } from "../../kit/stream/answer-memory.ts";
 import { decodeStream } from "../../kit/stream/decode-stream.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import { exitError, tooManyProcesses } from "./error.ts";
@@ -71,8 +73,11 @@ export class CommandAdapter implements ProviderAdapter {
   }
 
   stream(request: Request, options: AdapterCallOptions = {}): EventStream {
-    const batches = lazyBatches(() => this.#open(request, options));
-    return new EventStream(withTerminalEvent(batches, undefined, (thrown) => this.#toFailure(thrown)));
+    const scope = new CallScope(options.signal);
+    const open = () => this.#open(request, { ...options, signal: scope.signal });
+    const toFailure = (thrown: unknown) => this.#toFailure(thrown);
+    const batches = withTerminalEvent(lazyBatches(open, scope.abort), { toFailure, onEnd: scope.release });
+    return new EventStream(batches, scope.abort);
   }
 
   supportsToolChoice(mode: ToolChoice_Mode): boolean {
@@ -99,6 +104,7 @@ export class CommandAdapter implements ProviderAdapter {
       createParser: parserOf(format),
       release: () => run.release(),
       limits: this.#limits,
+      memory: new AnswerMemory(options),
     });
   }
 

@@ -96,6 +96,8 @@ function failureOf(details: StatusDetails, httpStatus: number | undefined): Repo
 function kindOf(details: StatusDetails, httpStatus: number | undefined): ErrorKind {
   const status = httpStatus ?? details.code;
   const { reason, message } = details;
+  // A gateway's, whose body may say something else.
+  if (httpStatus === 408) return ErrorKind.REQUEST_TIMEOUT;
   if (isContextOverflow({ codes: [reason, details.status], message, status }))
     return ErrorKind.CONTEXT_LENGTH;
   const known =

@@ -5,6 +5,8 @@
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Message, NativePart } from "../../gen/outrigger/v1/message_pb.ts";
+import { isJson, type JsonObject } from "../../kit/json/json.ts";
+import { sourceObject } from "../../kit/json/json-source.ts";
 import type { Content, Part } from "../../wire/gemini/request.ts";
 import type { RequestContext } from "./context.ts";
 import type { MediaContext } from "./media.ts";
@@ -164,10 +166,16 @@ function responseIn({ call, response }: Slot): Part {
   return response;
 }
 
+/** A result that is a JSON object or list goes as such, in the caller's own text: inside a string it would be escaped. */
+function toStructured(text: string): string | JsonObject {
+  const isNested = /^\s*[{[]/.test(text) && isJson(text);
+  return isNested ? sourceObject(text.trim()) : text;
+}
+
 /** The key says whether the result is output or an error (provider documentation: "FunctionResponse"). */
 function responsePart({ name, nativeId }: ExpectedCall, output: ToolOutput, media: readonly Part[]): Part {
   if (output.verbatim !== undefined) return output.verbatim;
-  const response = { [output.isError ? "error" : "output"]: output.text };
+  const response = { [output.isError ? "error" : "output"]: toStructured(output.text) };
   const id = nativeId === undefined ? {} : { id: nativeId };
   return { functionResponse: { ...id, name, response, ...(media.length === 0 ? {} : { parts: media }) } };
 }

@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import {
   Client,
+  type JSONRPCMessage,
   SSEClientTransport,
   StreamableHTTPClientTransport,
   type Tool,
@@ -24,6 +25,12 @@ const MAX_PAGES = 64;
 
 /** How long a server may take to confirm the end of a session, in milliseconds. */
 const GOODBYE_MS = 1_000;
+
+/**
+ * Requests that a server may send during one call. The sidecar offers servers nothing that they could ask for, so that a
+ * ping is all there may be. Each is answered by an HTTP request.
+ */
+const MAX_SERVER_REQUESTS = 32;
 
 /** How the sidecar names itself. */
 const CLIENT = { name: "outrigger", version: "1" };
@@ -48,6 +55,7 @@ export class McpConnection {
   readonly #closed = new AbortController();
   readonly #abandoned = new AbortController();
   #connected: Promise<void> | undefined;
+  #serverRequests = 0;
 
   constructor(endpoint: McpEndpoint, limits: McpLimits, { environment, localOnly }: McpSettings) {
     this.#endpoint = endpoint;
@@ -138,7 +146,20 @@ export class McpConnection {
   #openWith(transport: Transport): Promise<void> {
     const limit = { ms: this.#limits.listMs, what: "connecting" };
     const client = this.#client;
+    // The package calls this one before its own.
+    transport.onmessage = (message) => this.#checkMessage(message);
     return this.#run(undefined, limit, ({ signal }) => client.connect(transport, this.#optionsOf(signal)));
+  }
+
+  /** Ends the session of a server that sends too many requests. Throws, so that they are not answered. */
+  #checkMessage(message: JSONRPCMessage): void {
+    if (!("method" in message && "id" in message)) return;
+    this.#serverRequests += 1;
+    if (this.#serverRequests <= MAX_SERVER_REQUESTS) return;
+    const text = `it sent more than ${MAX_SERVER_REQUESTS} requests of its own`;
+    const failure = new ServerError(text, { retryable: false });
+    this.#closed.abort(failure);
+    throw failure;
   }
 
   #optionsOf(signal: AbortSignal) {
@@ -180,6 +201,7 @@ export class McpConnection {
     work: (call: McpCall) => Promise<Value>,
   ): Promise<Value> {
     const call = new McpCall(signal, limit);
+    this.#serverRequests = Math.max(0, this.#serverRequests - MAX_SERVER_REQUESTS);
     // The end of an exchange is then none of the answer.
     call.isResumable = this.#hasOneStream;
     const { signal: closed } = this.#closed;

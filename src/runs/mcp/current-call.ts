@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { AbortError, toSdkError } from "../../core/errors.ts";
+import { AbortError, ServerError, toSdkError } from "../../core/errors.ts";
 import {
   failureUnder,
   LinkedSignal,
@@ -21,6 +21,9 @@ export const currentCall = new AsyncLocalStorage<McpCall>();
  */
 const READING_MS = 1_000;
 
+/** HTTP exchanges of one call. A server can make the client send: its requests are answered, and broken answers resumed. */
+const MAX_EXCHANGES = 256;
+
 /** One request to an MCP server, which may take several HTTP exchanges. To be run once. */
 export class McpCall {
   /** Whether the server lets the answer be taken up again where a connection ends. */
@@ -28,6 +31,7 @@ export class McpCall {
   readonly #linked: LinkedSignal;
   readonly #broken = Promise.withResolvers<never>();
   readonly #answers: HttpAnswer[] = [];
+  #exchanges = 0;
   #failedStatus: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
@@ -47,8 +51,11 @@ export class McpCall {
     this.#linked.abort(reason);
   }
 
-  /** An exchange begins. */
+  /** An exchange begins. Throws ServerError if there were too many. */
   onExchange(): void {
+    this.#exchanges += 1;
+    if (this.#exchanges > MAX_EXCHANGES)
+      throw new ServerError(`the call took more than ${MAX_EXCHANGES} HTTP exchanges`, { retryable: false });
     clearTimeout(this.#timer);
   }
 

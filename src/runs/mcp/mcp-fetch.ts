@@ -1,4 +1,5 @@
 /** The `fetch` of the MCP client package, over the transport that all calls to providers take. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { NetworkError, StreamError } from "../../core/errors.ts";
 import type { HttpAnswer, HttpTransport } from "../../kit/http/transport.ts";
 import { currentCall } from "./current-call.ts";
@@ -12,11 +13,11 @@ type McpFetch = (address: string | URL, init?: RequestInit) => Promise<Response>
 /** Bytes of an answer that is no success. Nobody is shown them; the status says enough. */
 const MAX_FAILURE_BYTES = 64 * 1024;
 
-/**
- * HTTP exchanges of one session. A server can make the client send: each request that it puts into an answer is
- * answered by a request.
- */
-const MAX_EXCHANGES = 10_000;
+/** Bytes that the client package gets at once. It handles all messages in them without a pause. */
+const SLICE_BYTES = 4096;
+
+/** How long an answer is handled before others have their turn, in milliseconds. */
+const TURN_MS = 10;
 
 /** What happens at the end of an answer's body. */
 interface EndObserver {
@@ -35,7 +36,6 @@ export function createMcpFetch(
   limits: McpLimits,
   session?: EndObserver,
 ): McpFetch {
-  let exchanges = 0;
   return async (address, init = {}) => {
     const { origin, pathname, search } = new URL(address);
     if (origin !== endpoint.url.origin) throw new NetworkError("the MCP server refers to another address");
@@ -43,9 +43,6 @@ export function createMcpFetch(
     const method = init.method ?? "GET";
     const isStream = method === "GET" && (session !== undefined || headers["last-event-id"] === undefined);
     if (isStream && session === undefined) return new Response(null, { status: 405 });
-    exchanges += 1;
-    if (exchanges > MAX_EXCHANGES)
-      throw new NetworkError(`the MCP server took more than ${MAX_EXCHANGES} exchanges`);
     const call = isStream ? undefined : currentCall.getStore();
     call?.onExchange();
     // A call that was cancelled tells the server so.
@@ -87,13 +84,16 @@ function responseOf(answer: HttpAnswer, observer: EndObserver | undefined, limit
   return new Response(bodyOf(answer, new JsonGauge(bounds), observer), { status, headers });
 }
 
-/** The body of an answer as a web stream, read as it is needed. */
+/**
+ * The body of an answer as a web stream, read as it is needed, in slices. The client package handles the messages of a
+ * slice before it reads on.
+ */
 function bodyOf(
   answer: HttpAnswer,
   gauge: JsonGauge,
   observer: EndObserver | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const reader = answer.body[Symbol.asyncIterator]();
+  const reader = slicesOf(answer.body, gauge)[Symbol.asyncIterator]();
   const fail = (controller: ReadableStreamDefaultController, failure: unknown) => {
     answer.destroy();
     observer?.onAnswerEnd(failure);
@@ -106,11 +106,26 @@ function bodyOf(
         observer?.onAnswerEnd(new StreamError("the MCP server ended its answer without a result"));
         return controller.close();
       }
-      gauge.push(value);
       controller.enqueue(value);
     } catch (error) {
       fail(controller, error);
     }
   };
   return new ReadableStream({ pull, cancel: () => answer.destroy() }, { highWaterMark: 0 });
+}
+
+/** The measured bytes of a body in slices, with turns of the event loop between them. */
+async function* slicesOf(body: AsyncIterable<Uint8Array>, gauge: JsonGauge): AsyncGenerator<Uint8Array> {
+  let turnEndsAt = performance.now() + TURN_MS;
+  for await (const chunk of body) {
+    for (let start = 0; start < chunk.length; start += SLICE_BYTES) {
+      if (performance.now() >= turnEndsAt) {
+        await nextTurn();
+        turnEndsAt = performance.now() + TURN_MS;
+      }
+      const slice = chunk.subarray(start, start + SLICE_BYTES);
+      gauge.push(slice);
+      yield slice;
+    }
+  }
 }

@@ -37,6 +37,11 @@ export class AccessControl {
     this.#now = now;
   }
 
+  /** Number of access keys at this moment. */
+  get keyCount(): number {
+    return this.#source.current().length;
+  }
+
   /** Admits or refuses a request by its headers, and counts it. */
   admit(headers: IncomingHttpHeaders): Admission {
     this.#refresh();

@@ -25,7 +25,7 @@ export class ConnectExchange {
 
   /** Begins the call. Throws ConnectError where as many are under way as may be. */
   begin(): void {
-    this.share = this.#memory.begin();
+    this.share = this.#memory.begin(this.recorder.call.caller.name);
   }
 
   /** Passes the JSON of a request on, and keeps it for the case that it is refused: the error names what is wrong in it. */

@@ -1,7 +1,8 @@
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { SLICE_BYTES } from "../http/flushed-response.ts";
 import { endPaced, endWithHeadersPaced, writePaced } from "../http/paced-writer.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
-import type { UnsentResponses } from "../http/unsent-responses.ts";
+import type { UnsentResponse, UnsentResponses } from "../http/unsent-responses.ts";
 import type { HttpResponse } from "../listen/http-types.ts";
 import { readableTrailers } from "../status/grpc-message.ts";
 
@@ -26,7 +27,8 @@ export async function sendResponse(
 ): Promise<void> {
   const headers = Object.fromEntries(header ?? []);
   const begin = () => response.writeHead(status, headers);
-  const sent = body === undefined ? NOTHING : await sendBody(body, response, flow, begin);
+  const waiting = { cutOff: () => response.destroy() };
+  const sent = body === undefined ? NOTHING : await sendBody(body, response, { ...flow, waiting }, begin);
   if (flow.isDisconnected()) throw new PeerClosedError();
   const trailers = trailer === undefined ? {} : readableTrailers(trailer);
   // Trailers-Only: a gRPC call that failed before its first message is left to the retry policy of its client.
@@ -34,7 +36,6 @@ export async function sendResponse(
     return endWithHeadersPaced(response, { ...headers, ...trailers });
   if (!sent.hasBegun) begin();
   response.addTrailers(trailers);
-  const waiting = { cutOff: () => response.destroy() };
   flow.unsent.add(waiting, sent.unflushedBytes);
   await endPaced(response);
   flow.unsent.remove(waiting);
@@ -54,7 +55,7 @@ const NOTHING: SentBody = { hasBegun: false, unflushedBytes: 0 };
 async function sendBody(
   body: AsyncIterable<Uint8Array>,
   response: HttpResponse,
-  flow: Flow,
+  flow: Flow & { readonly waiting: UnsentResponse },
   begin: () => void,
 ): Promise<SentBody> {
   let hasBegun = false;
@@ -64,11 +65,31 @@ async function sendBody(
     if (!hasBegun) begin();
     hasBegun = true;
     if (flow.isUnary) {
-      unflushedBytes += frame.byteLength;
-      response.write(frame);
+      const last = await writeAllButLast(frame, response, flow);
+      unflushedBytes += last.byteLength;
+      response.write(last);
     } else await writePaced(response, frame);
   }
   return { hasBegun, unflushedBytes };
+}
+
+/** Writes a large message but for its last slice, which it returns. @throws PeerClosedError */
+async function writeAllButLast(
+  bytes: Uint8Array,
+  response: HttpResponse,
+  { unsent, waiting }: { readonly unsent: UnsentResponses; readonly waiting: UnsentResponse },
+): Promise<Uint8Array> {
+  let rest = bytes;
+  try {
+    while (rest.byteLength > SLICE_BYTES) {
+      unsent.add(waiting, rest.byteLength);
+      await writePaced(response, rest.subarray(0, SLICE_BYTES));
+      rest = rest.subarray(SLICE_BYTES);
+    }
+  } finally {
+    unsent.remove(waiting);
+  }
+  return rest;
 }
 
 function isGrpcFailure({ "grpc-status": status = "0" }: Readonly<Record<string, string>>): boolean {

@@ -73,8 +73,11 @@ class EndpointExchange {
     const call = signals.open(this.#peer.signal);
     let share: RequestShare | undefined;
     try {
-      share = this.#options.intake.memory.begin();
-      await this.#writer.send(await this.#answer(call.signal, share), recorder.responseIds);
+      share = this.#options.intake.memory.begin(recorder.call.caller.name);
+      this.#record.memory = share.memory.runAnswers;
+      const answer = await this.#answer(call.signal, share);
+      if (answer.body instanceof Uint8Array) share.memory.shrink(answer.body.byteLength);
+      await this.#writer.send(answer, recorder.responseIds);
     } catch (thrown) {
       if (share === undefined) await this.#refuse(errorOfRefusal(thrown));
       else if (!this.#isPeerGone(thrown)) {

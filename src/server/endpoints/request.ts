@@ -1,17 +1,18 @@
 /** Converts a request for an HTTP API. */
 
 import type { Caller } from "../../core/caller.ts";
-import { type SDKError, toSdkError } from "../../core/errors.ts";
+import { InvalidRequestError, type SDKError, toSdkError } from "../../core/errors.ts";
 import type { EndpointRequest } from "../../endpoints/endpoint.ts";
 import type { ModelClient } from "../../generation/model-calls.ts";
 import { pathOf } from "../http/http-api.ts";
 import { readBody } from "../http/request-body.ts";
 import { readWholeBody } from "../http/whole-body.ts";
 import type { HttpRequest } from "../listen/http-types.ts";
-import { knownCompression } from "../requests/decompress.ts";
+import { type Compression, knownCompression } from "../requests/decompress.ts";
 import type { Intake } from "../requests/intake.ts";
 import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
+import { boundedText } from "../status/bounded-text.ts";
 import { failureOf } from "../status/status.ts";
 
 /** What a request needs from its server. */
@@ -40,6 +41,7 @@ export function endpointRequestOf(request: HttpRequest, parts: RequestParts): En
     signal,
     noteFailure,
     readBody: () => readJsonBody(request, parts),
+    readStored: (read) => parts.share.memory.reads.read(read, signal),
   };
 }
 
@@ -55,11 +57,12 @@ async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<
   const { intake, share, signal } = parts;
   const { limits, arrivals } = intake;
   const { headers } = request;
+  const compression = compressionOf(headers["content-encoding"]);
   try {
     const bytes = await readWholeBody({
       chunks: readBody(request, { signal, arrivals, isIncomplete: () => true }),
       announced: headers["content-length"],
-      compression: knownCompression(headers["content-encoding"]),
+      compression,
       share,
       limits,
     });
@@ -69,6 +72,20 @@ async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<
     throw errorOfRefusal(thrown);
   }
 }
+
+/** The compression of a body. Throws InvalidRequestError for one that is not supported. */
+function compressionOf(encoding = "identity"): Compression | undefined {
+  const name = encoding.trim().toLowerCase();
+  const compression = knownCompression(name);
+  if (compression !== undefined || name === "identity" || name === "") return compression;
+  const found = JSON.stringify(boundedText(encoding, MAX_SHOWN_BYTES));
+  throw new InvalidRequestError(`the header content-encoding is ${found}; expected gzip, br or identity`, {
+    httpStatusCode: 415,
+    errorCode: "unsupported_content_encoding",
+  });
+}
+
+const MAX_SHOWN_BYTES = 64;
 
 /** Headers that occur more than once are joined, as HTTP means them. */
 function singleHeaders({ headers }: HttpRequest): Readonly<Record<string, string | undefined>> {

@@ -1,6 +1,6 @@
 /** The response side of an HTTP API: each element of a body is one write. */
 import type { EndpointResponse } from "../../endpoints/endpoint.ts";
-import { FlushedResponse } from "../http/flushed-response.ts";
+import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
 import { endPaced } from "../http/paced-writer.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
@@ -32,14 +32,15 @@ export class BodyResponse extends FlushedResponse {
   ): Promise<void> {
     if (body instanceof Uint8Array) {
       this.#response.writeHead(status, { ...headers, ...ids, "content-length": body.byteLength });
-      return this.#end(body);
+      return this.#end(await this.#writeAllButLast(body));
     }
     for await (const chunk of body) {
       if (this.unflushed) await this.flushed();
       if (this.disconnected) throw new PeerClosedError();
       if (!this.#response.headersSent) this.#response.writeHead(status, { ...headers, ...ids });
-      this.beginWrite(chunk.byteLength);
-      this.#response.write(chunk, this.onFlush);
+      const last = chunk.byteLength > SLICE_BYTES ? await this.#writeAllButLast(chunk) : chunk;
+      this.beginWrite(last.byteLength);
+      this.#response.write(last, this.onFlush);
     }
     if (!this.#response.headersSent) this.#response.writeHead(status, { ...headers, ...ids });
     return this.#end();
@@ -49,6 +50,10 @@ export class BodyResponse extends FlushedResponse {
   cutOff(): void {
     this.disconnected = true;
     this.#response.destroy();
+  }
+
+  #writeAllButLast(bytes: Uint8Array): Promise<Uint8Array> {
+    return this.writeSlices(bytes, (slice, onFlush) => this.#response.write(slice, onFlush));
   }
 
   async #end(last?: Uint8Array): Promise<void> {

@@ -11,7 +11,7 @@ import { createRecordedClient } from "../services/recorded-calls.ts";
 import { codeOf } from "../status/status-code.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
 import { closeCodes } from "../websocket/close-codes.ts";
-import { SocketChannel } from "../websocket/socket-channel.ts";
+import { discardRest, SocketChannel } from "../websocket/socket-channel.ts";
 import type { EndpointParts } from "./exchange.ts";
 import { endpointRequestOf } from "./request.ts";
 
@@ -23,13 +23,14 @@ export interface SocketExchangeOptions extends EndpointParts {
 
 /** Serves a socket. Resolves with its outcome when it is closed; never rejects. */
 export async function serveEndpointSocket(options: SocketExchangeOptions): Promise<TransportOutcome> {
-  const { upgraded, intake, signals } = options;
+  const { upgraded, intake, signals, sockets } = options;
+  const owner = upgraded.recorder.call.caller.name;
   let share: RequestShare;
+  if (!sockets.admits(owner)) return refuse(upgraded, "too many sockets of this access key are open");
   try {
-    share = intake.memory.begin();
+    share = intake.memory.begin(owner);
   } catch {
-    upgraded.socket.close(closeCodes.tryAgainLater, "too many calls are in progress");
-    return { code: Code.ResourceExhausted, disconnected: false };
+    return refuse(upgraded, "too many calls are in progress");
   }
   const peer = new AbortController();
   const call = signals.open(peer.signal);
@@ -37,6 +38,12 @@ export async function serveEndpointSocket(options: SocketExchangeOptions): Promi
   share.release();
   call.release();
   return outcome;
+}
+
+function refuse(upgraded: UpgradedConnection, reason: string): TransportOutcome {
+  upgraded.socket.close(closeCodes.tryAgainLater, reason);
+  discardRest(upgraded);
+  return { code: Code.ResourceExhausted, disconnected: false };
 }
 
 async function serve(
@@ -52,7 +59,7 @@ async function serve(
     onClosed();
   };
   const channel = new SocketChannel({ socket, connection, limits, unsent, share, admit, onClose });
-  const record = new InferenceRecord(inference, recorder);
+  const record = new InferenceRecord(inference, recorder, share.memory.runAnswers);
   let outcome: TransportOutcome = { code: undefined, disconnected: false };
   const noteFailure = (error: SDKError) => {
     record.fail(error);
@@ -61,7 +68,7 @@ async function serve(
   const client = createRecordedClient(record, inference);
   const { caller } = recorder.call;
   const { signal } = call;
-  sockets.add(channel);
+  sockets.add(channel, caller.name);
   try {
     await route.connect(
       channel,

@@ -61,15 +61,16 @@ export async function serveExchange(options: ExchangeOptions): Promise<Transport
   let share: RequestShare | undefined;
   try {
     if (options.refusal !== undefined) throw connectErrorOf(options.refusal);
-    share = options.intake.memory.begin();
+    share = options.intake.memory.begin(recorder.call.caller.name);
     await run(options, share, context, response);
   } catch (thrown) {
     outcome = sendFailure(thrown, options, response);
   }
-  share?.release();
   context.finish();
   await closed;
   response.closed();
+  // Not before: what the call holds waits for its reader.
+  share?.release();
   return response.disconnected ? disconnectedOutcome() : outcome;
 }
 

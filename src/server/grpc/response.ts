@@ -7,7 +7,7 @@ import {
 } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { FlushedResponse } from "../http/flushed-response.ts";
+import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
 import { hasSentLastFrame } from "../internals/node-http.ts";
@@ -63,7 +63,8 @@ export class ResponseWriter extends FlushedResponse {
    */
   send(messages: readonly Message[]): Promise<void> | undefined {
     const chunk = this.#encode(messages);
-    if (this.unflushed || chunk instanceof Promise) return this.#sendLater(chunk);
+    if (this.unflushed || chunk instanceof Promise || chunk.byteLength > SLICE_BYTES)
+      return this.#sendLater(chunk);
     this.#write(chunk);
     return undefined;
   }
@@ -71,10 +72,17 @@ export class ResponseWriter extends FlushedResponse {
   async #sendLater(chunk: Buffer | Promise<Buffer>): Promise<void> {
     const ready = await chunk;
     if (this.unflushed) await this.flushed();
-    this.#write(ready);
+    this.#write(await this.#writeAllButLast(ready));
   }
 
-  #write(chunk: Buffer): void {
+  /** Returns the last slice, which is the whole chunk if it is small. */
+  async #writeAllButLast(chunk: Uint8Array): Promise<Uint8Array> {
+    if (chunk.byteLength <= SLICE_BYTES) return chunk;
+    this.#begin();
+    return this.writeSlices(chunk, (slice, onFlush) => this.#stream.write(slice, onFlush));
+  }
+
+  #write(chunk: Uint8Array): void {
     this.#begin();
     this.beginWrite(chunk.byteLength);
     this.#stream.write(chunk, this.onFlush);
@@ -82,7 +90,7 @@ export class ResponseWriter extends FlushedResponse {
 
   /** Sends the last message and the end in one write. */
   async sendLast(message: Message): Promise<void> {
-    const chunk = await this.#encode([message]);
+    const chunk = await this.#writeAllButLast(await this.#encode([message]));
     this.#begin();
     this.#end(undefined);
     this.beginWrite(chunk.byteLength);

@@ -1,4 +1,8 @@
+import { PeerClosedError } from "./peer-closed-error.ts";
 import type { UnsentResponse, UnsentResponses } from "./unsent-responses.ts";
+
+/** Larger writes leave in slices of so many bytes: whether a peer reads shows by the slices that it takes. */
+export const SLICE_BYTES = 64 * 1024;
 
 /**
  * A response with at most one write unflushed at any time, so that a reader that stops reading costs the bytes of one
@@ -33,6 +37,28 @@ export abstract class FlushedResponse implements UnsentResponse {
     return new Promise((resolve) => {
       this.#onFlush = resolve;
     });
+  }
+
+  /**
+   * Writes all but the last slice of bytes, each when the one before is flushed. Returns the last one.
+   * @param write Writes a slice, and calls back when it is flushed.
+   * @throws PeerClosedError
+   */
+  protected async writeSlices(
+    bytes: Uint8Array,
+    write: (slice: Uint8Array, onFlush: () => void) => void,
+  ): Promise<Uint8Array> {
+    let rest = bytes;
+    await this.flushed();
+    while (rest.byteLength > SLICE_BYTES) {
+      if (this.disconnected) throw new PeerClosedError();
+      this.beginWrite(rest.byteLength);
+      write(rest.subarray(0, SLICE_BYTES), this.onFlush);
+      await this.flushed();
+      rest = rest.subarray(SLICE_BYTES);
+    }
+    if (this.disconnected) throw new PeerClosedError();
+    return rest;
   }
 
   /** A write of so many bytes begins; {@link onFlush} is its callback. */

@@ -1,3 +1,6 @@
+import type { MemoryAccount } from "../../core/memory-account.ts";
+import type { MemoryPool } from "../../core/memory-pool.ts";
+
 /** A response whose peer may be slow to read. */
 export interface UnsentResponse {
   /** Ends the response at once: its peer does not read, and others need the memory. */
@@ -7,49 +10,87 @@ export interface UnsentResponse {
 /** Smaller writes are not counted: a call has one at most, and the number of calls is limited. */
 const MIN_BYTES = 16 * 1024;
 
+/** A peer that has not taken a write, or a slice of a large one, for so many milliseconds does not read. */
+const STALLED_MS = 2000;
+
+/** How often stalled responses are looked for while too many bytes wait, in milliseconds. */
+const CHECK_INTERVAL_MS = 500;
+
+/** So many times the limit may wait while no peer has stalled. Then even a peer that may read is cut off. */
+const MAX_EXCESS = 2;
+
+interface Waiting {
+  readonly bytes: number;
+  /** When its peer has last taken something, in milliseconds of a monotonic clock. */
+  readonly since: number;
+}
+
 /**
  * The bytes of responses that wait for their readers, in the whole process. Each response has one write under way at
- * most, so what is counted is how large the writes are. Where they are too many, the response that has waited longest is
- * cut off: that of a peer that reads is never the oldest for long.
+ * most, so what is counted is how large the writes are. While they are too many, or others wait for memory, responses
+ * whose peers have stopped reading are cut off. A response whose peer reads is not.
  */
 export class UnsentResponses {
-  readonly #maxBytes: number;
-  /** By age, oldest first. */
-  readonly #waiting = new Map<UnsentResponse, number>();
-  #bytes = 0;
+  readonly #pool: MemoryPool;
+  readonly #now: () => number;
+  /** By the time of their last progress, oldest first. */
+  readonly #waiting = new Map<UnsentResponse, Waiting>();
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+  /** @param now Milliseconds of a monotonic clock. */
+  constructor(account: MemoryAccount, now: () => number = () => performance.now()) {
+    this.#pool = account.unsent;
+    this.#now = now;
+    for (const pool of [account.answers, account.reads]) pool.onShortage(() => this.#cutOffStalled());
   }
 
   /** Bytes that wait, in writes that are counted. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#pool.usedBytes;
   }
 
-  /** A response waits from now on until that many bytes have left. */
+  /** A response waits from now on until that many bytes have left. Replaces its earlier wait. */
   add(response: UnsentResponse, bytes: number): void {
+    this.remove(response);
     if (bytes < MIN_BYTES) return;
-    this.#waiting.set(response, bytes);
-    this.#bytes += bytes;
-    if (this.#bytes > this.#maxBytes) this.#cutOff();
+    this.#waiting.set(response, { bytes, since: this.#now() });
+    this.#pool.change(bytes, "");
+    if (this.#isOver()) this.#relieve();
   }
 
   /** The bytes of a response have left, or never will. */
   remove(response: UnsentResponse): void {
     if (this.#waiting.size === 0) return;
-    const bytes = this.#waiting.get(response);
-    if (bytes === undefined) return;
+    const waiting = this.#waiting.get(response);
+    if (waiting === undefined) return;
     this.#waiting.delete(response);
-    this.#bytes -= bytes;
+    this.#pool.change(-waiting.bytes, "");
   }
 
-  #cutOff(): void {
-    for (const response of this.#waiting.keys()) {
+  #isOver(times = 1): boolean {
+    return this.#pool.usedBytes > times * this.#pool.maxBytes;
+  }
+
+  #relieve(): void {
+    for (const [response, { since }] of this.#waiting) {
       // The newest one, which may be larger than all that is allowed, has not had a chance to be read.
-      if (this.#bytes <= this.#maxBytes || this.#waiting.size === 1) return;
-      this.remove(response);
-      response.cutOff();
+      if (!this.#isOver() || this.#waiting.size === 1) break;
+      if (this.#now() - since < STALLED_MS && !this.#isOver(MAX_EXCESS)) break;
+      this.#end(response);
     }
+    clearTimeout(this.#timer);
+    if (this.#isOver()) this.#timer = setTimeout(() => this.#relieve(), CHECK_INTERVAL_MS).unref();
+  }
+
+  #cutOffStalled(): void {
+    for (const [response, { since }] of this.#waiting) {
+      if (this.#now() - since < STALLED_MS) return;
+      this.#end(response);
+    }
+  }
+
+  #end(response: UnsentResponse): void {
+    this.remove(response);
+    response.cutOff();
   }
 }

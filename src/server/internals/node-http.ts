@@ -2,7 +2,7 @@
  * Uses of Node's HTTP servers beyond their documented methods. Written for Node 24;
  * test/server/internals/node-http.test.ts checks each of them.
  */
-import type { Server as Http1Server } from "node:http";
+import { type Server as Http1Server, type IncomingMessage, ServerResponse } from "node:http";
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 
@@ -17,6 +17,49 @@ export function startConnectionChecks(server: Http1Server): void {
 /** Hands a connection that another server accepted to a server. */
 export function injectConnection(server: Http1Server | Http2Server, socket: Socket): void {
   server.emit("connection", socket);
+}
+
+/** Stands between a connection of HTTP/1.1 and its parser. */
+export interface ReadInterception {
+  /** Gives bytes to the parser, which begins with the requests in them at once. */
+  parse(bytes: Buffer): void;
+  /** Leaves the bytes of the connection to other listeners. */
+  end(): void;
+}
+
+/**
+ * Takes the bytes of a connection before the parser of its HTTP/1.1 server gets them. The parser then no longer reads
+ * from the socket's handle, past JavaScript.
+ */
+export function interceptReading(socket: Socket, read: (bytes: Buffer) => void): ReadInterception {
+  const parsers = socket.listeners("data");
+  socket.on("data", read);
+  for (const parse of parsers) socket.off("data", parse as (bytes: Buffer) => void);
+  return {
+    parse(bytes) {
+      for (const parse of parsers) Reflect.apply(parse, socket, [bytes]);
+    },
+    end: () => void socket.off("data", read),
+  };
+}
+
+/** What the HTTP/1.1 server of a connection is doing with it. */
+export interface ParserState {
+  /** False after an upgrade, or if the connection is closed. */
+  readonly isParsing: boolean;
+  /** The server takes no bytes until the socket has sent what waits. */
+  readonly isPaused: boolean;
+  /** The response that is being written. Undefined once all of it has been handed to the system. */
+  readonly response: ServerResponse<IncomingMessage> | undefined;
+}
+
+export function getParserState(socket: Socket): ParserState {
+  const response: unknown = Reflect.get(socket, "_httpMessage");
+  return {
+    isParsing: Boolean(Reflect.get(socket, "parser")),
+    isPaused: Reflect.get(socket, "_paused") === true,
+    response: response instanceof ServerResponse ? response : undefined,
+  };
 }
 
 /** Hands a stream to a server, whose request listener gets it as a request and a response. */

@@ -4,6 +4,7 @@ import { createServer as createHttp2Server, type Http2Server } from "node:http2"
 import { Socket } from "node:net";
 import { injectStream, startConnectionChecks } from "../internals/node-http.ts";
 import type { Limits } from "../options.ts";
+import { serveFairly } from "./fair-streams.ts";
 import type { HttpHandler, StreamHandler, UpgradeHandler } from "./http-types.ts";
 
 /** An HTTP/1.1 server. To be closed when its last connection is closed. */
@@ -53,9 +54,12 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
     // without knowing. Refused streams are retried; by default the 101st would end the connection.
     maxSessionRejectedStreams: limits.streamResetBurst,
   });
-  server.on("stream", (stream, headers, ...rest) => {
-    if (!streams?.(stream, headers)) injectStream(requests, stream, headers, ...rest);
-  });
+  server.on(
+    "stream",
+    serveFairly((stream, headers, ...rest) => {
+      if (!streams?.(stream, headers)) injectStream(requests, stream, headers, ...rest);
+    }),
+  );
   server.on("session", (session) => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
   return server;
 }

@@ -8,11 +8,12 @@ import type { Intake } from "../requests/intake.ts";
 import { parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
 import { limitConnection } from "./connection-limits.ts";
-import { readFairly } from "./fair-reading.ts";
+import { readFairly } from "./fair-streams.ts";
 import { closeGracefully } from "./goaway.ts";
 import { createHttp1, createHttp2 } from "./http-servers.ts";
 import type { HttpHandler, HttpRequest, HttpResponse, StreamHandler, UpgradeHandler } from "./http-types.ts";
 import { startKeepalive } from "./keepalive.ts";
+import { serveOneByOne } from "./one-by-one.ts";
 import { sniff } from "./sniff.ts";
 
 /** What a listener is made of. */
@@ -138,10 +139,20 @@ class ConnectionHandler {
     });
     sniff(socket, this.#limits.protocolTimeoutMs, (version) => {
       this.#undecided.delete(socket);
-      // An HTTP/2 peer that closes its side is gone.
-      if (version === "http2") socket.allowHalfOpen = false;
-      injectConnection(version === "http2" ? this.#http2 : this.#http1, socket);
+      if (version === "http2") this.#serveHttp2(socket);
+      else this.#serveHttp1(socket);
     });
+  }
+
+  #serveHttp1(socket: Socket): void {
+    injectConnection(this.#http1, socket);
+    serveOneByOne(socket);
+  }
+
+  #serveHttp2(socket: Socket): void {
+    // A peer that closes its side is gone.
+    socket.allowHalfOpen = false;
+    injectConnection(this.#http2, socket);
   }
 
   #track(session: ServerHttp2Session): void {

@@ -1,3 +1,4 @@
+import { MemoryAccount } from "../../core/memory-account.ts";
 import type { Limits } from "../options.ts";
 import { ArrivalWatch } from "./arrival-watch.ts";
 import { RequestMemory } from "./request-memory.ts";
@@ -9,10 +10,13 @@ export interface Intake {
   readonly arrivals: ArrivalWatch;
 }
 
-/** Makes the intake of a listener. Where its memory is short, requests that do not go on are not waited for. */
-export function createIntake(limits: Limits): Intake {
+/**
+ * Creates the intake of a listener. When memory is short, stalled requests are rejected instead of awaited.
+ * @param account Default: one of its own.
+ */
+export function createIntake(limits: Limits, account: MemoryAccount = new MemoryAccount({ limits })): Intake {
   const arrivals = new ArrivalWatch(limits);
-  const memory = new RequestMemory(limits, {
+  const memory = new RequestMemory(limits, account, {
     memory: () => arrivals.endStalled(),
     call: () => arrivals.endOldest(),
   });

@@ -31,23 +31,16 @@ export function tooCompressed(found: number, maxRatio: number): ConnectError {
   );
 }
 
-/** A request for which there will be memory when others have ended. */
-export function outOfRequestMemory(max: number): ConnectError {
-  return overloaded(`the requests under way use all of their ${max} bytes (limits.max_request_memory)`);
-}
-
-/** A request for which there never is enough memory. */
-export function overRequestMemory(needed: number, max: number): ConnectError {
-  return new ConnectError(
-    `the request is too large for this server: it needs ${needed} bytes of memory, expected at most ${max} ` +
-      "(limits.max_request_memory)",
-    Code.ResourceExhausted,
-  );
-}
-
 /** A call beyond the number of calls that are served at once. */
 export function tooManyCalls(max: number): ConnectError {
   return overloaded(`${max} calls are under way, as many as are served at once (limits.max_calls)`);
+}
+
+/** A call of an access key that has more calls under way than one key may have. */
+export function tooManyCallsOfOwner(max: number): ConnectError {
+  return overloaded(
+    `${max} calls of this access key are under way, as many as one key may have (three quarters of limits.max_calls)`,
+  );
 }
 
 /** A request whose bytes do not come. */

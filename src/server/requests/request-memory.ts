@@ -1,19 +1,13 @@
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
-import { outOfRequestMemory, overRequestMemory, tooManyCalls } from "./refusals.ts";
-
-/** Limits of what all calls of a process may use together. */
-export interface RequestMemoryLimits {
-  /** Memory of all requests under way, buffered and decoded. Default: an eighth of the heap, at most 1 GiB. */
-  readonly maxRequestMemoryBytes: number;
-  /** Calls that are served at once. Default: one for each 256 KiB of the heap. */
-  readonly maxCalls: number;
-}
+import { CallMemory } from "../../core/call-memory.ts";
+import type { MemoryAccount } from "../../core/memory-account.ts";
+import { FREE_BYTES, getCountedBytes, type MemoryShare } from "../../core/memory-pool.ts";
+import type { HeapLimits } from "../memory-limits.ts";
+import { connectErrorOf } from "../status/status.ts";
+import { tooManyCalls, tooManyCallsOfOwner } from "./refusals.ts";
 
 /** Memory of one decoded field or value at most: an empty message with its lists and its place in one. Measured. */
 const ELEMENT_BYTES = 256;
-
-/** What each call may use without being counted: small calls are limited by their number. */
-const FREE_BYTES = 64 * 1024;
 
 /** Ends requests that arrive too slowly, where others need what they hold. */
 export interface Reclaim {
@@ -23,15 +17,20 @@ export interface Reclaim {
   call(): boolean;
 }
 
-/** The memory of all requests of a process. A call that does not fit is refused; it does not wait for others to end. */
+/**
+ * The calls of a process and the memory of their requests. A call that does not fit is refused; it does not wait for
+ * others to end.
+ */
 export class RequestMemory {
-  readonly #limits: RequestMemoryLimits;
+  readonly #maxCalls: number;
+  readonly #account: MemoryAccount;
   readonly #reclaim: Reclaim;
+  readonly #callsByOwner = new Map<string, number>();
   #calls = 0;
-  #usedBytes = 0;
 
-  constructor(limits: RequestMemoryLimits, reclaim: Reclaim) {
-    this.#limits = limits;
+  constructor({ maxCalls }: Pick<HeapLimits, "maxCalls">, account: MemoryAccount, reclaim: Reclaim) {
+    this.#maxCalls = maxCalls;
+    this.#account = account;
     this.#reclaim = reclaim;
   }
 
@@ -42,41 +41,51 @@ export class RequestMemory {
 
   /** Bytes that are in use. */
   get usedBytes(): number {
-    return this.#usedBytes;
+    return this.#account.requests.usedBytes;
   }
 
   /**
    * Begins a call.
-   * @throws ConnectError RESOURCE_EXHAUSTED, to be retried, where as many are under way as may be.
+   * @param owner Name of the caller's access key; empty if there is none.
+   * @throws ConnectError RESOURCE_EXHAUSTED, to be retried, if as many calls are under way as may be.
    */
-  begin(): RequestShare {
-    const { maxCalls } = this.#limits;
-    if (this.#calls >= maxCalls && !this.#reclaim.call()) throw tooManyCalls(maxCalls);
+  begin(owner = ""): RequestShare {
+    const max = this.#maxCalls;
+    const ownerMax = this.#account.getOwnerLimit(max, owner);
+    const ownerCalls = this.#callsByOwner.get(owner) ?? 0;
+    if (ownerMax < max && ownerCalls >= ownerMax) throw tooManyCallsOfOwner(ownerMax);
+    if (this.#calls >= max && !this.#reclaim.call()) throw tooManyCalls(max);
     this.#calls += 1;
-    return new RequestShare(this);
+    if (owner !== "") this.#callsByOwner.set(owner, ownerCalls + 1);
+    return new RequestShare(this, owner, new CallMemory(this.#account, owner));
   }
 
   /** Ends a call that uses nothing any more. */
-  end(): void {
+  end(owner: string): void {
     this.#calls -= 1;
+    if (owner === "") return;
+    const left = (this.#callsByOwner.get(owner) ?? 1) - 1;
+    if (left > 0) this.#callsByOwner.set(owner, left);
+    else this.#callsByOwner.delete(owner);
   }
 
   /**
    * Changes what a call uses, beyond what is free.
-   * @throws ConnectError RESOURCE_EXHAUSTED where there is not that much; the call uses what it did before.
+   * @throws ConnectError RESOURCE_EXHAUSTED if there is not that much; the call uses what it did before.
    */
-  change(fromBytes: number, toBytes: number): void {
-    if (toBytes > fromBytes) this.check(fromBytes, toBytes);
-    this.#usedBytes += toBytes - fromBytes;
+  change(fromBytes: number, toBytes: number, owner: string): void {
+    if (toBytes > fromBytes) this.check(fromBytes, toBytes, owner);
+    this.#account.requests.change(toBytes - fromBytes, owner);
   }
 
   /** Throws what `change` would throw. */
-  check(fromBytes: number, toBytes: number): void {
-    const { maxRequestMemoryBytes: max } = this.#limits;
-    if (toBytes > max) throw overRequestMemory(toBytes + FREE_BYTES, max);
-    if (this.#usedBytes + toBytes - fromBytes <= max) return;
+  check(fromBytes: number, toBytes: number, owner: string): void {
+    const { requests } = this.#account;
+    if (toBytes > requests.maxBytes)
+      throw connectErrorOf(requests.createExcess("the request", toBytes + FREE_BYTES));
+    if (requests.fits(toBytes - fromBytes, owner)) return;
     this.#reclaim.memory();
-    if (this.#usedBytes + toBytes - fromBytes > max) throw outOfRequestMemory(max);
+    if (!requests.fits(toBytes - fromBytes, owner)) throw connectErrorOf(requests.createRefusal());
   }
 }
 
@@ -85,12 +94,17 @@ export class RequestMemory {
  * that was taken is given back by `release`, on every way out of a call.
  */
 export class RequestShare {
-  readonly #memory: RequestMemory;
+  /** What the call holds besides its request. */
+  readonly memory: CallMemory;
+  readonly #requests: RequestMemory;
+  readonly #owner: string;
   #bytes = 0;
   #isReleased = false;
 
-  constructor(memory: RequestMemory) {
-    this.#memory = memory;
+  constructor(requests: RequestMemory, owner: string, memory: CallMemory) {
+    this.#requests = requests;
+    this.#owner = owner;
+    this.memory = memory;
   }
 
   /**
@@ -110,7 +124,7 @@ export class RequestShare {
 
   /** Throws what `take` would throw: for a size that is announced. */
   expect(bytes: number): void {
-    this.#memory.check(countedOf(this.#bytes), countedOf(this.#bytes + bytes));
+    this.#requests.check(getCountedBytes(this.#bytes), getCountedBytes(this.#bytes + bytes), this.#owner);
   }
 
   /** Gives back some of what was taken. */
@@ -123,13 +137,14 @@ export class RequestShare {
     if (this.#isReleased) return;
     this.#set(0);
     this.#isReleased = true;
-    this.#memory.end();
+    this.memory.end();
+    this.#requests.end(this.#owner);
   }
 
   #set(bytes: number): void {
     // A late read of a call that has ended keeps nothing.
     if (this.#isReleased) return;
-    this.#memory.change(countedOf(this.#bytes), countedOf(bytes));
+    this.#requests.change(getCountedBytes(this.#bytes), getCountedBytes(bytes), this.#owner);
     this.#bytes = bytes;
   }
 }
@@ -139,11 +154,12 @@ export const requestShareKey = createContextKey<RequestShare | undefined>(undefi
   description: "the memory of the call being served",
 });
 
+/** Memory for the answers of the call that a service answers. Undefined if the transport has set none. */
+export function answerMemory(context: Pick<HandlerContext, "values">): MemoryShare | undefined {
+  return requestShareOf(context)?.memory.answers;
+}
+
 /** The share of the call that a service answers. Undefined where the transport has set none. */
 export function requestShareOf({ values }: Pick<HandlerContext, "values">): RequestShare | undefined {
   return values.get(requestShareKey);
-}
-
-function countedOf(bytes: number): number {
-  return Math.max(0, bytes - FREE_BYTES);
 }

@@ -2,6 +2,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { CallOptions } from "../../core/adapter.ts";
 import { ProviderError, type SDKError } from "../../core/errors.ts";
 import { inferenceIdOf } from "../../core/inference-id.ts";
+import type { MemoryShare } from "../../core/memory-pool.ts";
 import { addUsage } from "../../core/usage.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
@@ -22,6 +23,8 @@ const MAX_NAME_BYTES = 128;
  * the provider and the model of the last call, and with the usage of all calls.
  */
 export class InferenceRecord {
+  /** Memory for the answers. Undefined: they are counted elsewhere. */
+  memory: MemoryShare | undefined;
   readonly #recorder: CallRecorder;
   readonly #defaultProvider: string;
   #requestedModel = "";
@@ -32,7 +35,8 @@ export class InferenceRecord {
   #error: SDKError | undefined;
   #hasOutput = false;
 
-  constructor({ defaultProvider = "" }: Inference, recorder: CallRecorder) {
+  constructor({ defaultProvider = "" }: Inference, recorder: CallRecorder, memory?: MemoryShare) {
+    this.memory = memory;
     this.#recorder = recorder;
     this.#defaultProvider = defaultProvider;
   }
@@ -50,6 +54,7 @@ export class InferenceRecord {
     let isSent = false;
     return {
       ...options,
+      ...(this.memory && { memory: this.memory }),
       caller: this.#recorder.call.caller,
       inferenceId,
       onTarget: (target) => {

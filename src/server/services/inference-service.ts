@@ -4,6 +4,7 @@ import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import { answerMemory } from "../requests/request-memory.ts";
 import { recorderOf } from "../telemetry/call-recorder.ts";
 import { CallSignals, deadlineOf, errorOfCall } from "./call-signal.ts";
 import type { Inference } from "./inference.ts";
@@ -30,7 +31,7 @@ async function complete(
   request: Request,
   context: HandlerContext,
 ): Promise<Response> {
-  const record = new InferenceRecord(inference, recorderOf(context));
+  const record = new InferenceRecord(inference, recorderOf(context), answerMemory(context));
   const { signal, release } = signals.open(context.signal);
   try {
     return await recordComplete(record, inference, request, {
@@ -52,7 +53,7 @@ function stream(
   context: HandlerContext,
 ): Batches<StreamEvent> {
   return lazyBatches(() => {
-    const record = new InferenceRecord(inference, recorderOf(context));
+    const record = new InferenceRecord(inference, recorderOf(context), answerMemory(context));
     const { signal, release } = signals.open(context.signal);
     return recordStream(
       record,

@@ -1,5 +1,11 @@
 /** The details of a failed call's status, bounded so that they fit into the trailers that clients accept. */
-import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { type FieldViolation, ProviderError, type SDKError } from "../../core/errors.ts";
 import {
@@ -9,12 +15,19 @@ import {
   ErrorInfoSchema,
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
+import { AttemptSchema } from "../../gen/outrigger/v1/attempt_pb.ts";
 import {
   ErrorKind,
   type InferenceError,
   InferenceErrorSchema,
   type NoObject,
 } from "../../gen/outrigger/v1/error_pb.ts";
+import {
+  FailedGenerationSchema,
+  type StepResult,
+  StepResultSchema,
+} from "../../gen/outrigger/v1/generation_pb.ts";
+import { attemptsOf } from "../../middleware/attempts.ts";
 import { boundedText } from "./bounded-text.ts";
 import { kindName } from "./status-code.ts";
 
@@ -72,6 +85,9 @@ export function detailsOf(error: SDKError, facts: ErrorFacts = {}): StatusDetail
     remainingBytes -= sizeOf([badRequest]);
   }
   addExtras(inference, full, remainingBytes);
+  remainingBytes = MAX_STATUS_BYTES - Buffer.byteLength(publicMessage(error)) - sizeOf(details);
+  const progress = progressWithin(remainingBytes, error);
+  if (progress !== undefined) details.push(detail(FailedGenerationSchema, progress));
   return details;
 }
 
@@ -176,6 +192,37 @@ function addExtras(bare: InferenceError, full: InferenceError, remainingBytes: n
   if (bare.providerFailure === undefined || full.providerFailure === undefined) return;
   bare.providerFailure.rawJson = full.providerFailure.rawJson;
   if (sizeOfError(bare) - before > remainingBytes) bare.providerFailure.rawJson = "";
+}
+
+/** The complete steps of a failed generation, as many as fit, without the bodies of providers. */
+function progressWithin(
+  remainingBytes: number,
+  error: SDKError,
+): MessageInitShape<typeof FailedGenerationSchema> | undefined {
+  const messages = error.steps.map((step) => step.toProto());
+  // The count takes a tag and a number.
+  let left = remainingBytes - DETAIL_OVERHEAD - 8;
+  if (messages.length === 0 || left < 0) return undefined;
+  const takeWhileFitting = <Desc extends DescMessage>(desc: Desc, items: readonly MessageShape<Desc>[]) => {
+    const fitting: MessageShape<Desc>[] = [];
+    for (const item of items) {
+      const size = toBinary(desc, item).byteLength + 4;
+      if (size > left) break;
+      left -= size;
+      fitting.push(item);
+    }
+    return fitting;
+  };
+  const steps = takeWhileFitting(StepResultSchema, messages.map(withoutBodies));
+  const attempts = takeWhileFitting(AttemptSchema, attemptsOf(error).toReversed()).toReversed();
+  return { steps, stepCount: messages.length, attempts };
+}
+
+function withoutBodies(step: StepResult): StepResult {
+  const { response } = step;
+  if (response === undefined) return step;
+  const usage = response.usage && { ...response.usage, rawJson: "" };
+  return { ...step, response: { ...response, rawJson: "", ...(usage === undefined ? {} : { usage }) } };
 }
 
 function sizeOfError(error: InferenceError): number {

@@ -39,7 +39,7 @@ export async function serveStream(options: ExchangeOptions): Promise<TransportOu
   let outcome = OK;
   let share: RequestShare | undefined;
   try {
-    share = intake.memory.begin();
+    share = intake.memory.begin(recorder.call.caller.name);
     await run(options, share, context, writer);
   } catch (thrown) {
     outcome = await sendFailure(thrown, options, writer);

@@ -4,7 +4,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { CallContext } from "../grpc/context.ts";
 import { Metadata } from "../grpc/metadata.ts";
-import { FlushedResponse } from "../http/flushed-response.ts";
+import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
 import { endPaced } from "../http/paced-writer.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
@@ -48,6 +48,7 @@ export class StreamResponse extends FlushedResponse {
    */
   send(messages: readonly Message[]): Promise<void> | undefined {
     const chunk = this.#protocol.encode(messages);
+    if (chunk.byteLength > SLICE_BYTES) return this.#writeLarge(chunk);
     if (this.unflushed) return this.flushed().then(() => this.#write(chunk));
     this.#write(chunk);
     return undefined;
@@ -72,9 +73,19 @@ export class StreamResponse extends FlushedResponse {
     this.#response.destroy();
   }
 
-  #write(chunk: Uint8Array): void {
+  async #writeLarge(chunk: Uint8Array): Promise<void> {
+    await this.flushed();
+    this.#beginBody();
+    this.#write(await this.writeSlices(chunk, (slice, onFlush) => this.#response.write(slice, onFlush)));
+  }
+
+  #beginBody(): void {
     if (this.disconnected) throw new PeerClosedError();
     if (!this.#response.headersSent) this.#begin(OK, this.#protocol.headers);
+  }
+
+  #write(chunk: Uint8Array): void {
+    this.#beginBody();
     this.beginWrite(chunk.byteLength);
     this.#response.write(chunk, this.onFlush);
   }

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
 import type { EndpointSocket } from "../../endpoints/endpoint.ts";
 import { errorOfRefusal } from "../endpoints/request.ts";
-import { FlushedResponse } from "../http/flushed-response.ts";
+import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { Limits } from "../options.ts";
@@ -31,9 +31,12 @@ const MAX_WAITING = 16;
 /** Bytes around the content of a small frame of a client. */
 const FRAME_HEADER_BYTES = 6;
 
+/** How long a peer whose bytes are discarded may take to close its side, in milliseconds. */
+const CLOSING_MS = 1000;
+
 /** A message that has arrived. */
 interface Arrived {
-  readonly text: string;
+  readonly content: Buffer;
   /** Bytes of the request memory that it uses. */
   readonly bytes: number;
 }
@@ -48,7 +51,7 @@ interface Ending {
  * the caller disconnects; the waiting messages are limited.
  */
 export class SocketChannel extends FlushedResponse implements EndpointSocket {
-  readonly messages: AsyncIterable<string>;
+  readonly messages: AsyncIterable<Uint8Array>;
   readonly #options: SocketChannelOptions;
   readonly #waiting: Arrived[] = [];
   #wake: (() => void) | undefined;
@@ -87,25 +90,49 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     return this.disconnected;
   }
 
-  admit(text: string): void {
+  admit(message: Uint8Array): void {
     const { limits, share, admit } = this.#options;
     if (this.#hasBegun) admit();
     this.#hasBegun = true;
     try {
-      const json = Buffer.from(text);
-      const elements = countJsonElements(json, limits.maxMessageElements, isArgumentsKey);
+      const elements = countJsonElements(message, limits.maxMessageElements, isArgumentsKey);
       this.#answering += share.takeElements(elements);
     } catch (thrown) {
       throw errorOfRefusal(thrown);
     }
   }
 
-  send(text: string): Promise<void> {
+  reserve(bytes: number): void {
+    try {
+      this.#options.share.take(bytes);
+      this.#answering += bytes;
+    } catch (thrown) {
+      throw errorOfRefusal(thrown);
+    }
+  }
+
+  async send(text: string): Promise<void> {
     const { socket } = this.#options;
-    if (this.disconnected || socket.readyState !== socket.OPEN) return Promise.reject(new PeerClosedError());
-    this.beginWrite(text.length);
-    socket.send(text, this.onFlush);
+    const isSmall = text.length <= SLICE_BYTES;
+    const content = isSmall ? text : Buffer.from(text);
+    this.#checkOpen();
+    // A large message leaves in fragments: whether the peer reads shows by those that it takes.
+    const last =
+      typeof content === "string"
+        ? content
+        : await this.writeSlices(content, (slice, onFlush) => {
+            this.#checkOpen();
+            socket.send(slice, { binary: false, fin: false }, onFlush);
+          });
+    this.#checkOpen();
+    this.beginWrite(last.length);
+    socket.send(last, { binary: false }, this.onFlush);
     return this.flushed();
+  }
+
+  #checkOpen(): void {
+    const { socket } = this.#options;
+    if (this.disconnected || socket.readyState !== socket.OPEN) throw new PeerClosedError();
   }
 
   close(code: number, reason: string): void {
@@ -139,7 +166,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     }
   }
 
-  async #next(): Promise<IteratorResult<string>> {
+  async #next(): Promise<IteratorResult<Uint8Array>> {
     this.#settle();
     if (this.#waiting.length === 0 && !this.disconnected && this.#ending === undefined) {
       await new Promise<void>((resolve) => {
@@ -152,12 +179,14 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     if (next === undefined) return { done: true, value: undefined };
     this.#idleSince = undefined;
     this.#answering = next.bytes;
-    return { done: false, value: next.text };
+    return { done: false, value: next.content };
   }
 
   /** Ends the accounting of the answered message. */
   #settle(): void {
-    this.#options.share.give(this.#answering);
+    const { share } = this.#options;
+    share.give(this.#answering);
+    share.memory.clear();
     this.#answering = 0;
     this.#idleSince = performance.now();
   }
@@ -169,6 +198,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
       this.#arriving += bytes;
     } catch {
       this.close(closeCodes.tryAgainLater, "there is no memory for the message");
+      discardRest(this.#options);
     }
   }
 
@@ -185,7 +215,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     if (this.#waiting.length >= MAX_WAITING) {
       return this.#refuse(bytes, closeCodes.policyViolation, `more than ${MAX_WAITING} messages wait`);
     }
-    this.#waiting.push({ text: data.toString(), bytes });
+    this.#waiting.push({ content: toBuffer(data), bytes });
     this.#wake?.();
   }
 
@@ -200,4 +230,22 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     this.#wake?.();
     this.#options.onClose();
   }
+}
+
+/**
+ * Discards what else comes. The library would go on to buffer it until the peer has answered the closing of the
+ * connection, for which a peer that reads gets a moment.
+ */
+export function discardRest({
+  socket,
+  connection,
+}: Pick<SocketChannelOptions, "socket" | "connection">): void {
+  connection.removeAllListeners("data");
+  connection.on("data", () => {}).resume();
+  setTimeout(() => socket.terminate(), CLOSING_MS).unref();
+}
+
+function toBuffer(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }

@@ -1,3 +1,4 @@
+import type { MemoryAccount } from "../../core/memory-account.ts";
 import type { Limits } from "../options.ts";
 import { closeCodes } from "./close-codes.ts";
 import type { SocketChannel } from "./socket-channel.ts";
@@ -5,12 +6,15 @@ import type { SocketChannel } from "./socket-channel.ts";
 /** The open WebSockets of a listener. */
 export class WebSockets {
   readonly #limits: Limits;
-  readonly #open = new Set<SocketChannel>();
+  readonly #account: MemoryAccount;
+  /** With the names of their access keys. */
+  readonly #open = new Map<SocketChannel, string>();
   #timer: NodeJS.Timeout | undefined;
   #isDraining = false;
 
-  constructor(limits: Limits) {
+  constructor(limits: Limits, account: MemoryAccount) {
     this.#limits = limits;
+    this.#account = account;
   }
 
   /** Whether new sockets are refused. */
@@ -18,9 +22,16 @@ export class WebSockets {
     return this.#isDraining;
   }
 
-  /** Watches a socket until `remove`. */
-  add(channel: SocketChannel): void {
-    this.#open.add(channel);
+  /** Whether an access key may have another socket: one key must leave some connections to the others. */
+  admits(owner: string): boolean {
+    const max = this.#account.getOwnerLimit(this.#limits.maxConnections, owner);
+    if (this.#open.size < max) return true;
+    return [...this.#open.values()].filter((name) => name === owner).length < max;
+  }
+
+  /** Watches a socket until `remove`. @param owner Name of its access key; empty if there is none. */
+  add(channel: SocketChannel, owner: string): void {
+    this.#open.set(channel, owner);
     const { keepaliveIntervalMs, maxConnectionAgeMs } = this.#limits;
     this.#timer ??= setInterval(() => this.#checkAll(), keepaliveIntervalMs);
     if (maxConnectionAgeMs <= MAX_TIMER_MS) this.#limitAge(channel, maxConnectionAgeMs);
@@ -37,18 +48,18 @@ export class WebSockets {
   /** Closes each socket when its current message has been answered. */
   drain(): void {
     this.#isDraining = true;
-    for (const channel of this.#open) channel.finish(closeCodes.goingAway, STOPPING);
+    for (const channel of this.#open.keys()) channel.finish(closeCodes.goingAway, STOPPING);
   }
 
   /** Closes all sockets at once. */
   cutOff(): void {
     this.#isDraining = true;
-    for (const channel of this.#open) channel.close(closeCodes.serviceRestart, STOPPING);
+    for (const channel of this.#open.keys()) channel.close(closeCodes.serviceRestart, STOPPING);
   }
 
   #checkAll(): void {
     const now = performance.now();
-    for (const channel of this.#open) channel.check(now);
+    for (const channel of this.#open.keys()) channel.check(now);
   }
 
   #limitAge(channel: SocketChannel, ageMs: number): void {

@@ -14,7 +14,7 @@
  *
  * `ATTACK_REPORT=1 npx vitest run test/attacks` prints what was measured.
  *
- * The program is bundled once for each test file. An attack by a provider serves on a port of its own and is named in
+ * The program is bundled once (test/support/build-program.ts); OUTRIGGER_MAIN names another one. An attack by a provider serves on a port of its own and is named in
  * `providers`; the attack is then a call with `provider: "<its name>"`.
  */
 import { spawn } from "node:child_process";
@@ -22,9 +22,9 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
-import { bundleProgram, writeBundle } from "../../../scripts/build/bundle.ts";
+import { afterAll, afterEach, beforeAll, expect, inject, vi } from "vitest";
 import { ALLOCATOR_VARIABLES, NODE_OPTIONS } from "../../../src/cli/process-settings.ts";
+import { getWatchOptions } from "../../support/event-loop/watched-processes.ts";
 import { type Bystander, type Observed, startBystander } from "./bystander.ts";
 
 /** How a sidecar under attack is started. */
@@ -92,13 +92,12 @@ function print(report: AttackReport): void {
   process.stdout.write(`\n${expect.getState().currentTestName}: ${JSON.stringify(report)}\n`);
 }
 
-/** Registers hooks that build the program, and stop what a test started. To be called once in a test file. */
+/** Registers hooks that stop what a test started. To be called once in a test file. */
 export function useSidecars(): { start(options: SidecarOptions): Promise<AttackedSidecar> } {
   let folder = "";
   let closers: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "outrigger-attacks-"));
-    await writeBundle(await bundleProgram("src/cli/main.ts", PROGRAM), folder);
   });
   afterEach(async () => {
     for (const close of closers.reverse()) await close();
@@ -115,8 +114,6 @@ export function useSidecars(): { start(options: SidecarOptions): Promise<Attacke
     },
   };
 }
-
-const PROGRAM = "outrigger.cjs";
 
 interface SidecarProcess {
   readonly pid: number;
@@ -139,7 +136,8 @@ async function startProcess(
     process.execPath,
     ...NODE_OPTIONS,
     `--max-old-space-size=${heapMiB}`,
-    join(folder, PROGRAM),
+    ...getWatchOptions(),
+    process.env.OUTRIGGER_MAIN || inject("program") || "src/cli/main.ts",
     ...["serve", "--config", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"],
   ];
   const child = spawn("/bin/sh", ["-c", `${descriptorLimit(maxDescriptors)}exec "$@"`, "sh", ...command], {

@@ -2,15 +2,20 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
-import { vi } from "vitest";
+import { inject, vi } from "vitest";
 import { run } from "../../../src/cli/run.ts";
+import { getWatchOptions } from "../../support/event-loop/watched-processes.ts";
 
 const START_MS = 60_000;
 
 // A test that starts a program waits longer for it than others may take.
 vi.setConfig({ testTimeout: START_MS + 30_000 });
 
-const main = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
+/** The program under test: its sources, or the bundle in the project `bundle`. OUTRIGGER_MAIN names another one. */
+const main =
+  process.env.OUTRIGGER_MAIN ||
+  inject("program") ||
+  fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 
 /** A process of `outrigger`. */
 export interface Outrigger {
@@ -28,14 +33,14 @@ const running = new Set<ChildProcess>();
 
 /**
  * Starts `outrigger` with nothing in its environment but what is given.
- * @param program Path of its first module, or of its bundle. Default: the module.
+ * @param program Path of its first module, or of a bundle. Default: the program under test.
  */
 export function spawnOutrigger(
   args: readonly string[],
   env: Record<string, string> = {},
   program = main,
 ): Outrigger {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [...getWatchOptions(), program, ...args], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -26,6 +26,8 @@ export const typescriptPackage: TestClient = {
     "loop_in_the_program",
     "repaired_call",
     "cancelled_tool",
+    "closing_a_silent_stream",
+    "closing_while_a_tool_runs",
     "loop_violations",
     "retries",
     "no_object",

@@ -11,10 +11,10 @@ afterEach(async () => {
   close = [];
 });
 
-function open() {
-  const { engine } = createTestEngine(["hello"]);
+async function open() {
+  const { engine } = await createTestEngine(["hello"]);
   close.push(() => engine.close());
-  return conversationRoutes(engine);
+  return conversationRoutes(engine.threads);
 }
 
 const items = [
@@ -28,14 +28,14 @@ const items = [
 ];
 
 async function createWith(
-  routes: ReturnType<typeof open>,
+  routes: Awaited<ReturnType<typeof open>>,
   given: readonly object[] = items,
 ): Promise<string> {
   const { body } = await call(routes, "POST /v1/conversations", { body: { items: given } });
   return String(body.id);
 }
 
-async function listed(routes: ReturnType<typeof open>, id: string, query = "order=asc") {
+async function listed(routes: Awaited<ReturnType<typeof open>>, id: string, query = "order=asc") {
   const { body } = await call(routes, `GET /v1/conversations/${id}/items?${query}`);
   return body as {
     data: { id: string; type: string }[];
@@ -47,7 +47,7 @@ async function listed(routes: ReturnType<typeof open>, id: string, query = "orde
 
 describe("a conversation", () => {
   it("is created, read, changed and deleted", async () => {
-    const routes = open();
+    const routes = await open();
     const created = await call(routes, "POST /v1/conversations", { body: { metadata: { a: "b" } } });
     expect(created).toMatchObject({ status: 200, body: { object: "conversation", metadata: { a: "b" } } });
     const path = `/v1/conversations/${created.body.id}`;
@@ -65,11 +65,11 @@ describe("a conversation", () => {
   });
 
   it("may be created without a body", async () => {
-    expect((await call(open(), "POST /v1/conversations")).body).toMatchObject({ metadata: {} });
+    expect((await call(await open(), "POST /v1/conversations")).body).toMatchObject({ metadata: {} });
   });
 
   it("belongs to the access key that created it", async () => {
-    const routes = open();
+    const routes = await open();
     const mine = { caller: keyHolder("a") };
     const { body } = await call(routes, "POST /v1/conversations", { ...mine, body: { items } });
     const path = `/v1/conversations/${body.id}`;
@@ -88,7 +88,7 @@ describe("a conversation", () => {
 
 describe("the items of a conversation", () => {
   it("come back as they were given", async () => {
-    const routes = open();
+    const routes = await open();
     const list = await listed(routes, await createWith(routes));
     expectValid("ConversationItemList", list);
     const { data } = list;
@@ -102,7 +102,7 @@ describe("the items of a conversation", () => {
   });
 
   it("are listed page by page, in both directions", async () => {
-    const routes = open();
+    const routes = await open();
     const id = await createWith(routes);
     const all = (await listed(routes, id)).data;
     for (const order of ["asc", "desc"]) {
@@ -123,7 +123,7 @@ describe("the items of a conversation", () => {
   });
 
   it("are added, read and deleted one by one", async () => {
-    const routes = open();
+    const routes = await open();
     const id = await createWith(routes, []);
     const path = `/v1/conversations/${id}/items`;
     const added = await call(routes, `POST ${path}`, { body: { items: items.slice(0, 2) } });
@@ -139,7 +139,7 @@ describe("the items of a conversation", () => {
   });
 
   it("of one turn of the model cannot be deleted alone", async () => {
-    const routes = open();
+    const routes = await open();
     const id = await createWith(routes, [
       { role: "assistant", content: "Let me see." },
       { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
@@ -167,7 +167,7 @@ describe("the items of a conversation", () => {
     ["an unknown item", [{ type: "x" }], "items[0].type"],
     ["no list", {}, "items"],
   ])("cannot be %s", async (_name, given, param) => {
-    const routes = open();
+    const routes = await open();
     const id = await createWith(routes, []);
     const answer = await call(routes, `POST /v1/conversations/${id}/items`, { body: { items: given } });
     expect(answer).toMatchObject({ status: 400, body: { error: { param } } });
@@ -178,6 +178,6 @@ describe("the items of a conversation", () => {
     "GET /v1/conversations/conv_1/items",
     "DELETE /v1/conversations/x/items/y",
   ])("%s is not found", async (target) => {
-    expect((await call(open(), target)).status).toBe(404);
+    expect((await call(await open(), target)).status).toBe(404);
   });
 });

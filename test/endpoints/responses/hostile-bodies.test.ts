@@ -84,6 +84,31 @@ function replaced(value: unknown, [key, ...rest]: Path, by: unknown): unknown {
 
 const paths = pathsIn(whole);
 
+/** Names that objects have without a field of that name. */
+const INHERITED = ["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf"];
+
+describe("a body with the names of inherited properties", () => {
+  it.each(["anthropic/m", "openai/m", "gemini/m", "local/m"])(
+    "is read for %s like any unknown field",
+    async (model) => {
+      for (const name of INHERITED) {
+        // An object literal would set the prototype.
+        const body = `{"model":"${model}","input":"hi","${name}":{"a":1},"metadata":{"${name}":"b"}}`;
+        await expect(read(body)).resolves.toBeDefined();
+      }
+    },
+  );
+
+  it("is read, or refused with the path of the field, wherever they stand", async () => {
+    for (const path of paths)
+      for (const name of INHERITED)
+        for (const value of [name, JSON.parse(`{"${name}":{"a":1}}`), [name]])
+          await read(JSON.stringify(replaced(whole, path, value))).catch((thrown: unknown) =>
+            expect(thrown, `${path.join(".")}: ${name}`).toBeInstanceOf(InvalidRequestError),
+          );
+  });
+});
+
 describe("a body in which anything may stand anywhere", () => {
   it("is read, or refused with the path of the field, and nothing else", async () => {
     const outcomes = new Set<string>();

@@ -18,8 +18,8 @@ afterEach(async () => {
   close = [];
 });
 
-function open(...turns: Turn[]) {
-  const { engine } = createTestEngine(["the answer of the run"]);
+async function open(...turns: Turn[]) {
+  const { engine } = await createTestEngine(["the answer of the run"]);
   close.push(() => engine.close());
   const model = new ScriptedModel(turns);
   const client = new Client({ providers: { scripted: model } });
@@ -31,7 +31,7 @@ const text = "word ".repeat(400);
 
 describe("POST /v1/responses/input_tokens", () => {
   it("estimates the input with instructions and tools, and says that it is an estimate", async () => {
-    const { routes } = open();
+    const { routes } = await open();
     const target = "POST /v1/responses/input_tokens";
     const count = (body: object) => call(routes, target, { body: { model: "m", ...body } });
     const { headers, body } = await count({ input: text });
@@ -47,7 +47,7 @@ describe("POST /v1/responses/input_tokens", () => {
   });
 
   it("counts the conversation that is continued", async () => {
-    const { routes, engine } = open();
+    const { routes, engine } = await open();
     const { id } = await run(engine, runRequest(text));
     const body = { model: "m", input: "hi", previous_response_id: responseIdOf(id) };
     const { body: answer } = await call(routes, "POST /v1/responses/input_tokens", { body });
@@ -65,7 +65,7 @@ describe("POST /v1/responses/compact", () => {
   ];
 
   it("keeps the user messages and replaces the rest by a summary that can be read back", async () => {
-    const { routes, client, model } = open("A table is booked for 8 pm.");
+    const { routes, client, model } = await open("A table is booked for 8 pm.");
     const { status, body } = await call(routes, "POST /v1/responses/compact", {
       body: { model: "m", input, instructions: "You book." },
       client,
@@ -100,7 +100,7 @@ describe("POST /v1/responses/compact", () => {
   });
 
   it("shortens a conversation that is kept, up to the response that it names", async () => {
-    const { routes, client, model, engine } = open("Summary.");
+    const { routes, client, model, engine } = await open("Summary.");
     const { id } = await run(engine, runRequest("first"));
     await run(engine, runRequest("second", { previousRunId: id }));
     await call(routes, "POST /v1/responses/compact", {
@@ -116,7 +116,7 @@ describe("POST /v1/responses/compact", () => {
     ["nothing", ""],
     ["a part of one", { calls: [], reason: FinishReason_Reason.LENGTH }],
   ])("fails where the model gives %s instead of a summary", async (_name, turn) => {
-    const { routes, client } = open(turn);
+    const { routes, client } = await open(turn);
     const answer = await call(routes, "POST /v1/responses/compact", { body: { model: "m", input }, client });
     expect(answer).toMatchObject({
       status: 503,
@@ -125,7 +125,7 @@ describe("POST /v1/responses/compact", () => {
   });
 
   it("is refused where there is nothing to shorten", async () => {
-    const answer = await call(open().routes, "POST /v1/responses/compact", { body: { model: "m" } });
+    const answer = await call((await open()).routes, "POST /v1/responses/compact", { body: { model: "m" } });
     expect(answer).toMatchObject({ status: 400, body: { error: { param: "input" } } });
   });
 });

@@ -3,7 +3,9 @@ import type { McpServer } from "@modelcontextprotocol/server";
 import { Client } from "outrigger";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { defaultCatalog } from "../../../src/catalog/catalog.ts";
+import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
+import { KeptResponses } from "../../../src/endpoints/responses/latest-response.ts";
 import { ReplayMarks } from "../../../src/endpoints/responses/replay-marks.ts";
 import { responsesRoutes } from "../../../src/endpoints/responses/routes.ts";
 import { createMcpTools } from "../../../src/runs/mcp/mcp-tools.ts";
@@ -29,14 +31,19 @@ interface Item {
 
 async function open(...turns: Turn[]) {
   const server = await serveOfficial(registerDesk);
-  const { engine } = createTestEngine([], { serverTools: createMcpTools(allowing(server)) });
+  const { engine } = await createTestEngine([], { serverTools: createMcpTools(allowing(server)) });
   onTestFinished(() => engine.close());
   const model = new ScriptedModel(turns);
   const client = new Client({ providers: { scripted: model }, fieldPaths: "contract" });
   const models = new ModelDirectory({ providers: new Map(), catalog: defaultCatalog });
   const tool = { type: "mcp", server_label: "desk", server_url: server.url };
   const create = async (body: object) => {
-    const routes = responsesRoutes({ engine, models, marks: new ReplayMarks() });
+    const routes = responsesRoutes({
+      keptResponses: new KeptResponses(new MemoryAccount().kept),
+      marks: new ReplayMarks(),
+      engine,
+      models,
+    });
     const answer = await call(routes, "POST /v1/responses", { body: { model: "m", ...body }, client });
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     return answer.body as { id: string; output: Item[] };

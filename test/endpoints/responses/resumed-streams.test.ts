@@ -21,7 +21,10 @@ class ReadEvents {
     const counted = (batches: AsyncIterable<readonly RunEvent[]>) => this.#counted(batches);
     return new Proxy(engine, {
       get(target, name: keyof RunEngine) {
-        if (name !== "streamRun") return target[name].bind(target);
+        if (name !== "streamRun") {
+          const member = target[name];
+          return typeof member === "function" ? member.bind(target) : member;
+        }
         return (...args: Parameters<RunEngine["streamRun"]>) => counted(target.streamRun(...args));
       },
     });

@@ -51,6 +51,32 @@ describe("POST /v1/responses", () => {
     expect(answer.headers.get("x-request-id")).not.toBeNull();
   });
 
+  it("takes fields with the names of inherited properties like any unknown field", async () => {
+    const api = await startApi(servers);
+    for (const name of ["constructor", "__proto__", "toString"])
+      for (const model of ["anthropic/sim-text", "openai/sim-text"]) {
+        const { status } = await post(api, `{"model":"${model}","input":"hi","${name}":{"a":1}}`);
+        // OpenAI gets unknown fields, and refuses them.
+        const expected = model === "openai/sim-text" ? 400 : 200;
+        expect([name, model, status]).toEqual([name, model, expected]);
+      }
+  });
+
+  it("refuses a body in an unknown encoding with 415, and names those that it takes", async () => {
+    const api = await startApi(servers);
+    const headers = { ...JSON_TYPE, "content-encoding": "zstd" };
+    expect(await post(api, { model: "openai/sim-text", input: "hi" }, headers)).toMatchObject({
+      status: 415,
+      body: {
+        error: {
+          message: 'the header content-encoding is "zstd"; expected gzip, br or identity',
+          type: "invalid_request_error",
+          code: "unsupported_content_encoding",
+        },
+      },
+    });
+  });
+
   it("names the field of the body where the provider's adapter finds the mistake", async () => {
     const api = await startApi(servers);
     const { status, body } = await post(api, {

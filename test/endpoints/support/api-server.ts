@@ -7,14 +7,16 @@ import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts
 import { createV1Api } from "../../../src/endpoints/v1.ts";
 import type { RunEngine } from "../../../src/runs/engine.ts";
 import { createRunEngine } from "../../../src/runs/run-engine.ts";
-import { MemoryStore } from "../../../src/runs/stores/memory-store.ts";
+import type { RunStore } from "../../../src/runs/store.ts";
 import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
 import { type ColumnName, columns } from "../../providers/support/columns.ts";
+import { openMemory } from "../../runs/store/sqlite/open-store.ts";
 import type { TestServer, TestServerOptions, useTestServers } from "../../server/support/test-server.ts";
 
 /** What a test talks to. */
 export interface ApiServer {
   readonly simulator: Simulator;
+  readonly client: Client;
   readonly engine: RunEngine;
   readonly server: TestServer;
   readonly openai: OpenAI;
@@ -30,6 +32,8 @@ export interface ApiServerOptions extends TestServerOptions {
   readonly providerUrl?: string;
   /** Wraps the engine that the API uses. */
   readonly wrapEngine?: (engine: RunEngine) => RunEngine;
+  /** Default: a new one in memory. */
+  readonly store?: RunStore;
 }
 
 const APIS: Readonly<Record<ColumnName, WireApi>> = {
@@ -46,6 +50,7 @@ export async function startApi(
     keepAliveMs,
     allowsUnstoredContinuation,
     providerUrl,
+    store: given,
     wrapEngine = (engine) => engine,
     ...options
   }: ApiServerOptions = {},
@@ -54,7 +59,8 @@ export async function startApi(
   const adapters = columns.map(({ connect }) => connect(providerUrl ?? simulator.url, { apiKey: "any" }));
   const providers = Object.fromEntries(adapters.map((adapter) => [adapter.name, adapter]));
   const client = new Client({ providers, defaultProvider: "openai", fieldPaths: "contract" });
-  const engine = createRunEngine({ client, store: new MemoryStore() });
+  const store = given ?? (await openMemory());
+  const engine = createRunEngine({ client, store });
   const apis = new Map(columns.map(({ name }) => [name, APIS[name]]));
   const models = new ModelDirectory({ providers: apis, catalog: defaultCatalog });
   const endpoint = createV1Api({
@@ -68,5 +74,5 @@ export async function startApi(
   servers.onEnd(() => engine.close());
   const server = await servers.start({}, { ...options, inference: client, endpoints: [endpoint] });
   const openai = new OpenAI({ apiKey: "any", baseURL: `${server.url}/v1`, maxRetries: 0 });
-  return { simulator, engine, server, openai, fetch: (path, init) => fetch(server.url + path, init) };
+  return { simulator, client, engine, server, openai, fetch: (path, init) => fetch(server.url + path, init) };
 }

@@ -39,6 +39,7 @@ export async function call(
     client: client ?? noClient,
     readBody: async () => (body === undefined ? new Uint8Array() : Buffer.from(text)),
     noteFailure: () => {},
+    readStored: (read) => read(),
   });
   const { status, headers } = response;
   return { status, headers, body: JSON.parse(Buffer.from(bytesIn(response)).toString()) };

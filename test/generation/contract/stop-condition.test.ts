@@ -1,45 +1,15 @@
-import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type StepResult, StepResultSchema } from "../../../src/gen/outrigger/v1/generation_pb.ts";
-import { FinishReason_Reason as Finish } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import type { StepResult } from "../../../src/gen/outrigger/v1/generation_pb.ts";
 import { compileStopCondition } from "../../../src/generation/contract/stop-condition/compile.ts";
-
-function stepOf(totalTokens: number, text: string): StepResult {
-  return create(StepResultSchema, {
-    response: {
-      message: { content: [{ part: { case: "text", value: text } }] },
-      usage: { totalTokens },
-      finishReason: { reason: Finish.TOOL_CALLS },
-      createdAt: { seconds: 1_700_000_000n },
-    },
-    toolResults: [{ toolCallId: "a", isError: true }],
-  });
-}
-
-const STEPS = [stepOf(3, "hi"), stepOf(20_000, "FINAL")];
+import { createStep, STEPS, STOP_CONDITIONS } from "../support/stop-conditions.ts";
 
 async function evaluate(text: string, steps: readonly StepResult[] = STEPS): Promise<boolean | undefined> {
   return (await compileStopCondition(text, "stop_when"))?.(steps);
 }
 
 describe("a stop condition", () => {
-  it.each([
-    ["steps.size() >= 2", true],
-    ["size(steps) >= 3", false],
-    ["steps[steps.size() - 1].response.usage.total_tokens > 10000", true],
-    ["steps.exists(s, s.response.message.content.exists(p, p.text.contains('FINAL')))", true],
-    ["steps.map(s, s.response.usage.total_tokens).exists(t, t > 5)", true],
-    ["steps.filter(s, s.tool_results.exists(r, r.is_error)).size() == 2", true],
-    ["steps.all(s, has(s.response.usage.cost_nano_usd))", false],
-    ["steps.exists_one(s, s.response.usage.total_tokens == 3)", true],
-    ["steps[1].response.finish_reason.reason == FinishReason.Reason.REASON_TOOL_CALLS", true],
-    ["steps[0].response.created_at < timestamp('2026-01-01T00:00:00Z')", true],
-    ["steps[1].response.message.content[0].text.matches('^F.*L$')", true],
-    ["'a' in steps.map(s, s.tool_results[0].tool_call_id)", true],
-    ["steps.size() > 5 ? false : 1 in {1: 'x'}", true],
-    ["steps\n  .all(s, true)", true],
-  ])("%s gives %s", async (text, expected) => {
+  it.each(STOP_CONDITIONS)("%s gives %s", async (text, expected) => {
     expect(await evaluate(text)).toBe(expected);
   });
 
@@ -96,7 +66,7 @@ describe("a stop condition", () => {
     "steps.map(a, steps.map(b, steps.map(c, 1))).size() > 0",
     "steps.all(a, steps.all(b, !a.response.message.content[0].text.contains(b.response.id + 'y')))",
   ])("that takes too long (%s) is ended", async (text) => {
-    const many = Array.from({ length: 100 }, (_step, index) => stepOf(index, "x".repeat(2000)));
+    const many = Array.from({ length: 100 }, (_step, index) => createStep(index, "x".repeat(2000)));
     await expect(evaluate(text, many)).rejects.toThrow("the evaluation takes too long");
     expect(await evaluate("steps.size() == 100", many)).toBe(true);
   });

@@ -116,6 +116,38 @@ describe("readObject()", () => {
   });
 });
 
+describe("a value that is no object", () => {
+  const LIST = { type: "array", items: { type: "number" } };
+
+  it.each([
+    ["native", (json: string) => text(json)],
+    ["tool", (json: string) => toolCall("person", json)],
+  ] as const)("is read from the object that wraps it, digit by digit, with strategy %s", (strategy, part) => {
+    const reader = readerFor(strategy, LIST);
+    expect(JSON.parse(reader.format.schemaJson)).toMatchObject({
+      type: "object",
+      properties: { value: LIST },
+    });
+    const read = readObject(answer([part('{"value": [1.0, 2.50]}')]), reader, usage);
+    expect(read).toEqual({ object: [1, 2.5], json: "[1.0, 2.50]" });
+  });
+
+  it("is read as it is from a model that does not wrap it", () => {
+    expect(readObject(answer([text("[1, 2]")]), readerFor("native", LIST), usage).object).toEqual([1, 2]);
+  });
+
+  it("has to match the caller's schema", () => {
+    const failed = failureOf(() =>
+      readObject(answer([text('{"value":["a"]}')]), readerFor("native", LIST), usage),
+    );
+    expect(failed.schemaViolations[0]).toMatch(/^\/0: /);
+  });
+
+  it("is not wrapped in the prompt", () => {
+    expect(readerFor("prompt", LIST).format).toMatchObject({ schema: LIST });
+  });
+});
+
 describe("createObjectReader()", () => {
   const request = create(RequestSchema, { model: "m-1", messages: [userMessage("Who?")] });
   const functionTool = { tool: { case: "function", value: { name: "f" } } } as const;
@@ -124,7 +156,12 @@ describe("createObjectReader()", () => {
     ["a schema that is no object", { schemaJson: "[]" }, {}, "object.schema_json"],
     ["a schema that is none", { schemaJson: '{"type":"thing"}' }, {}, "object.schema_json"],
     ["a name with spaces", { name: "a b" }, {}, "object.name"],
-    ["a tool for a list", { schemaJson: '{"type":"array"}', strategy: "tool" }, {}, "object.strategy"],
+    [
+      "a tool for a list of lists like itself",
+      { schemaJson: '{"type":"array","items":{"$ref":"#"}}', strategy: "tool" },
+      {},
+      "object.strategy",
+    ],
     ["a response format", {}, { responseFormat: create(ResponseFormatSchema) }, "response_format"],
     ["a tool of the caller", {}, { tools: [create(ToolSchema, functionTool)] }, "tools[0]"],
   ];

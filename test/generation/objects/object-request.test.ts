@@ -7,9 +7,10 @@ import {
   ToolChoice_Mode,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import {
-  chooseStrategy,
+  chooseStrategies,
   type ObjectFormat,
   type ObjectStrategy,
+  wrapSchema,
 } from "../../../src/generation/objects/object-format.ts";
 import { objectRequest } from "../../../src/generation/objects/object-request.ts";
 
@@ -68,26 +69,58 @@ describe("objectRequest()", () => {
   });
 });
 
-describe("chooseStrategy()", () => {
+describe("chooseStrategies()", () => {
   const cases: [
     string,
     { native: boolean; tools: boolean; effort?: string; type?: string },
-    ObjectStrategy,
+    ObjectStrategy[],
   ][] = [
-    ["a model with structured output", { native: true, tools: true }, "native"],
-    ["a model without it that can be made to call a tool", { native: false, tools: true }, "tool"],
-    ["a model that has neither", { native: false, tools: false }, "prompt"],
-    ["a request that names an effort of reasoning", { native: false, tools: true, effort: "high" }, "prompt"],
-    ["a schema that is not of an object", { native: false, tools: true, type: "array" }, "prompt"],
-    ["such a schema with structured output", { native: true, tools: true, type: "array" }, "prompt"],
+    ["a model with structured output", { native: true, tools: true }, ["native", "tool"]],
+    ["a model with structured output alone", { native: true, tools: false }, ["native", "prompt"]],
+    ["a model without it that can be made to call a tool", { native: false, tools: true }, ["tool"]],
+    ["a model that has neither", { native: false, tools: false }, ["prompt"]],
+    [
+      "a request that names an effort of reasoning",
+      { native: false, tools: true, effort: "high" },
+      ["prompt"],
+    ],
+    ["a schema that is not of an object", { native: true, tools: true, type: "array" }, ["native", "tool"]],
   ];
   it.each(cases)("for %s", (_name, { native, tools, effort = "", type = "object" }, strategy) => {
     const support = { supportsJsonSchema: () => native, supportsToolChoice: () => tools };
     const asked = { ...request, reasoningEffort: effort };
-    expect(chooseStrategy(support, asked, { type })).toBe(strategy);
+    expect(chooseStrategies(support, asked, { type })).toEqual(strategy);
   });
 
   it("takes a client that says nothing for one that has everything", () => {
-    expect(chooseStrategy({}, request, schema)).toBe("native");
+    expect(chooseStrategies({}, request, schema)[0]).toBe("native");
+  });
+
+  it("puts a schema that cannot be wrapped into the prompt", () => {
+    const list = { type: "array", items: { $ref: "#" } };
+    expect(chooseStrategies({}, request, list)).toEqual(["prompt"]);
+  });
+});
+
+describe("wrapSchema()", () => {
+  it("makes the schema that of a member, and keeps definitions at the root", () => {
+    const $defs = { item: { type: "string" } };
+    const wrapped = wrapSchema({ type: "array", items: { $ref: "#/$defs/item" }, $defs });
+    expect(wrapped).toEqual({
+      type: "object",
+      properties: { value: { type: "array", items: { $ref: "#/$defs/item" } } },
+      required: ["value"],
+      additionalProperties: false,
+      $defs,
+    });
+  });
+
+  it.each([
+    ["the root", { type: "array", items: { $ref: "#" } }],
+    ["another member", { type: "array", items: { $ref: "#/prefixItems/0" } }],
+    ["a base address", { $id: "https://example.com/list", type: "array" }],
+    ["an anchor", { type: "array", items: { $anchor: "a" } }],
+  ])("does not wrap a schema that refers to %s", (_name, list) => {
+    expect(wrapSchema(list)).toBeUndefined();
   });
 });

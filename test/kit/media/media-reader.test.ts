@@ -72,7 +72,7 @@ describe("createMediaReader()", () => {
     const refused = read(path());
     await expect(refused).rejects.toBeInstanceOf(InvalidRequestError);
     await expect(refused).rejects.toThrow(
-      `${FIELD}: is a path outside the folders that media.allow_files_under names`,
+      `${FIELD}: is a path outside the folders that media.allow_files_under (in the library the option allowFilesUnder) names`,
     );
   });
 

@@ -117,7 +117,7 @@ async function decode(body: Body, batchesWanted = Number.POSITIVE_INFINITY): Pro
       released += 1;
     };
     const decoded = decodeStream(body, decoder, writer, { release });
-    for await (const batch of withTerminalEvent(decoded, () => 0)) {
+    for await (const batch of withTerminalEvent(decoded, { now: () => 0 })) {
       batches.push(batch);
       for (const event of batch) laws.check(event);
       if (batches.length >= batchesWanted) break;

@@ -61,6 +61,9 @@ describe("toError()", () => {
     ["Your credit balance is too low to access the API", ErrorKind.QUOTA_EXCEEDED],
     ["You have reached your specified API usage limits", ErrorKind.QUOTA_EXCEEDED],
     ["messages.0: tool not found", ErrorKind.INVALID_REQUEST],
+    ["Output blocked by content filtering policy", ErrorKind.CONTENT_FILTER],
+    ["Request blocked by our content filtering policy.", ErrorKind.CONTENT_FILTER],
+    ["tools.0: the name content_filter is blocked", ErrorKind.INVALID_REQUEST],
   ] as const;
   it.each(messages)(
     "classifies an invalid request by its message where there is no code: %s",

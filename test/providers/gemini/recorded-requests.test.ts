@@ -49,7 +49,10 @@ function toRequestPart(part: Wire): Wire {
   const { response, ...functionResponse } = part.functionResponse as Wire;
   return {
     ...part,
-    functionResponse: { ...functionResponse, response: { output: outputOf(response as Wire) } },
+    functionResponse: {
+      ...functionResponse,
+      response: { output: toStructured(outputOf(response as Wire)) },
+    },
   };
 }
 
@@ -66,6 +69,11 @@ function toRequestTool(tool: Wire): Wire {
 }
 
 /** The result of a tool as text, as our callers give it. */
+/** Objects and lists go as such, other results as texts. */
+function toStructured(text: string): unknown {
+  return /^[{[]/.test(text) ? JSON.parse(text) : text;
+}
+
 function outputOf({ result }: Wire): string {
   return typeof result === "string" ? result : JSON.stringify(result);
 }

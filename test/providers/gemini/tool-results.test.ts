@@ -29,6 +29,27 @@ describe("tool results", () => {
     ]);
   });
 
+  it("are objects and lists where they are JSON, digit by digit, and texts otherwise", async () => {
+    const outputs = ['{"degrees":21.0,"sky":{"clear":true}}', " [1, 2] ", "{degrees: 21}", "42", '"text"'];
+    const calls = outputs.map((_, index) => call(`call_${index}`, "f"));
+    const messages = [
+      userMessage("hi"),
+      assistantMessage(calls),
+      ...outputs.map((output, index) => toolResult(`call_${index}`, output)),
+    ];
+    const { text } = await translate({ messages });
+    const responses = [...text.matchAll(/"response":(\{"output":.*?\})\}\}(?=[,\]])/g)].map(
+      ([, json]) => json,
+    );
+    expect(responses).toEqual([
+      '{"output":{"degrees":21.0,"sky":{"clear":true}}}',
+      '{"output":[1, 2]}',
+      '{"output":"{degrees: 21}"}',
+      '{"output":"42"}',
+      '{"output":"\\"text\\""}',
+    ]);
+  });
+
   it("can be in one message, or be a message of their own", async () => {
     const messages = [
       userMessage("hi"),

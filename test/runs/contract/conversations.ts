@@ -8,7 +8,7 @@ import {
   endedRun,
   endRun,
   historyOf,
-  lease,
+  holder,
   message,
   newId,
   thread,
@@ -32,7 +32,9 @@ export function conversationTests(context: StoreContext): void {
     await store.createThread("owner", conversation, [hello]);
     expect(await store.getThread("someone", conversation.id)).toBeUndefined();
     expect(await store.updateThread("someone", conversation)).toBe(false);
-    expect(await store.appendMessages("someone", conversation.id, [message("x")])).toBe("missing");
+    expect(await store.appendMessages("someone", conversation.id, [message("x")])).toEqual({
+      case: "missing",
+    });
     expect(await store.getMessage("someone", hello.id)).toBeUndefined();
     expect(await store.deleteMessage("someone", conversation.id, hello.id)).toBe(false);
     expect(await store.deleteThread("someone", conversation.id)).toBe(false);
@@ -64,7 +66,9 @@ export function conversationTests(context: StoreContext): void {
       "a1",
     );
     expect(first.threadId).toBe(conversation.id);
-    expect(await store.appendMessages("owner", conversation.id, [message("aside")])).toBe("appended");
+    expect(await store.appendMessages("owner", conversation.id, [message("aside")])).toEqual({
+      case: "appended",
+    });
     const second = await createdRun(store, { threadId: conversation.id, input: ["q2"] });
     expect(await historyOf(store, second.id)).toEqual(["start", "q1", "a1", "aside"]);
     expect(await historyOf(store, first.id)).toEqual(["start"]);
@@ -78,11 +82,13 @@ export function conversationTests(context: StoreContext): void {
     const queued = await createdRun(store, { threadId: conversation.id, queued: true });
     const busy = { case: "busy", activeRunId: queued.id };
     expect(await store.createRun(creation({ threadId: conversation.id }))).toEqual(busy);
-    expect(await store.appendMessages("owner", conversation.id, [message("x")])).toBe("busy");
-    await store.take(queued.id, lease);
+    expect(await store.appendMessages("owner", conversation.id, [message("x")])).toEqual(busy);
+    await store.take(queued.id, holder);
     expect(await store.createRun(creation({ threadId: conversation.id }))).toEqual(busy);
     await endRun(store, queued);
-    expect(await store.appendMessages("owner", conversation.id, [message("x")])).toBe("appended");
+    expect(await store.appendMessages("owner", conversation.id, [message("x")])).toEqual({
+      case: "appended",
+    });
     expect((await store.createRun(creation({ threadId: conversation.id }))).case).toBe("created");
   });
 
@@ -91,7 +97,9 @@ export function conversationTests(context: StoreContext): void {
     const conversation = thread();
     await store.createThread("owner", conversation, []);
     const waiting = await endedRun(store, { threadId: conversation.id }, RunStatus.REQUIRES_ACTION, "call");
-    expect(await store.appendMessages("owner", conversation.id, [message("aside")])).toBe("appended");
+    expect(await store.appendMessages("owner", conversation.id, [message("aside")])).toEqual({
+      case: "appended",
+    });
     const next = await createdRun(store, { threadId: conversation.id });
     expect((await store.getRun("owner", waiting.id))?.run.status).toBe(RunStatus.COMPLETED);
     expect(await historyOf(store, next.id)).toEqual(["hello", "call", "aside"]);
@@ -116,7 +124,7 @@ export function conversationTests(context: StoreContext): void {
     const previousRunId = newId("run");
     const missing = { case: "missing", field: "previous_run_id" };
     expect(await store.createRun(creation({ previousRunId }))).toEqual(missing);
-    expect(await store.appendMessages("owner", threadId, [message("x")])).toBe("missing");
+    expect(await store.appendMessages("owner", threadId, [message("x")])).toEqual({ case: "missing" });
     expect(await store.getThread("owner", threadId)).toBeUndefined();
     expect(await store.deleteThread("owner", threadId)).toBe(false);
   });

@@ -1,5 +1,6 @@
 /** Runs, threads and messages for the tests of stores. */
 import { randomBytes } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type StepResult, StepResultSchema } from "../../../src/gen/outrigger/v1/generation_pb.ts";
@@ -18,16 +19,18 @@ import {
   ThreadMessageSchema,
   ThreadSchema,
 } from "../../../src/gen/outrigger/v1/thread_pb.ts";
-import type { Lease, RunCreation, RunCreationResult, RunStore } from "../../../src/runs/store.ts";
+import type { Hold, Holder, RunCreation, RunCreationResult, RunStore } from "../../../src/runs/store.ts";
 
 /** The process of most tests. */
-export const lease: Lease = { holder: "process-1", durationMs: 60_000 };
+export const holder: Holder = { id: "process-1", timeoutMs: 60_000 };
 
 /** Another process. */
-export const otherLease: Lease = { holder: "process-2", durationMs: 60_000 };
+export const otherHolder: Holder = { id: "process-2", timeoutMs: 60_000 };
 
-/** A lease that has run out a moment later. */
-export const shortLease: Lease = { holder: "process-1", durationMs: 1 };
+/** The hold of a run that was taken so many times, by default at its creation. */
+export function getHold(runId: string, fence = 1, by: Holder = holder): Hold {
+  return { runId, holderId: by.id, fence };
+}
 
 /** When the tests' first element was created; each later one a second later. */
 const START_MS = Date.UTC(2026, 0, 1);
@@ -112,7 +115,7 @@ export interface CreationFields {
   readonly threadId?: string;
   /** Held at once, unless `queued`. */
   readonly queued?: boolean;
-  readonly lease?: Lease;
+  readonly holder?: Holder;
   readonly run?: MessageInitShape<typeof RunSchema>;
 }
 
@@ -142,7 +145,7 @@ export function creation(fields: CreationFields = {}): RunCreation {
     }),
     events: [runEvent(0, run)],
     input: () => input.map((text) => message(text, { runId: run.id })),
-    lease: queued ? undefined : (fields.lease ?? lease),
+    holder: queued ? undefined : (fields.holder ?? holder),
     concludePrevious: (previous) => {
       const concluded = finished(previous, RunStatus.COMPLETED);
       return { run: concluded, events: [runEvent(concluded.lastSequence, concluded)] };
@@ -166,23 +169,26 @@ export async function createdResult(
   store: RunStore,
   toCreate: RunCreation,
 ): Promise<Extract<RunCreationResult, { case: "created" }>> {
+  // A store in this process may answer without a turn of the event loop. Sidecars make one for each request.
+  await nextTurn();
   const result = await store.createRun(toCreate);
   if (result.case !== "created") throw new Error(`expected a run, found ${JSON.stringify(result)}`);
   return result;
 }
 
-/** Ends a run that the first process holds, with an answer. */
+/** Ends a run with an answer. By default, the first process holds it since its creation. */
 export async function endRun(
   store: RunStore,
   run: Run,
   status: RunStatus = RunStatus.COMPLETED,
   answer = `answer of ${run.id}`,
+  hold = getHold(run.id),
 ): Promise<Run> {
+  await nextTurn();
   const ended = finished(run, status);
   if (status === RunStatus.REQUIRES_ACTION) ended.endedAt = undefined;
   const isHeld = await store.write({
-    runId: run.id,
-    lease,
+    hold,
     run: ended,
     events: [runEvent(ended.lastSequence, ended)],
     steps: [step(answer)],
@@ -213,19 +219,16 @@ export async function threadTexts(store: RunStore, threadId: string, owner = "ow
   return textsOf(page.elements.map((element) => element.message));
 }
 
-/** Waits until leases of a millisecond have run out. */
-export function leasesRunOut(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 20));
-}
-
 /** The sizes of the pages of a thread with three large messages. */
 export async function pagesOfLargeMessages(store: RunStore): Promise<number[]> {
   const large = thread();
   const messages = [1, 2, 3].map(() => message("x".repeat(3 * 1024 * 1024)));
+  await nextTurn();
   await store.createThread("owner", large, messages);
   const sizes: number[] = [];
   for (let after = "", hasMore = true; hasMore; ) {
     const query = { threadId: large.id, after, limit: 3, order: "oldest first" } as const;
+    await nextTurn();
     const page = await store.listMessages("owner", query);
     sizes.push(page.elements.length);
     after = page.elements.at(-1)?.id ?? "";

@@ -9,8 +9,9 @@ import {
   creation,
   endedRun,
   endRun,
+  getHold,
   historyOf,
-  lease,
+  holder,
   message,
   nextTime,
   step,
@@ -81,10 +82,10 @@ export function deletionTests(context: StoreContext): void {
     const { store } = context;
     const run = await createdRun(store);
     expect(await store.deleteRun("owner", run.id)).toBe(true);
-    const late = { runId: run.id, lease, events: [textEvent(1, "x")] };
+    const late = { hold: getHold(run.id), events: [textEvent(1, "x")] };
     expect(await store.write(late)).toBe(false);
     expect(await store.write({ ...late, steps: [step("x")], messages: [message("x")] })).toBe(false);
-    expect(await store.renewLeases(lease)).toEqual([]);
+    expect(await store.beat(holder)).toEqual([]);
     await expectNothingLeft(context);
   });
 

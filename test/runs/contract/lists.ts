@@ -1,10 +1,10 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
-import { type Run, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { MessageQuery, Page, PageQuery, RunStore } from "../../../src/runs/store.ts";
 import type { StoreContext } from "../store-contract.ts";
-import { createdRun, endedRun, message, newId, thread } from "./data.ts";
+import { createdRun, creation, endedRun, message, newId, thread } from "./data.ts";
 
 /** Pages of runs and messages. */
 export function listTests(context: StoreContext): void {
@@ -24,13 +24,26 @@ export function listTests(context: StoreContext): void {
     ).toEqual([]);
   });
 
-  it("lists runs of the same millisecond once each, by descending id", async () => {
+  it("lists runs in the order of their creation, whatever the clock said", async () => {
     const { store } = context;
-    const runs: Run[] = [];
-    const createdAt = timestampFromMs(Date.UTC(2026, 5, 1));
-    for (let index = 0; index < 9; index += 1) runs.push(await createdRun(store, { run: { createdAt } }));
-    const ids = runs.map(({ id }) => id).sort((left, right) => (left < right ? 1 : -1));
+    const ids: string[] = [];
+    for (const second of [9, 3, 3, 7, 1]) {
+      const createdAt = timestampFromMs(Date.UTC(2026, 5, 1, 0, 0, second));
+      ids.unshift((await createdRun(store, { run: { createdAt } })).id);
+    }
     expect((await allRuns(store, {}, 2)).map(({ id }) => id)).toEqual(ids);
+  });
+
+  it("finds the latest run of a thread by the order of creation, also after a step of the clock", async () => {
+    const { store } = context;
+    const root = await endedRun(store);
+    const createdAt = timestampFromMs(Date.UTC(2020, 0, 1));
+    const later = await createdRun(store, { previousRunId: root.id, run: { createdAt } });
+    expect((await store.findLatestRun("owner", root.threadId))?.run.id).toBe(later.id);
+    expect(await store.findLatestRun("someone", root.threadId)).toBeUndefined();
+    const busy = { case: "busy", activeRunId: later.id };
+    expect(await store.appendMessages("owner", root.threadId, [message("x")])).toEqual(busy);
+    expect(await store.createRun(creation({ threadId: root.threadId }))).toEqual(busy);
   });
 
   it("lists runs of a thread, of several statuses, and of both", async () => {

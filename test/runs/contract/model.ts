@@ -107,10 +107,10 @@ class Append implements StoreCommand {
     const text = model.newText();
     const result = await store.appendMessages("owner", target.id, [message(text)]);
     if (isUnderWay(target.latest)) {
-      expect(result).toBe("busy");
+      expect(result).toEqual({ case: "busy", activeRunId: target.latest?.run.id });
       return;
     }
-    expect(result).toBe("appended");
+    expect(result).toEqual({ case: "appended" });
     target.texts.push(text);
     if (target.latest !== undefined) target.latest.isLatest = false;
   }

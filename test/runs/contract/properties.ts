@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { StoreContext } from "../store-contract.ts";
@@ -10,7 +11,9 @@ export function propertyTests(context: StoreContext): void {
     const property = fc.asyncProperty(commands, async (list) => {
       const model = new StoreModel();
       await fc.asyncModelRun(() => ({ model, real: store }), list);
+      await nextTurn();
       await expectSame(model, store);
+      await nextTurn();
       await clear(context);
     });
     // A smaller list would find what this one has left in the store.
@@ -20,6 +23,7 @@ export function propertyTests(context: StoreContext): void {
   /** Deletes everything over the store's own methods, and expects that nothing is left. */
   async function clear({ store, countRows }: StoreContext): Promise<void> {
     for (;;) {
+      await nextTurn();
       const page = await store.listRuns("owner", { threadId: "", statuses: [], after: "", limit: 100 });
       if (page.elements.length === 0) break;
       for (const { id } of page.elements) await store.deleteRun("owner", id);

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
@@ -12,8 +13,8 @@ import {
   creation,
   endedRun,
   endRun,
+  getHold,
   historyOf,
-  lease,
   message,
   newId,
   textsOf,
@@ -195,8 +196,9 @@ export function threadTests(context: StoreContext): void {
     const answers: ThreadMessage[] = [];
     for (const id of ["call_1", "call_1", ""]) {
       const run = await createdRun(store);
+      await nextTurn();
       const answer = message("", { message: calling(id, "call_1b"), runId: run.id, isOutput: true });
-      await store.write({ runId: run.id, lease, messages: [answer] });
+      await store.write({ hold: getHold(run.id), messages: [answer] });
       answers.push(answer);
     }
     const found = await store.findCall("owner", "call_1");
@@ -209,6 +211,16 @@ export function threadTests(context: StoreContext): void {
     expect((await store.findCall("owner", "call_1"))?.id).toBe(answers[0]?.id);
   });
 
+  it("stores answers whose call ids are too long or unusual for an index", async () => {
+    const { store } = context;
+    for (const id of ["c".repeat(100_000), "call\u0000"]) {
+      const answer = message("", { message: calling(id), isOutput: true });
+      await store.createThread("owner", thread(), [answer]);
+      expect(await store.getMessage("owner", answer.id)).toEqual(answer);
+      expect(await store.findCall("owner", id)).toBeUndefined();
+    }
+  });
+
   it("reads thousands of messages in order", async () => {
     const { store } = context;
     const texts = Array.from({ length: 2500 }, (_, index) => `message ${index}`);
@@ -219,10 +231,11 @@ export function threadTests(context: StoreContext): void {
       texts.map((text) => message(text)),
     );
     const run = await createdRun(store, { threadId: long.id });
+    await nextTurn();
     expect(await historyOf(store, run.id)).toEqual(texts);
+    await nextTurn();
     await store.write({
-      runId: run.id,
-      lease,
+      hold: getHold(run.id),
       messages: [message("late", { runId: run.id, isOutput: true })],
     });
     expect(await historyOf(store, run.id)).toEqual(texts);

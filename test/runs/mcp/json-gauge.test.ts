@@ -25,6 +25,21 @@ describe("JsonGauge", () => {
       expect(passes(`: "${end}data: [,,,,,,]\n\n`, { maxAnswerValues: 5 })).toBe(false);
   });
 
+  it.each([
+    ["events that end with LF", "data: 1\n\n", ""],
+    ["events that end with CR", "data: 1\r\r", ""],
+    ["events that end with CRLF", "event: message\r\ndata: 1\r\n\r\n", ""],
+    ["members of a batch", '{"a":[1,2]},', "["],
+  ])("limits the messages: %s", (_name, message, before) => {
+    expect(passes(before + message.repeat(5000), {})).toBe(true);
+    expect(passes(before + message.repeat(5001), {})).toBe(false);
+  });
+
+  it("takes no line of a text or a list for a message", () => {
+    expect(passes(`{"list":[${"1,".repeat(6000)}1]}`, {})).toBe(true);
+    expect(passes(`data: a\ndata: b\n${"data: c\r\n".repeat(6000)}\n`, {})).toBe(true);
+  });
+
   it("limits the bytes", () => {
     expect(passes("x".repeat(100), { maxAnswerBytes: 100 })).toBe(true);
     expect(passes("x".repeat(101), { maxAnswerBytes: 100 })).toBe(false);

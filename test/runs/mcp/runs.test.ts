@@ -29,8 +29,8 @@ function registerDesk(server: McpServer): void {
   }));
 }
 
-function engineWith(server: RunningServer, turns: Parameters<typeof createTestEngine>[0]) {
-  const made = createTestEngine(turns, { serverTools: createMcpTools(allowing(server)) });
+async function engineWith(server: RunningServer, turns: Parameters<typeof createTestEngine>[0]) {
+  const made = await createTestEngine(turns, { serverTools: createMcpTools(allowing(server)) });
   onTestFinished(() => made.engine.close());
   return made;
 }
@@ -38,7 +38,7 @@ function engineWith(server: RunningServer, turns: Parameters<typeof createTestEn
 describe("a run with an MCP server", () => {
   it("lists its tools, executes the model's calls, and gives the results to the model", async () => {
     const server = await serveOfficial(registerDesk);
-    const { engine, model } = engineWith(server, [
+    const { engine, model } = await engineWith(server, [
       [{ name: "desk__look", args: '{"at":"sea"}' }],
       "It is blue.",
     ]);
@@ -72,7 +72,7 @@ describe("a run with an MCP server", () => {
 
   it("waits for the approval of calls that are not read-only, and executes them in the run that continues", async () => {
     const server = await serveOfficial(registerDesk);
-    const { engine } = engineWith(server, [[{ name: "desk__look" }, { name: "desk__sell" }], "Sold."]);
+    const { engine } = await engineWith(server, [[{ name: "desk__look" }, { name: "desk__sell" }], "Sold."]);
     const mcpServers = [describeServer(server, { neverApprove: { readOnly: true } })];
     const first = await run(engine, runRequest("Sell it.", { mcpServers }));
     expect(first).toMatchObject({
@@ -93,7 +93,7 @@ describe("a run with an MCP server", () => {
 
   it("fails with the server's label where the server does not answer, and is refused where it is not allowed", async () => {
     const empty = await serveMcp((_request, _body, response) => void response.writeHead(404).end());
-    const { engine } = engineWith(empty, ["never"]);
+    const { engine } = await engineWith(empty, ["never"]);
     const gone = describeServer(empty);
     const over = await run(engine, runRequest("hi", { mcpServers: [gone] })).catch((error: unknown) => error);
     expect(over).toMatchObject({

@@ -19,9 +19,16 @@ export class FakeServerTools {
   readonly #execute: Execute;
   readonly #names: readonly string[];
 
-  constructor(names: readonly string[], execute: Execute = async ({ name }) => `result of ${name}`) {
+  readonly #annotationsJson: string;
+
+  constructor(
+    names: readonly string[],
+    execute: Execute = async ({ name }) => `result of ${name}`,
+    annotations: object = {},
+  ) {
     this.#names = names;
     this.#execute = execute;
+    this.#annotationsJson = JSON.stringify(annotations);
   }
 
   readonly serverTools: ServerTools = {
@@ -30,7 +37,13 @@ export class FakeServerTools {
       this.open += 1;
       this.asked.push(servers.map(({ authorization }) => authorization));
       const tools = this.#names.map((name) =>
-        create(ServerToolSchema, { name, toolName: name, serverLabel: "tools", inputSchemaJson: "{}" }),
+        create(ServerToolSchema, {
+          name,
+          toolName: name,
+          serverLabel: "tools",
+          inputSchemaJson: "{}",
+          annotationsJson: this.#annotationsJson,
+        }),
       );
       return {
         lists: [create(ServerToolListSchema, { serverLabel: "tools", tools })],

@@ -8,25 +8,26 @@ import {
 } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import type { RunEngine, StartedRun } from "../../../src/runs/engine.ts";
 import { createRunEngine, type RunEngineOptions } from "../../../src/runs/run-engine.ts";
-import { MemoryStore } from "../../../src/runs/stores/memory-store.ts";
+import type { RunStore } from "../../../src/runs/store.ts";
 import { ScriptedModel, type Turn } from "../../generation/support/scripted-model.ts";
+import { openMemory } from "../store/sqlite/open-store.ts";
 
 /** An engine whose models follow a script. */
 export interface TestEngine {
   readonly engine: RunEngine;
   readonly model: ScriptedModel;
-  readonly store: MemoryStore;
+  readonly store: RunStore;
 }
 
-/** Creates an engine over a store in memory. */
-export function createTestEngine(
+/** Creates an engine, by default over a new store in memory. */
+export async function createTestEngine(
   turns: readonly Turn[],
   options: Partial<RunEngineOptions> = {},
-): TestEngine {
+): Promise<TestEngine> {
   const model = new ScriptedModel(turns);
   const client = new Client({ providers: { scripted: model }, fieldPaths: "contract" });
-  const store = new MemoryStore();
-  return { engine: createRunEngine({ client, store, ...options }), model, store };
+  const store = options.store ?? (await openMemory());
+  return { engine: createRunEngine({ client, ...options, store }), model, store };
 }
 
 /** A signal that is never aborted. */

@@ -10,19 +10,22 @@ export function wrapStore(store: RunStore, own: Partial<RunStore>): RunStore {
   });
 }
 
+/** A store that several engines use: none of them closes it. */
+export function sharedStore(store: RunStore): RunStore {
+  return wrapStore(store, { close: async () => undefined });
+}
+
 /** A store as a process sees it that can die: from then on nothing that it does reaches the store, or ends. */
 export function mortalStore(store: RunStore): { readonly store: RunStore; readonly die: () => void } {
   let isDead = false;
-  const whileAlive =
-    <Parameters extends unknown[], Result>(method: (...parameters: Parameters) => Promise<Result>) =>
-    (...parameters: Parameters): Promise<Result> =>
-      isDead ? new Promise(() => {}) : method(...parameters);
+  const never = () => new Promise<never>(() => {});
   return {
     store: wrapStore(store, {
-      write: whileAlive((write) => store.write(write)),
-      take: whileAlive((runId, lease) => store.take(runId, lease)),
-      renewLeases: whileAlive((lease) => store.renewLeases(lease)),
-      takeAbandoned: whileAlive((lease, limit) => store.takeAbandoned(lease, limit)),
+      write: (write) => (isDead ? never() : store.write(write)),
+      take: (runId, holder) => (isDead ? never() : store.take(runId, holder)),
+      beat: (holder) => (isDead ? never() : store.beat(holder)),
+      takeQueued: (holder, limit, owners) => (isDead ? never() : store.takeQueued(holder, limit, owners)),
+      takeAbandoned: (holder, known, limit) => (isDead ? never() : store.takeAbandoned(holder, known, limit)),
       close: async () => undefined,
     }),
     die: () => {

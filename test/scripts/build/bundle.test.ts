@@ -74,6 +74,12 @@ describe("the bundle", () => {
     expect(others.flatMap((file) => file.modules).filter((module) => dead.test(module))).toEqual([]);
   });
 
+  it("bundles a program that has no store", async () => {
+    const stock = await bundleProgram("bench/implementations/stock.ts", "stock.cjs");
+    expect(stock.map(({ path }) => path)).toContain("stock.cjs");
+    expect(stock.flatMap(({ modules }) => modules).join()).not.toContain("/pg-boss/");
+  });
+
   it("has every module once, and names its files by what loads them", () => {
     const modules = files.flatMap((file) => file.modules);
     expect(new Set(modules).size).toBe(modules.length);
@@ -91,7 +97,7 @@ describe("the bundle", () => {
     const modules = modulesIn(await loaded());
     expect(modules).toContain("src/server/grpc/transport.ts");
     const unused =
-      /^src\/simulator\/|^src\/config\/yaml-file|^node_modules\/(yaml|@modelcontextprotocol|pg|pg-boss)\/|^src\/cli\/(demo|simulate)/;
+      /^src\/simulator\/|^src\/config\/yaml-file|^node_modules\/(yaml|@modelcontextprotocol|pg)\/|^src\/cli\/(demo|simulate)/;
     expect(modules.filter((module) => unused.test(module))).toEqual([]);
     expect(files.flatMap((file) => file.modules).filter((module) => unused.test(module))).not.toEqual([]);
   });

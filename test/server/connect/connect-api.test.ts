@@ -1,5 +1,6 @@
 import { createClient } from "@connectrpc/connect";
 import { expect, it } from "vitest";
+import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { createConnectApi } from "../../../src/server/connect/connect-api.ts";
 import { UnsentResponses } from "../../../src/server/http/unsent-responses.ts";
@@ -25,7 +26,7 @@ it("makes its handlers when a path is first looked up, and only once", () => {
   const api = createConnectApi({
     services: [watched],
     intake: createIntake(DEFAULT_LIMITS),
-    unsent: new UnsentResponses(1),
+    unsent: new UnsentResponses(new MemoryAccount()),
     compressions: [],
   });
   expect(reads).toBe(0);

@@ -79,6 +79,20 @@ describe("an HTTP API on the data listener", () => {
     expect(await compressed.json()).toMatchObject({ body: '{"b":2}' });
   });
 
+  it("takes the names of compressions in any case, and refuses others with the names that it takes", async () => {
+    const server = await servers.start({}, { endpoints: [endpointOf({ "/v1/echo": echo })] });
+    const gzip = new Uint8Array(gzipSync("{}"));
+    const upper = await post(server, "/v1/echo", gzip, { "content-encoding": "GZIP" });
+    expect(await upper.json()).toMatchObject({ body: "{}" });
+    const plain = await post(server, "/v1/echo", "{}", { "content-encoding": "identity" });
+    expect(await plain.json()).toMatchObject({ body: "{}" });
+    const unknown = await post(server, "/v1/echo", "{}", { "content-encoding": "zstd" });
+    expect(await unknown.json()).toEqual({
+      kind: ErrorKind.INVALID_REQUEST,
+      message: 'the header content-encoding is "zstd"; expected gzip, br or identity',
+    });
+  });
+
   it("refuses bodies beyond the limits in its own form of error", async () => {
     const limits = { maxMessageBytes: 2000, maxMessageElements: 100 };
     const server = await servers.start({}, { limits, endpoints: [endpointOf({ "/v1/echo": echo })] });

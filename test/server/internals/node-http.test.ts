@@ -1,12 +1,14 @@
 /** What src/server/internals/node-http.ts relies on. Written for Node 24. */
 import { createServer as createHttp1, get, type IncomingMessage } from "node:http";
 import { connect, createServer as createHttp2, type ServerHttp2Stream } from "node:http2";
-import { type AddressInfo, connect as connectTcp, createServer, type Server } from "node:net";
+import { type AddressInfo, connect as connectTcp, createServer, type Server, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import {
+  getParserState,
   hasSentLastFrame,
   injectConnection,
   injectStream,
+  interceptReading,
   readOnInNextTurn,
   startConnectionChecks,
 } from "../../../src/server/internals/node-http.ts";
@@ -132,5 +134,39 @@ describe("readOnInNextTurn()", () => {
     expect(turn).toBeGreaterThan(3);
     // What one read brings.
     expect(mostInTurn).toBeLessThan(30);
+  });
+});
+
+describe("interceptReading() and getParserState()", () => {
+  it("decide what the parser of a connection gets, and see the response that is being written", async () => {
+    const states: (string | undefined)[] = [];
+    let finish = (): void => {};
+    const http1 = createHttp1((request, response) => {
+      finish = () => response.end(`served ${request.url}`);
+    });
+    const accept = (socket: Socket): void => {
+      injectConnection(http1, socket);
+      const note = () => {
+        const { isParsing, isPaused, response } = getParserState(socket);
+        states.push(isParsing && !isPaused ? response?.req.url : "not parsing");
+      };
+      const { parse } = interceptReading(socket, (bytes) => {
+        note();
+        parse(Buffer.from(bytes.toString().replace("/sent", "/given")));
+        note();
+        finish();
+      });
+      socket.once("close", note);
+    };
+    const answer = await withServer(createServer(accept), (port) => {
+      const { promise, resolve } = Promise.withResolvers<string>();
+      const headers = { connection: "close" };
+      get({ port, host: "127.0.0.1", path: "/sent", headers }, (response) => {
+        response.setEncoding("utf8").on("data", resolve);
+      });
+      return promise;
+    });
+    expect(answer).toBe("served /given");
+    expect(states).toEqual([undefined, "/given", "not parsing"]);
   });
 });

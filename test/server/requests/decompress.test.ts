@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { type Compression, decompress } from "../../../src/server/requests/decompress.ts";
 import { RequestMemory } from "../../../src/server/requests/request-memory.ts";
 
@@ -15,7 +16,8 @@ const COMPRESSIONS = ["gzip", "br"] as const;
 
 function memoryOf(maxRequestMemoryBytes: number): RequestMemory {
   const reclaim = { memory: () => {}, call: () => false };
-  return new RequestMemory({ maxRequestMemoryBytes, maxCalls: 10 }, reclaim);
+  const account = new MemoryAccount({ limits: { maxRequestMemoryBytes } });
+  return new RequestMemory({ maxCalls: 10 }, account, reclaim);
 }
 
 async function failureOf(bytes: Uint8Array, compression: Compression, maxMemory = 100 * MIB) {

@@ -3,6 +3,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { createConnectApi } from "../../../src/server/connect/connect-api.ts";
@@ -30,8 +31,9 @@ async function open() {
     maxCalls: 20,
     maxMessageBytes: 400 * KIB,
   };
-  const intake = createIntake(limits);
-  const unsent = new UnsentResponses(limits.maxUnsentBytes);
+  const account = new MemoryAccount({ limits });
+  const intake = createIntake(limits, account);
+  const unsent = new UnsentResponses(account);
   const inference = scriptedInference({
     complete: async (call) => textResponse(call, "x"),
     stream: (call) => oneByOne(textEvents(call, ["a", "b"])),

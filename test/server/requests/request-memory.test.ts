@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { RetryInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
 import {
   type Reclaim,
@@ -15,10 +16,12 @@ function memoryOf(
   limits: { maxRequestMemoryBytes?: number; maxCalls?: number } = {},
   reclaim?: Partial<Reclaim>,
 ) {
-  return new RequestMemory(
-    { maxRequestMemoryBytes: MAX, maxCalls: 1000, ...limits },
-    { memory: () => {}, call: () => false, ...reclaim },
-  );
+  const all = { maxRequestMemoryBytes: MAX, maxCalls: 1000, ...limits };
+  return new RequestMemory(all, new MemoryAccount({ limits: all }), {
+    memory: () => {},
+    call: () => false,
+    ...reclaim,
+  });
 }
 
 function failureOf(run: () => unknown): ConnectError {

@@ -32,7 +32,7 @@ interface RunServer extends TestServer {
 async function start(turns: readonly Turn[], options: TestServerOptions = {}): Promise<RunServer> {
   const model = new ScriptedModel(turns);
   const client = new Client({ providers: { scripted: model }, fieldPaths: "contract" });
-  const { engine } = createTestEngine([], { client });
+  const { engine } = await createTestEngine([], { client });
   const service = createRunService(engine, client);
   const server = await servers.start({}, { ...options, services: [service] });
   servers.onEnd(() => engine.close());
@@ -368,7 +368,7 @@ describe("a limit on runs", () => {
   it("is RESOURCE_EXHAUSTED with a time to wait", async () => {
     const model = new ScriptedModel(["hello"]);
     const client = new Client({ providers: { scripted: model }, fieldPaths: "contract" });
-    const { engine } = createTestEngine([], { client, limits: { maxForegroundRuns: 0 } });
+    const { engine } = await createTestEngine([], { client, limits: { maxForegroundRuns: 0 } });
     const server = await servers.start({}, { services: [createRunService(engine, client)] });
     servers.onEnd(() => engine.close());
     const error = await failureOf(grpc(server).createRun({ options: optionsOf("hi") }));

@@ -5,7 +5,8 @@ import { WebSocket } from "ws";
 import { anyCaller } from "../../../src/core/caller.ts";
 import { AccessDeniedError, RateLimitError, type SDKError } from "../../../src/core/errors.ts";
 import type { Endpoint, EndpointRequest, EndpointSocket } from "../../../src/endpoints/endpoint.ts";
-import type { AccessControl } from "../../../src/server/access/access-control.ts";
+import { AccessControl } from "../../../src/server/access/access-control.ts";
+import { accessKey } from "../support/access-keys.ts";
 import { type TestServerOptions, useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
@@ -16,7 +17,7 @@ type Serve = (socket: EndpointSocket, request: EndpointRequest) => Promise<void>
 const echo: Serve = async (socket) => {
   for await (const text of socket.messages) {
     socket.admit(text);
-    await socket.send(`echo ${text}`);
+    await socket.send(`echo ${Buffer.from(text)}`);
   }
   socket.close(1000, "");
 };
@@ -259,6 +260,35 @@ describe("a WebSocket of an HTTP API", () => {
     socket.terminate();
   });
 
+  it("leaves connections to other access keys, however many sockets one key opens", async () => {
+    const keys = [accessKey("greedy", ["greedy-key"]), accessKey("modest", ["modest-key"])];
+    const access = new AccessControl({ current: () => keys });
+    const server = await serverWith(echo, { access, limits: { maxConnections: 4 } });
+    const greedy = { authorization: "Bearer greedy-key" };
+    for (let count = 0; count < 3; count += 1) {
+      const socket = await open(server.url, greedy);
+      socket.send("1");
+      expect(await nextText(socket)).toBe("echo 1");
+    }
+    const refused = await open(server.url, greedy);
+    expect(await closing(refused)).toEqual({
+      code: 1013,
+      reason: "too many sockets of this access key are open",
+    });
+    const modest = await open(server.url, { authorization: "Bearer modest-key" });
+    modest.send("1");
+    expect(await nextText(modest)).toBe("echo 1");
+  });
+
+  it("discards what a caller goes on to send when there is no memory for its message", async () => {
+    const server = await serverWith(echo, { limits: { maxRequestMemoryBytes: 1_000_000 } });
+    const socket = await open(server.url);
+    const closed = closing(socket);
+    const part = "x".repeat(500_000);
+    for (let count = 0; count < 20; count += 1) socket.send(part, { fin: false });
+    expect(await closed).toMatchObject({ code: 1013 });
+  });
+
   it("closes when the server drains, after the answer under way and without beginning another", async () => {
     const { promise: goOn, resolve } = Promise.withResolvers<void>();
     const answered: string[] = [];
@@ -266,7 +296,7 @@ describe("a WebSocket of an HTTP API", () => {
       for await (const text of socket.messages) {
         await socket.send("began");
         await goOn;
-        answered.push(text);
+        answered.push(Buffer.from(text).toString());
         await socket.send("ended");
       }
       socket.close(1000, "");

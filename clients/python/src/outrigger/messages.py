@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
 
 from outrigger.v1.message_pb2 import (
     ROLE_ASSISTANT,
@@ -55,25 +58,38 @@ def text_part(text: str) -> ContentPart:
     return ContentPart(text=text)
 
 
-def image_part(source: str | bytes, *, media_type: str = "", detail: str = "") -> ContentPart:
-    """An image: its URL, or its bytes."""
+def image_part(source: str | bytes | PathLike[str], *, media_type: str = "", detail: str = "") -> ContentPart:
+    """An image: its URL, its bytes, or a file of this machine as a `pathlib.Path`, which is read here."""
+    if isinstance(source, str):
+        return ContentPart(image=Image(url=source, media_type=media_type, detail=detail))
+    data, known = _bytes_of(source)
+    return ContentPart(image=Image(data=data, media_type=media_type or known, detail=detail))
+
+
+def audio_part(source: str | bytes | PathLike[str], *, media_type: str = "") -> ContentPart:
+    """An audio clip: its URL, a file as a `pathlib.Path`, or its bytes, which need a type such as `audio/wav`."""
+    if isinstance(source, str):
+        return ContentPart(audio=Audio(url=source, media_type=media_type))
+    data, known = _bytes_of(source)
+    return ContentPart(audio=Audio(data=data, media_type=media_type or known))
+
+
+def document_part(
+    source: str | bytes | PathLike[str], *, media_type: str = "", file_name: str = ""
+) -> ContentPart:
+    """A document: its URL, a file as a `pathlib.Path`, or its bytes, by default a PDF."""
+    if isinstance(source, str):
+        return ContentPart(document=Document(url=source, media_type=media_type, file_name=file_name))
+    data, known = _bytes_of(source)
+    name = file_name if file_name or isinstance(source, bytes) else Path(source).name
+    return ContentPart(document=Document(data=data, media_type=media_type or known, file_name=name))
+
+
+def _bytes_of(source: bytes | PathLike[str]) -> tuple[bytes, str]:
+    """The bytes of a source, and the media type that the name of a file tells."""
     if isinstance(source, bytes):
-        return ContentPart(image=Image(data=source, media_type=media_type, detail=detail))
-    return ContentPart(image=Image(url=source, media_type=media_type, detail=detail))
-
-
-def audio_part(source: str | bytes, *, media_type: str = "") -> ContentPart:
-    """An audio clip: its URL, or its bytes, which need a media type such as `audio/wav`."""
-    if isinstance(source, bytes):
-        return ContentPart(audio=Audio(data=source, media_type=media_type))
-    return ContentPart(audio=Audio(url=source, media_type=media_type))
-
-
-def document_part(source: str | bytes, *, media_type: str = "", file_name: str = "") -> ContentPart:
-    """A document: its URL, or its bytes, by default a PDF."""
-    if isinstance(source, bytes):
-        return ContentPart(document=Document(data=source, media_type=media_type, file_name=file_name))
-    return ContentPart(document=Document(url=source, media_type=media_type, file_name=file_name))
+        return source, ""
+    return Path(source).read_bytes(), mimetypes.guess_type(source)[0] or ""
 
 
 def text_of(answer: Response | Message) -> str:

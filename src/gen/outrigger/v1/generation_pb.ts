@@ -22,7 +22,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/generation.proto.
  */
 export const file_outrigger_v1_generation: GenFile = /*@__PURE__*/
-  fileDesc("Ch1vdXRyaWdnZXIvdjEvZ2VuZXJhdGlvbi5wcm90bxIMb3V0cmlnZ2VyLnYxIq4CChFHZW5lcmF0aW9uT3B0aW9ucxImCgdyZXF1ZXN0GAEgASgLMhUub3V0cmlnZ2VyLnYxLlJlcXVlc3QSDgoGcHJvbXB0GAIgASgJEg4KBnN5c3RlbRgDIAEoCRIcCg9tYXhfdG9vbF9yb3VuZHMYBCABKAVIAIgBARIRCglzdG9wX3doZW4YBSABKAkSKAoFcmV0cnkYBiABKAsyGS5vdXRyaWdnZXIudjEuUmV0cnlQb2xpY3kSMgoIdGltZW91dHMYByABKAsyIC5vdXRyaWdnZXIudjEuR2VuZXJhdGlvblRpbWVvdXRzEi4KBmxpbWl0cxgIIAEoCzIeLm91dHJpZ2dlci52MS5HZW5lcmF0aW9uTGltaXRzQhIKEF9tYXhfdG9vbF9yb3VuZHMihAIKC1JldHJ5UG9saWN5EhgKC21heF9yZXRyaWVzGAEgASgFSACIAQESLQoKYmFzZV9kZWxheRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIsCgltYXhfZGVsYXkYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SHwoSYmFja29mZl9tdWx0aXBsaWVyGAQgASgBSAGIAQESEwoGaml0dGVyGAUgASgISAKIAQESFgoOcmV0cnlfdGltZW91dHMYBiABKAhCDgoMX21heF9yZXRyaWVzQhUKE19iYWNrb2ZmX211bHRpcGxpZXJCCQoHX2ppdHRlciKYAQoSR2VuZXJhdGlvblRpbWVvdXRzEigKBXRvdGFsGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHBlcl9zdGVwGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHBlcl90b29sGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uItIBChBHZW5lcmF0aW9uTGltaXRzEhYKCW1heF9zdGVwcxgBIAEoBUgAiAEBEh0KEG1heF90b3RhbF90b2tlbnMYAiABKANIAYgBARIeChFtYXhfY29zdF9uYW5vX3VzZBgDIAEoA0gCiAEBEhsKDm1heF90b29sX2NhbGxzGAQgASgFSAOIAQFCDAoKX21heF9zdGVwc0ITChFfbWF4X3RvdGFsX3Rva2Vuc0IUChJfbWF4X2Nvc3RfbmFub191c2RCEQoPX21heF90b29sX2NhbGxzIpYBCgpTdGVwUmVzdWx0EigKCHJlc3BvbnNlGAEgASgLMhYub3V0cmlnZ2VyLnYxLlJlc3BvbnNlEi4KDHRvb2xfcmVzdWx0cxgCIAMoCzIYLm91dHJpZ2dlci52MS5Ub29sUmVzdWx0Ei4KDnJlcGFpcmVkX2NhbGxzGAMgAygLMhYub3V0cmlnZ2VyLnYxLlRvb2xDYWxsIjYKClN0ZXBGaW5pc2gSKAoGcmVzdWx0GAEgASgLMhgub3V0cmlnZ2VyLnYxLlN0ZXBSZXN1bHQinwQKDkdlbmVyYXRlUmVzdWx0EicKBXN0ZXBzGAEgAygLMhgub3V0cmlnZ2VyLnYxLlN0ZXBSZXN1bHQSKAoIcmVzcG9uc2UYAiABKAsyFi5vdXRyaWdnZXIudjEuUmVzcG9uc2USKAoLdG90YWxfdXNhZ2UYAyABKAsyEy5vdXRyaWdnZXIudjEuVXNhZ2USEwoLb3V0cHV0X2pzb24YBCABKAkSJwoIYXR0ZW1wdHMYBSADKAsyFS5vdXRyaWdnZXIudjEuQXR0ZW1wdBI8CgtzdG9wX3JlYXNvbhgGIAEoDjInLm91dHJpZ2dlci52MS5HZW5lcmF0ZVJlc3VsdC5TdG9wUmVhc29uIpMCCgpTdG9wUmVhc29uEhsKF1NUT1BfUkVBU09OX1VOU1BFQ0lGSUVEEAASGQoVU1RPUF9SRUFTT05fQ09NUExFVEVEEAESGgoWU1RPUF9SRUFTT05fVE9PTF9DQUxMUxACEh8KG1NUT1BfUkVBU09OX01BWF9UT09MX1JPVU5EUxADEhkKFVNUT1BfUkVBU09OX1NUT1BfV0hFThAEEhkKFVNUT1BfUkVBU09OX01BWF9TVEVQUxAFEiAKHFNUT1BfUkVBU09OX01BWF9UT1RBTF9UT0tFTlMQBhIYChRTVE9QX1JFQVNPTl9NQVhfQ09TVBAHEh4KGlNUT1BfUkVBU09OX01BWF9UT09MX0NBTExTEAhCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw", [file_google_protobuf_duration, file_outrigger_v1_attempt, file_outrigger_v1_message, file_outrigger_v1_request, file_outrigger_v1_response, file_outrigger_v1_usage]);
+  fileDesc("Ch1vdXRyaWdnZXIvdjEvZ2VuZXJhdGlvbi5wcm90bxIMb3V0cmlnZ2VyLnYxIq4CChFHZW5lcmF0aW9uT3B0aW9ucxImCgdyZXF1ZXN0GAEgASgLMhUub3V0cmlnZ2VyLnYxLlJlcXVlc3QSDgoGcHJvbXB0GAIgASgJEg4KBnN5c3RlbRgDIAEoCRIcCg9tYXhfdG9vbF9yb3VuZHMYBCABKAVIAIgBARIRCglzdG9wX3doZW4YBSABKAkSKAoFcmV0cnkYBiABKAsyGS5vdXRyaWdnZXIudjEuUmV0cnlQb2xpY3kSMgoIdGltZW91dHMYByABKAsyIC5vdXRyaWdnZXIudjEuR2VuZXJhdGlvblRpbWVvdXRzEi4KBmxpbWl0cxgIIAEoCzIeLm91dHJpZ2dlci52MS5HZW5lcmF0aW9uTGltaXRzQhIKEF9tYXhfdG9vbF9yb3VuZHMihAIKC1JldHJ5UG9saWN5EhgKC21heF9yZXRyaWVzGAEgASgFSACIAQESLQoKYmFzZV9kZWxheRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIsCgltYXhfZGVsYXkYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SHwoSYmFja29mZl9tdWx0aXBsaWVyGAQgASgBSAGIAQESEwoGaml0dGVyGAUgASgISAKIAQESFgoOcmV0cnlfdGltZW91dHMYBiABKAhCDgoMX21heF9yZXRyaWVzQhUKE19iYWNrb2ZmX211bHRpcGxpZXJCCQoHX2ppdHRlciKYAQoSR2VuZXJhdGlvblRpbWVvdXRzEigKBXRvdGFsGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHBlcl9zdGVwGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHBlcl90b29sGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIvABChBHZW5lcmF0aW9uTGltaXRzEhYKCW1heF9zdGVwcxgBIAEoBUgAiAEBEh0KEG1heF90b3RhbF90b2tlbnMYAiABKANIAYgBARIeChFtYXhfY29zdF9uYW5vX3VzZBgDIAEoA0gCiAEBEhsKDm1heF90b29sX2NhbGxzGAQgASgFSAOIAQESHAoUYWxsb3dfdW5rbm93bl9wcmljZXMYBSABKAhCDAoKX21heF9zdGVwc0ITChFfbWF4X3RvdGFsX3Rva2Vuc0IUChJfbWF4X2Nvc3RfbmFub191c2RCEQoPX21heF90b29sX2NhbGxzIngKEEZhaWxlZEdlbmVyYXRpb24SJwoFc3RlcHMYASADKAsyGC5vdXRyaWdnZXIudjEuU3RlcFJlc3VsdBISCgpzdGVwX2NvdW50GAIgASgFEicKCGF0dGVtcHRzGAMgAygLMhUub3V0cmlnZ2VyLnYxLkF0dGVtcHQilgEKClN0ZXBSZXN1bHQSKAoIcmVzcG9uc2UYASABKAsyFi5vdXRyaWdnZXIudjEuUmVzcG9uc2USLgoMdG9vbF9yZXN1bHRzGAIgAygLMhgub3V0cmlnZ2VyLnYxLlRvb2xSZXN1bHQSLgoOcmVwYWlyZWRfY2FsbHMYAyADKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGwiNgoKU3RlcEZpbmlzaBIoCgZyZXN1bHQYASABKAsyGC5vdXRyaWdnZXIudjEuU3RlcFJlc3VsdCKfBAoOR2VuZXJhdGVSZXN1bHQSJwoFc3RlcHMYASADKAsyGC5vdXRyaWdnZXIudjEuU3RlcFJlc3VsdBIoCghyZXNwb25zZRgCIAEoCzIWLm91dHJpZ2dlci52MS5SZXNwb25zZRIoCgt0b3RhbF91c2FnZRgDIAEoCzITLm91dHJpZ2dlci52MS5Vc2FnZRITCgtvdXRwdXRfanNvbhgEIAEoCRInCghhdHRlbXB0cxgFIAMoCzIVLm91dHJpZ2dlci52MS5BdHRlbXB0EjwKC3N0b3BfcmVhc29uGAYgASgOMicub3V0cmlnZ2VyLnYxLkdlbmVyYXRlUmVzdWx0LlN0b3BSZWFzb24ikwIKClN0b3BSZWFzb24SGwoXU1RPUF9SRUFTT05fVU5TUEVDSUZJRUQQABIZChVTVE9QX1JFQVNPTl9DT01QTEVURUQQARIaChZTVE9QX1JFQVNPTl9UT09MX0NBTExTEAISHwobU1RPUF9SRUFTT05fTUFYX1RPT0xfUk9VTkRTEAMSGQoVU1RPUF9SRUFTT05fU1RPUF9XSEVOEAQSGQoVU1RPUF9SRUFTT05fTUFYX1NURVBTEAUSIAocU1RPUF9SRUFTT05fTUFYX1RPVEFMX1RPS0VOUxAGEhgKFFNUT1BfUkVBU09OX01BWF9DT1NUEAcSHgoaU1RPUF9SRUFTT05fTUFYX1RPT0xfQ0FMTFMQCEKfAQofaW8uZ2l0aHViLm91dHJpZ2dlcmluZmVyZW5jZS52MVABWkxnaXRodWIuY29tL291dHJpZ2dlci1pbmZlcmVuY2Uvb3V0cmlnZ2VyL2NsaWVudHMvZ28vb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxqgIMT3V0cmlnZ2VyLlYxygIMT3V0cmlnZ2VyXFYx6gINT3V0cmlnZ2VyOjpWMWIGcHJvdG8z", [file_google_protobuf_duration, file_outrigger_v1_attempt, file_outrigger_v1_message, file_outrigger_v1_request, file_outrigger_v1_response, file_outrigger_v1_usage]);
 
 /**
  * What a generation does. A generation is one model call, or several with tool results in between.
@@ -112,13 +112,14 @@ export const GenerationOptionsSchema: GenMessage<GenerationOptions> = /*@__PURE_
  * never executes a tool again, and a stream is never retried after output began. An error is retried
  * if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
  * that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
- * one whose delay would end after the deadline.
+ * one whose delay would end after the deadline. The retries of all steps of a generation, and the
+ * retries and fallbacks of the configuration for them, are at most 100 together.
  *
  * @generated from message outrigger.v1.RetryPolicy
  */
 export type RetryPolicy = Message<"outrigger.v1.RetryPolicy"> & {
   /**
-   * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
+   * Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
    *
    * @generated from field: optional int32 max_retries = 1;
    */
@@ -153,7 +154,8 @@ export type RetryPolicy = Message<"outrigger.v1.RetryPolicy"> & {
   jitter?: boolean | undefined;
 
   /**
-   * Also retries errors of kind REQUEST_TIMEOUT. Default false.
+   * Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
+   * (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
    *
    * @generated from field: bool retry_timeouts = 6;
    */
@@ -230,8 +232,9 @@ export type GenerationLimits = Message<"outrigger.v1.GenerationLimits"> & {
   maxTotalTokens?: bigint | undefined;
 
   /**
-   * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
-   * free.
+   * Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
+   * continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
+   * `allow_unknown_prices`.
    *
    * @generated from field: optional int64 max_cost_nano_usd = 3;
    */
@@ -244,6 +247,14 @@ export type GenerationLimits = Message<"outrigger.v1.GenerationLimits"> & {
    * @generated from field: optional int32 max_tool_calls = 4;
    */
   maxToolCalls?: number | undefined;
+
+  /**
+   * Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
+   * has the warning `unknown_price`.
+   *
+   * @generated from field: bool allow_unknown_prices = 5;
+   */
+  allowUnknownPrices: boolean;
 };
 
 /**
@@ -252,6 +263,42 @@ export type GenerationLimits = Message<"outrigger.v1.GenerationLimits"> & {
  */
 export const GenerationLimitsSchema: GenMessage<GenerationLimits> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation, 3);
+
+/**
+ * What a generation had done before it failed: a detail of the status of RunTools and ContinueTools, if
+ * a step was complete.
+ *
+ * @generated from message outrigger.v1.FailedGeneration
+ */
+export type FailedGeneration = Message<"outrigger.v1.FailedGeneration"> & {
+  /**
+   * The complete steps from the first one on, as many as fit into the status.
+   *
+   * @generated from field: repeated outrigger.v1.StepResult steps = 1;
+   */
+  steps: StepResult[];
+
+  /**
+   * Number of complete steps, those that did not fit included.
+   *
+   * @generated from field: int32 step_count = 2;
+   */
+  stepCount: number;
+
+  /**
+   * The calls of providers, as many of the latest as fit into the status.
+   *
+   * @generated from field: repeated outrigger.v1.Attempt attempts = 3;
+   */
+  attempts: Attempt[];
+};
+
+/**
+ * Describes the message outrigger.v1.FailedGeneration.
+ * Use `create(FailedGenerationSchema)` to create a new message.
+ */
+export const FailedGenerationSchema: GenMessage<FailedGeneration> = /*@__PURE__*/
+  messageDesc(file_outrigger_v1_generation, 4);
 
 /**
  * One model call and the execution of the tools that it called.
@@ -288,7 +335,7 @@ export type StepResult = Message<"outrigger.v1.StepResult"> & {
  * Use `create(StepResultSchema)` to create a new message.
  */
 export const StepResultSchema: GenMessage<StepResult> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_generation, 4);
+  messageDesc(file_outrigger_v1_generation, 5);
 
 /**
  * The end of a step: the model has answered, and its tools have been executed.
@@ -309,7 +356,7 @@ export type StepFinish = Message<"outrigger.v1.StepFinish"> & {
  * Use `create(StepFinishSchema)` to create a new message.
  */
 export const StepFinishSchema: GenMessage<StepFinish> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_generation, 5);
+  messageDesc(file_outrigger_v1_generation, 6);
 
 /**
  * The result of a generation.
@@ -367,7 +414,7 @@ export type GenerateResult = Message<"outrigger.v1.GenerateResult"> & {
  * Use `create(GenerateResultSchema)` to create a new message.
  */
 export const GenerateResultSchema: GenMessage<GenerateResult> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_generation, 6);
+  messageDesc(file_outrigger_v1_generation, 7);
 
 /**
  * Why a generation ended without an error. Values may be added.
@@ -451,5 +498,5 @@ export type GenerateResult_StopReason = (typeof GenerateResult_StopReason)[keyof
  * Describes the enum outrigger.v1.GenerateResult.StopReason.
  */
 export const GenerateResult_StopReasonSchema: GenEnum<GenerateResult_StopReason> = /*@__PURE__*/
-  enumDesc(file_outrigger_v1_generation, 6, 0);
+  enumDesc(file_outrigger_v1_generation, 7, 0);
 

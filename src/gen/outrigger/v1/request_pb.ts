@@ -119,7 +119,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
    * What the contract does not model: provider name to the text of a JSON object, merged
    * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
    * removes, everything else replaces; but `tools` and `include` are appended. Other
-   * providers' entries are not sent.
+   * providers' entries are not sent. `model` and `stream` may not be set.
    *
    * @generated from field: map<string, string> provider_options_json = 13;
    */

@@ -26,7 +26,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/run.proto.
  */
 export const file_outrigger_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("ChZvdXRyaWdnZXIvdjEvcnVuLnByb3RvEgxvdXRyaWdnZXIudjEi0gcKA1J1bhIKCgJpZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5vdXRyaWdnZXIudjEuUnVuU3RhdHVzEhEKCXRocmVhZF9pZBgDIAEoCRIXCg9wcmV2aW91c19ydW5faWQYBCABKAkSEgoKYmFja2dyb3VuZBgFIAEoCBIOCgZzdG9yZWQYBiABKAgSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBW1vZGVsGAogASgJEhAKCHByb3ZpZGVyGAsgASgJEjEKCG1ldGFkYXRhGAwgAygLMh8ub3V0cmlnZ2VyLnYxLlJ1bi5NZXRhZGF0YUVudHJ5EicKBXN0ZXBzGA0gAygLMhgub3V0cmlnZ2VyLnYxLlN0ZXBSZXN1bHQSJwoIYXR0ZW1wdHMYDiADKAsyFS5vdXRyaWdnZXIudjEuQXR0ZW1wdBIiCgV1c2FnZRgPIAEoCzITLm91dHJpZ2dlci52MS5Vc2FnZRI8CgtzdG9wX3JlYXNvbhgQIAEoDjInLm91dHJpZ2dlci52MS5HZW5lcmF0ZVJlc3VsdC5TdG9wUmVhc29uEjkKEWluY29tcGxldGVfcmVhc29uGBEgASgOMh4ub3V0cmlnZ2VyLnYxLkluY29tcGxldGVSZWFzb24SKwoFZXJyb3IYEiABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3ISMAoQcmVxdWlyZWRfcmVzdWx0cxgTIAMoCzIWLm91dHJpZ2dlci52MS5Ub29sQ2FsbBIyChJyZXF1aXJlZF9hcHByb3ZhbHMYFCADKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGwSLgoMc2VydmVyX3Rvb2xzGBUgAygLMhgub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2wSGAoQY2FuY2VsX3JlcXVlc3RlZBgWIAEoCBIVCg1sYXN0X3NlcXVlbmNlGBcgASgFEicKBm9yaWdpbhgYIAEoCzIXLm91dHJpZ2dlci52MS5SdW5PcmlnaW4SJwoId2FybmluZ3MYGSADKAsyFS5vdXRyaWdnZXIudjEuV2FybmluZxovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLwoJUnVuT3JpZ2luEgsKA2FwaRgBIAEoCRIVCg1zZXR0aW5nc19qc29uGAIgASgJIuwCCghSdW5FdmVudBIQCghzZXF1ZW5jZRgBIAEoBRIMCgRzdGVwGAIgASgFEiAKA3J1bhgKIAEoCzIRLm91dHJpZ2dlci52MS5SdW5IABIwCgttb2RlbF9ldmVudBgLIAEoCzIZLm91dHJpZ2dlci52MS5TdHJlYW1FdmVudEgAEi8KC3N0ZXBfZmluaXNoGAwgASgLMhgub3V0cmlnZ2VyLnYxLlN0ZXBGaW5pc2hIABI4ChBzZXJ2ZXJfdG9vbF9saXN0GA0gASgLMhwub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2xMaXN0SAASOgoRc2VydmVyX3Rvb2xfc3RhcnQYDiABKAsyHS5vdXRyaWdnZXIudjEuU2VydmVyVG9vbFN0YXJ0SAASPAoSc2VydmVyX3Rvb2xfZmluaXNoGA8gASgLMh4ub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2xGaW5pc2hIAEIHCgVldmVudCKNAQoKU2VydmVyVG9vbBIMCgRuYW1lGAEgASgJEhQKDHNlcnZlcl9sYWJlbBgCIAEoCRIRCgl0b29sX25hbWUYAyABKAkSEwoLZGVzY3JpcHRpb24YBCABKAkSGQoRaW5wdXRfc2NoZW1hX2pzb24YBSABKAkSGAoQYW5ub3RhdGlvbnNfanNvbhgGIAEoCSJ8Cg5TZXJ2ZXJUb29sTGlzdBIUCgxzZXJ2ZXJfbGFiZWwYASABKAkSJwoFdG9vbHMYAiADKAsyGC5vdXRyaWdnZXIudjEuU2VydmVyVG9vbBIrCgVlcnJvchgDIAEoCzIcLm91dHJpZ2dlci52MS5JbmZlcmVuY2VFcnJvciJ9Cg9TZXJ2ZXJUb29sU3RhcnQSJAoEY2FsbBgBIAEoCzIWLm91dHJpZ2dlci52MS5Ub29sQ2FsbBIUCgxzZXJ2ZXJfbGFiZWwYAiABKAkSEQoJdG9vbF9uYW1lGAMgASgJEhsKE2FwcHJvdmFsX3JlcXVlc3RfaWQYBCABKAkiZQoQU2VydmVyVG9vbEZpbmlzaBIoCgZyZXN1bHQYASABKAsyGC5vdXRyaWdnZXIudjEuVG9vbFJlc3VsdBIUCgxzZXJ2ZXJfbGFiZWwYAiABKAkSEQoJdG9vbF9uYW1lGAMgASgJIpwDCglNY3BTZXJ2ZXISFAoMc2VydmVyX2xhYmVsGAEgASgJEhIKCnNlcnZlcl91cmwYAiABKAkSGgoSc2VydmVyX2Rlc2NyaXB0aW9uGAMgASgJEhUKDWF1dGhvcml6YXRpb24YBCABKAkSNQoHaGVhZGVycxgFIAMoCzIkLm91dHJpZ2dlci52MS5NY3BTZXJ2ZXIuSGVhZGVyc0VudHJ5EjIKDWFsbG93ZWRfdG9vbHMYBiABKAsyGy5vdXRyaWdnZXIudjEuTWNwVG9vbEZpbHRlchIuCghhcHByb3ZhbBgHIAEoDjIcLm91dHJpZ2dlci52MS5BcHByb3ZhbFBvbGljeRIzCg5hbHdheXNfYXBwcm92ZRgIIAEoCzIbLm91dHJpZ2dlci52MS5NY3BUb29sRmlsdGVyEjIKDW5ldmVyX2FwcHJvdmUYCSABKAsyGy5vdXRyaWdnZXIudjEuTWNwVG9vbEZpbHRlchouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJJCg1NY3BUb29sRmlsdGVyEhIKCnRvb2xfbmFtZXMYASADKAkSFgoJcmVhZF9vbmx5GAIgASgISACIAQFCDAoKX3JlYWRfb25seSJFCgxUb29sQXBwcm92YWwSFAoMdG9vbF9jYWxsX2lkGAEgASgJEg8KB2FwcHJvdmUYAiABKAgSDgoGcmVhc29uGAMgASgJKuABCglSdW5TdGF0dXMSGgoWUlVOX1NUQVRVU19VTlNQRUNJRklFRBAAEhUKEVJVTl9TVEFUVVNfUVVFVUVEEAESGgoWUlVOX1NUQVRVU19JTl9QUk9HUkVTUxACEh4KGlJVTl9TVEFUVVNfUkVRVUlSRVNfQUNUSU9OEAMSGAoUUlVOX1NUQVRVU19DT01QTEVURUQQBBIZChVSVU5fU1RBVFVTX0lOQ09NUExFVEUQBRIVChFSVU5fU1RBVFVTX0ZBSUxFRBAGEhgKFFJVTl9TVEFUVVNfQ0FOQ0VMTEVEEAcqwgEKEEluY29tcGxldGVSZWFzb24SIQodSU5DT01QTEVURV9SRUFTT05fVU5TUEVDSUZJRUQQABIgChxJTkNPTVBMRVRFX1JFQVNPTl9NQVhfVE9LRU5TEAESJAogSU5DT01QTEVURV9SRUFTT05fQ09OVEVOVF9GSUxURVIQAhIbChdJTkNPTVBMRVRFX1JFQVNPTl9MSU1JVBADEiYKIklOQ09NUExFVEVfUkVBU09OX1BST1ZJREVSX1NUT1BQRUQQBCpoCg5BcHByb3ZhbFBvbGljeRIfChtBUFBST1ZBTF9QT0xJQ1lfVU5TUEVDSUZJRUQQABIaChZBUFBST1ZBTF9QT0xJQ1lfQUxXQVlTEAESGQoVQVBQUk9WQUxfUE9MSUNZX05FVkVSEAJCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_outrigger_v1_attempt, file_outrigger_v1_error, file_outrigger_v1_generation, file_outrigger_v1_message, file_outrigger_v1_response, file_outrigger_v1_stream_event, file_outrigger_v1_usage]);
+  fileDesc("ChZvdXRyaWdnZXIvdjEvcnVuLnByb3RvEgxvdXRyaWdnZXIudjEi0gcKA1J1bhIKCgJpZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5vdXRyaWdnZXIudjEuUnVuU3RhdHVzEhEKCXRocmVhZF9pZBgDIAEoCRIXCg9wcmV2aW91c19ydW5faWQYBCABKAkSEgoKYmFja2dyb3VuZBgFIAEoCBIOCgZzdG9yZWQYBiABKAgSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBW1vZGVsGAogASgJEhAKCHByb3ZpZGVyGAsgASgJEjEKCG1ldGFkYXRhGAwgAygLMh8ub3V0cmlnZ2VyLnYxLlJ1bi5NZXRhZGF0YUVudHJ5EicKBXN0ZXBzGA0gAygLMhgub3V0cmlnZ2VyLnYxLlN0ZXBSZXN1bHQSJwoIYXR0ZW1wdHMYDiADKAsyFS5vdXRyaWdnZXIudjEuQXR0ZW1wdBIiCgV1c2FnZRgPIAEoCzITLm91dHJpZ2dlci52MS5Vc2FnZRI8CgtzdG9wX3JlYXNvbhgQIAEoDjInLm91dHJpZ2dlci52MS5HZW5lcmF0ZVJlc3VsdC5TdG9wUmVhc29uEjkKEWluY29tcGxldGVfcmVhc29uGBEgASgOMh4ub3V0cmlnZ2VyLnYxLkluY29tcGxldGVSZWFzb24SKwoFZXJyb3IYEiABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3ISMAoQcmVxdWlyZWRfcmVzdWx0cxgTIAMoCzIWLm91dHJpZ2dlci52MS5Ub29sQ2FsbBIyChJyZXF1aXJlZF9hcHByb3ZhbHMYFCADKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGwSLgoMc2VydmVyX3Rvb2xzGBUgAygLMhgub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2wSGAoQY2FuY2VsX3JlcXVlc3RlZBgWIAEoCBIVCg1sYXN0X3NlcXVlbmNlGBcgASgFEicKBm9yaWdpbhgYIAEoCzIXLm91dHJpZ2dlci52MS5SdW5PcmlnaW4SJwoId2FybmluZ3MYGSADKAsyFS5vdXRyaWdnZXIudjEuV2FybmluZxovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLwoJUnVuT3JpZ2luEgsKA2FwaRgBIAEoCRIVCg1zZXR0aW5nc19qc29uGAIgASgJIqEDCghSdW5FdmVudBIQCghzZXF1ZW5jZRgBIAEoBRIMCgRzdGVwGAIgASgFEiAKA3J1bhgKIAEoCzIRLm91dHJpZ2dlci52MS5SdW5IABIwCgttb2RlbF9ldmVudBgLIAEoCzIZLm91dHJpZ2dlci52MS5TdHJlYW1FdmVudEgAEi8KC3N0ZXBfZmluaXNoGAwgASgLMhgub3V0cmlnZ2VyLnYxLlN0ZXBGaW5pc2hIABI4ChBzZXJ2ZXJfdG9vbF9saXN0GA0gASgLMhwub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2xMaXN0SAASOgoRc2VydmVyX3Rvb2xfc3RhcnQYDiABKAsyHS5vdXRyaWdnZXIudjEuU2VydmVyVG9vbFN0YXJ0SAASPAoSc2VydmVyX3Rvb2xfZmluaXNoGA8gASgLMh4ub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2xGaW5pc2hIABIzCg5zdGVwX3Jlc3RhcnRlZBgQIAEoCzIZLm91dHJpZ2dlci52MS5TdGVwUmVzdGFydEgAQgcKBWV2ZW50IvUBCgtTdGVwUmVzdGFydBIwCgZyZWFzb24YASABKA4yIC5vdXRyaWdnZXIudjEuU3RlcFJlc3RhcnQuUmVhc29uEhgKEGNvbnRpbnVlc19hbnN3ZXIYAiABKAgSMAoRYWJhbmRvbmVkX2F0dGVtcHQYAyABKAsyFS5vdXRyaWdnZXIudjEuQXR0ZW1wdBIhChlpbnRlcnJ1cHRlZF90b29sX2NhbGxfaWRzGAQgAygJIkUKBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABISCg5SRUFTT05fRFJBSU5FRBABEg8KC1JFQVNPTl9MT1NUEAIijQEKClNlcnZlclRvb2wSDAoEbmFtZRgBIAEoCRIUCgxzZXJ2ZXJfbGFiZWwYAiABKAkSEQoJdG9vbF9uYW1lGAMgASgJEhMKC2Rlc2NyaXB0aW9uGAQgASgJEhkKEWlucHV0X3NjaGVtYV9qc29uGAUgASgJEhgKEGFubm90YXRpb25zX2pzb24YBiABKAkifAoOU2VydmVyVG9vbExpc3QSFAoMc2VydmVyX2xhYmVsGAEgASgJEicKBXRvb2xzGAIgAygLMhgub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2wSKwoFZXJyb3IYAyABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3IifQoPU2VydmVyVG9vbFN0YXJ0EiQKBGNhbGwYASABKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGwSFAoMc2VydmVyX2xhYmVsGAIgASgJEhEKCXRvb2xfbmFtZRgDIAEoCRIbChNhcHByb3ZhbF9yZXF1ZXN0X2lkGAQgASgJImUKEFNlcnZlclRvb2xGaW5pc2gSKAoGcmVzdWx0GAEgASgLMhgub3V0cmlnZ2VyLnYxLlRvb2xSZXN1bHQSFAoMc2VydmVyX2xhYmVsGAIgASgJEhEKCXRvb2xfbmFtZRgDIAEoCSKcAwoJTWNwU2VydmVyEhQKDHNlcnZlcl9sYWJlbBgBIAEoCRISCgpzZXJ2ZXJfdXJsGAIgASgJEhoKEnNlcnZlcl9kZXNjcmlwdGlvbhgDIAEoCRIVCg1hdXRob3JpemF0aW9uGAQgASgJEjUKB2hlYWRlcnMYBSADKAsyJC5vdXRyaWdnZXIudjEuTWNwU2VydmVyLkhlYWRlcnNFbnRyeRIyCg1hbGxvd2VkX3Rvb2xzGAYgASgLMhsub3V0cmlnZ2VyLnYxLk1jcFRvb2xGaWx0ZXISLgoIYXBwcm92YWwYByABKA4yHC5vdXRyaWdnZXIudjEuQXBwcm92YWxQb2xpY3kSMwoOYWx3YXlzX2FwcHJvdmUYCCABKAsyGy5vdXRyaWdnZXIudjEuTWNwVG9vbEZpbHRlchIyCg1uZXZlcl9hcHByb3ZlGAkgASgLMhsub3V0cmlnZ2VyLnYxLk1jcFRvb2xGaWx0ZXIaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiSQoNTWNwVG9vbEZpbHRlchISCgp0b29sX25hbWVzGAEgAygJEhYKCXJlYWRfb25seRgCIAEoCEgAiAEBQgwKCl9yZWFkX29ubHkiRQoMVG9vbEFwcHJvdmFsEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIPCgdhcHByb3ZlGAIgASgIEg4KBnJlYXNvbhgDIAEoCSrgAQoJUnVuU3RhdHVzEhoKFlJVTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIVChFSVU5fU1RBVFVTX1FVRVVFRBABEhoKFlJVTl9TVEFUVVNfSU5fUFJPR1JFU1MQAhIeChpSVU5fU1RBVFVTX1JFUVVJUkVTX0FDVElPThADEhgKFFJVTl9TVEFUVVNfQ09NUExFVEVEEAQSGQoVUlVOX1NUQVRVU19JTkNPTVBMRVRFEAUSFQoRUlVOX1NUQVRVU19GQUlMRUQQBhIYChRSVU5fU1RBVFVTX0NBTkNFTExFRBAHKsIBChBJbmNvbXBsZXRlUmVhc29uEiEKHUlOQ09NUExFVEVfUkVBU09OX1VOU1BFQ0lGSUVEEAASIAocSU5DT01QTEVURV9SRUFTT05fTUFYX1RPS0VOUxABEiQKIElOQ09NUExFVEVfUkVBU09OX0NPTlRFTlRfRklMVEVSEAISGwoXSU5DT01QTEVURV9SRUFTT05fTElNSVQQAxImCiJJTkNPTVBMRVRFX1JFQVNPTl9QUk9WSURFUl9TVE9QUEVEEAQqaAoOQXBwcm92YWxQb2xpY3kSHwobQVBQUk9WQUxfUE9MSUNZX1VOU1BFQ0lGSUVEEAASGgoWQVBQUk9WQUxfUE9MSUNZX0FMV0FZUxABEhkKFUFQUFJPVkFMX1BPTElDWV9ORVZFUhACQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_outrigger_v1_attempt, file_outrigger_v1_error, file_outrigger_v1_generation, file_outrigger_v1_message, file_outrigger_v1_response, file_outrigger_v1_stream_event, file_outrigger_v1_usage]);
 
 /**
  * A generation with a state that is stored: its status, steps and events can be read while it runs
@@ -86,7 +86,7 @@ export type Run = Message<"outrigger.v1.Run"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the first model call began. Unset in QUEUED.
+   * When the run was first IN_PROGRESS. Unset before.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 8;
    */
@@ -130,14 +130,16 @@ export type Run = Message<"outrigger.v1.Run"> & {
   steps: StepResult[];
 
   /**
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    *
    * @generated from field: repeated outrigger.v1.Attempt attempts = 14;
    */
   attempts: Attempt[];
 
   /**
-   * Sum of the usage of all steps. Unset if no provider reported any.
+   * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+   * if no provider reported any.
    *
    * @generated from field: outrigger.v1.Usage usage = 15;
    */
@@ -313,7 +315,7 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
   } | {
     /**
      * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent one tool after the other, in the order of the calls.
+     * sent as they happen.
      *
      * @generated from field: outrigger.v1.ServerToolStart server_tool_start = 14;
      */
@@ -327,6 +329,16 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
      */
     value: ServerToolFinish;
     case: "serverToolFinish";
+  } | {
+    /**
+     * The process that executed the run stopped in the middle of this step, and another one, or the
+     * same one after a restart, continues the run. What earlier events said of this step counts no
+     * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+     *
+     * @generated from field: outrigger.v1.StepRestart step_restarted = 16;
+     */
+    value: StepRestart;
+    case: "stepRestarted";
   } | { case: undefined; value?: undefined };
 };
 
@@ -336,6 +348,93 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
  */
 export const RunEventSchema: GenMessage<RunEvent> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_run, 2);
+
+/**
+ * How a step is continued after the process that executed it stopped.
+ *
+ * @generated from message outrigger.v1.StepRestart
+ */
+export type StepRestart = Message<"outrigger.v1.StepRestart"> & {
+  /**
+   * Why the process stopped.
+   *
+   * @generated from field: outrigger.v1.StepRestart.Reason reason = 1;
+   */
+  reason: StepRestart_Reason;
+
+  /**
+   * Whether the model had answered already: its answer stays, and only the tools of the step are
+   * continued. Otherwise the model is called again, at most once per step.
+   *
+   * @generated from field: bool continues_answer = 2;
+   */
+  continuesAnswer: boolean;
+
+  /**
+   * The model call that had no answer when the process stopped. It may be billed by the provider
+   * although its usage is unknown; it is in `Run.attempts` as well. Unset if `continues_answer` is
+   * set, or if no call was made.
+   *
+   * @generated from field: outrigger.v1.Attempt abandoned_attempt = 3;
+   */
+  abandonedAttempt?: Attempt | undefined;
+
+  /**
+   * Ids of the tool calls that may have been executed and are not repeated, since their tools are
+   * annotated neither `readOnlyHint` nor `idempotentHint`. The model gets an error result that says so.
+   *
+   * @generated from field: repeated string interrupted_tool_call_ids = 4;
+   */
+  interruptedToolCallIds: string[];
+};
+
+/**
+ * Describes the message outrigger.v1.StepRestart.
+ * Use `create(StepRestartSchema)` to create a new message.
+ */
+export const StepRestartSchema: GenMessage<StepRestart> = /*@__PURE__*/
+  messageDesc(file_outrigger_v1_run, 3);
+
+/**
+ * Why the process stopped. Values may be added.
+ *
+ * @generated from enum outrigger.v1.StepRestart.Reason
+ */
+export const StepRestart_Reason = {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The process was told to end and handed the run over.
+   *
+   * @generated from enum value: REASON_DRAINED = 1;
+   */
+  DRAINED: 1,
+
+  /**
+   * The process gave no sign of life any more, or it could not write to the store.
+   *
+   * @generated from enum value: REASON_LOST = 2;
+   */
+  LOST: 2,
+} as const;
+
+/**
+ * Why the process stopped. Values may be added.
+ *
+ * @generated from enum outrigger.v1.StepRestart.Reason
+ */
+export type StepRestart_Reason = (typeof StepRestart_Reason)[keyof typeof StepRestart_Reason] | UnknownEnum;
+
+/**
+ * Describes the enum outrigger.v1.StepRestart.Reason.
+ */
+export const StepRestart_ReasonSchema: GenEnum<StepRestart_Reason> = /*@__PURE__*/
+  enumDesc(file_outrigger_v1_run, 3, 0);
 
 /**
  * A tool of an MCP server, which the sidecar executes.
@@ -391,7 +490,7 @@ export type ServerTool = Message<"outrigger.v1.ServerTool"> & {
  * Use `create(ServerToolSchema)` to create a new message.
  */
 export const ServerToolSchema: GenMessage<ServerTool> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 3);
+  messageDesc(file_outrigger_v1_run, 4);
 
 /**
  * The tools of an MCP server.
@@ -426,7 +525,7 @@ export type ServerToolList = Message<"outrigger.v1.ServerToolList"> & {
  * Use `create(ServerToolListSchema)` to create a new message.
  */
 export const ServerToolListSchema: GenMessage<ServerToolList> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 4);
+  messageDesc(file_outrigger_v1_run, 5);
 
 /**
  * The sidecar begins to execute a tool.
@@ -468,7 +567,7 @@ export type ServerToolStart = Message<"outrigger.v1.ServerToolStart"> & {
  * Use `create(ServerToolStartSchema)` to create a new message.
  */
 export const ServerToolStartSchema: GenMessage<ServerToolStart> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 5);
+  messageDesc(file_outrigger_v1_run, 6);
 
 /**
  * The sidecar has executed a tool.
@@ -503,7 +602,7 @@ export type ServerToolFinish = Message<"outrigger.v1.ServerToolFinish"> & {
  * Use `create(ServerToolFinishSchema)` to create a new message.
  */
 export const ServerToolFinishSchema: GenMessage<ServerToolFinish> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 6);
+  messageDesc(file_outrigger_v1_run, 7);
 
 /**
  * An MCP server whose tools the model may call. The sidecar calls it; the configuration says which
@@ -581,7 +680,7 @@ export type McpServer = Message<"outrigger.v1.McpServer"> & {
  * Use `create(McpServerSchema)` to create a new message.
  */
 export const McpServerSchema: GenMessage<McpServer> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 7);
+  messageDesc(file_outrigger_v1_run, 8);
 
 /**
  * Selects tools of an MCP server. A tool has to fit both fields that are set.
@@ -609,7 +708,7 @@ export type McpToolFilter = Message<"outrigger.v1.McpToolFilter"> & {
  * Use `create(McpToolFilterSchema)` to create a new message.
  */
 export const McpToolFilterSchema: GenMessage<McpToolFilter> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 8);
+  messageDesc(file_outrigger_v1_run, 9);
 
 /**
  * The caller's answer to a call that needs approval.
@@ -644,14 +743,15 @@ export type ToolApproval = Message<"outrigger.v1.ToolApproval"> & {
  * Use `create(ToolApprovalSchema)` to create a new message.
  */
 export const ToolApprovalSchema: GenMessage<ToolApproval> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 9);
+  messageDesc(file_outrigger_v1_run, 10);
 
 /**
  * State of a run. Values may be added.
  *
  *   status            next status
  *   QUEUED            IN_PROGRESS, FAILED, CANCELLED
- *   IN_PROGRESS       REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED
+ *   IN_PROGRESS       REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED, QUEUED (the process
+ *                     that executed a background run stopped; another one continues it)
  *   REQUIRES_ACTION   IN_PROGRESS or QUEUED (results were submitted), COMPLETED (another run
  *                     continued the thread), CANCELLED
  *   the others        none: they are terminal
@@ -723,7 +823,8 @@ export const RunStatus = {
  *
  *   status            next status
  *   QUEUED            IN_PROGRESS, FAILED, CANCELLED
- *   IN_PROGRESS       REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED
+ *   IN_PROGRESS       REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED, QUEUED (the process
+ *                     that executed a background run stopped; another one continues it)
  *   REQUIRES_ACTION   IN_PROGRESS or QUEUED (results were submitted), COMPLETED (another run
  *                     continued the thread), CANCELLED
  *   the others        none: they are terminal

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/usage.proto.
  */
 export const file_outrigger_v1_usage: GenFile = /*@__PURE__*/
-  fileDesc("ChhvdXRyaWdnZXIvdjEvdXNhZ2UucHJvdG8SDG91dHJpZ2dlci52MSKsAgoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgFEhUKDW91dHB1dF90b2tlbnMYAiABKAUSFAoMdG90YWxfdG9rZW5zGAMgASgFEh0KEHJlYXNvbmluZ190b2tlbnMYBCABKAVIAIgBARIeChFjYWNoZV9yZWFkX3Rva2VucxgFIAEoBUgBiAEBEh8KEmNhY2hlX3dyaXRlX3Rva2VucxgGIAEoBUgCiAEBEhoKDWNvc3RfbmFub191c2QYByABKANIA4gBARIQCghyYXdfanNvbhgIIAEoCUITChFfcmVhc29uaW5nX3Rva2Vuc0IUChJfY2FjaGVfcmVhZF90b2tlbnNCFQoTX2NhY2hlX3dyaXRlX3Rva2Vuc0IQCg5fY29zdF9uYW5vX3VzZEKfAQofaW8uZ2l0aHViLm91dHJpZ2dlcmluZmVyZW5jZS52MVABWkxnaXRodWIuY29tL291dHJpZ2dlci1pbmZlcmVuY2Uvb3V0cmlnZ2VyL2NsaWVudHMvZ28vb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxqgIMT3V0cmlnZ2VyLlYxygIMT3V0cmlnZ2VyXFYx6gINT3V0cmlnZ2VyOjpWMWIGcHJvdG8z");
+  fileDesc("ChhvdXRyaWdnZXIvdjEvdXNhZ2UucHJvdG8SDG91dHJpZ2dlci52MSLFAgoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgFEhUKDW91dHB1dF90b2tlbnMYAiABKAUSFAoMdG90YWxfdG9rZW5zGAMgASgFEh0KEHJlYXNvbmluZ190b2tlbnMYBCABKAVIAIgBARIeChFjYWNoZV9yZWFkX3Rva2VucxgFIAEoBUgBiAEBEh8KEmNhY2hlX3dyaXRlX3Rva2VucxgGIAEoBUgCiAEBEhoKDWNvc3RfbmFub191c2QYByABKANIA4gBARIQCghyYXdfanNvbhgIIAEoCRIXCg9jb3N0X2luY29tcGxldGUYCSABKAhCEwoRX3JlYXNvbmluZ190b2tlbnNCFAoSX2NhY2hlX3JlYWRfdG9rZW5zQhUKE19jYWNoZV93cml0ZV90b2tlbnNCEAoOX2Nvc3RfbmFub191c2RCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw");
 
 /**
  * Tokens that a call used, counted the same way for every provider: `input_tokens` includes cached
@@ -76,6 +76,13 @@ export type Usage = Message<"outrigger.v1.Usage"> & {
    * @generated from field: string raw_json = 8;
    */
   rawJson: string;
+
+  /**
+   * Whether `cost_nano_usd` leaves out calls whose price is unknown. Only in sums of several calls.
+   *
+   * @generated from field: bool cost_incomplete = 9;
+   */
+  costIncomplete: boolean;
 };
 
 /**

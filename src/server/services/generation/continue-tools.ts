@@ -72,7 +72,9 @@ class Continuation {
   async *run({ start: fields, previous, outputs }: ContinueToolsRequest): AsyncGenerator<Batch, void> {
     if (fields === undefined) throw invalidField("start", "is missing, expected the start of the loop");
     const start = await readStart(this.#call, fields);
-    const steps = readPreviousSteps(previous, outputs, start.toolArguments);
+    const { toolArguments } = start;
+    const { maxSteps } = this.#call.bounds;
+    const steps = readPreviousSteps(previous, outputs, { toolArguments, maxSteps });
     const result = { ...(previous ?? create(GenerateResultSchema)), steps: [...steps] };
     // Repaired calls are executed before the model is called again.
     const isWaiting = steps.slice(-1).some((step) => openCallsOf(step).length > 0);

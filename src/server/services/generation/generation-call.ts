@@ -1,11 +1,12 @@
 import { ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { type SDKError, toSdkError } from "../../../core/errors.ts";
+import { RepeatLimit } from "../../../core/repeat-limit.ts";
 import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.ts";
 import { type Generation, type GenerationBounds, readOptions } from "../../../generation/contract/options.ts";
 import type { ModelClient } from "../../../generation/model-calls.ts";
 import type { ObjectSupport } from "../../../generation/objects/object-format.ts";
 import type { LoopOptions } from "../../../generation/tool-loop.ts";
-import { requestShareOf } from "../../requests/request-memory.ts";
+import { answerMemory, requestShareOf } from "../../requests/request-memory.ts";
 import { failureOf } from "../../status/status.ts";
 import { recorderOf } from "../../telemetry/call-recorder.ts";
 import { type CallSignal, type CallSignals, deadlineOf, errorOfCall } from "../call-signal.ts";
@@ -36,12 +37,13 @@ export class GenerationCall {
   readonly #context: HandlerContext;
   readonly #record: InferenceRecord;
   readonly #call: CallSignal;
+  readonly #repeats = new RepeatLimit();
   #isOver = false;
 
   constructor(parts: GenerationParts, context: HandlerContext) {
     this.#parts = parts;
     this.#context = context;
-    this.#record = new InferenceRecord(parts.inference, recorderOf(context));
+    this.#record = new InferenceRecord(parts.inference, recorderOf(context), answerMemory(context));
     this.#call = parts.signals.open(context.signal);
   }
 
@@ -64,6 +66,11 @@ export class GenerationCall {
     return readOptions(options, path, this.#parts.bounds);
   }
 
+  /** What the sidecar allows, whatever a caller asks for. */
+  get bounds(): GenerationBounds {
+    return this.#parts.bounds;
+  }
+
   /** What the models can do. */
   get support(): ObjectSupport {
     return this.#parts.inference;
@@ -72,7 +79,8 @@ export class GenerationCall {
   /** The options of a loop that this call runs, but for its tools. */
   loopOptions(generation: Generation): Omit<LoopOptions, "executor" | "isStreamed"> {
     const client = this.#clientOf(generation);
-    return { ...generation, client, signal: this.signal, deadline: deadlineOf(this.#context) };
+    const deadline = deadlineOf(this.#context);
+    return { ...generation, client, signal: this.signal, deadline, repeats: this.#repeats };
   }
 
   /**

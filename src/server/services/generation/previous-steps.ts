@@ -7,18 +7,27 @@ import {
 } from "../../../gen/outrigger/v1/generation_pb.ts";
 import type { ToolOutput } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { ToolCall } from "../../../gen/outrigger/v1/message_pb.ts";
+import type { Usage } from "../../../gen/outrigger/v1/usage_pb.ts";
 import { currentCall, openCallsOf, withProgress } from "../../../generation/contract/open-calls.ts";
 import type { ToolArguments } from "./tool-arguments.ts";
 import { checkOutput, effectOf, isWrongKind } from "./tool-outputs.ts";
 
+/** What the steps before a call are checked by. */
+export interface PreviousStepsRules {
+  readonly toolArguments: ToolArguments;
+  /** Steps of one generation, at most. */
+  readonly maxSteps: number;
+}
+
 /**
- * The steps before this call, the last one with the outputs of its tools. Empty in the first call of a loop.
+ * The steps before this call, the last one with the outputs of its tools. Empty in the first call of a loop. The caller
+ * had them from the sidecar, but may send what it likes.
  * @throws InvalidRequestError with everything that does not fit together.
  */
 export function readPreviousSteps(
   previous: GenerateResult | undefined,
   outputs: readonly ToolOutput[],
-  toolArguments: ToolArguments,
+  { toolArguments, maxSteps }: PreviousStepsRules,
 ): readonly StepResult[] {
   const violations = new Violations();
   const last = previous?.steps.at(-1);
@@ -28,7 +37,7 @@ export function readPreviousSteps(
     violations.throwIfAny();
     return [];
   }
-  checkResult(previous, violations);
+  checkResult(previous, maxSteps, violations);
   const pairs = pair(last, outputs, violations);
   for (const each of pairs) checkKind(each, toolArguments, violations);
   violations.throwIfAny();
@@ -41,17 +50,38 @@ export function readPreviousSteps(
 }
 
 /** Checks that a result is that of a loop which waits for outputs. */
-function checkResult({ steps, stopReason }: GenerateResult, violations: Violations): void {
+function checkResult({ steps, stopReason }: GenerateResult, maxSteps: number, violations: Violations): void {
+  if (steps.length >= maxSteps)
+    violations.add("previous.steps", `expected fewer than ${maxSteps} steps, found ${steps.length}`);
   if (stopReason !== StopReason.TOOL_CALLS) {
     const found = GenerateResult_StopReasonSchema.value[stopReason]?.name ?? stopReason;
     violations.add("previous.stop_reason", `expected STOP_REASON_TOOL_CALLS, found ${found}`);
   }
   for (const [index, step] of steps.entries()) {
+    checkUsage(step.response?.usage, `previous.steps[${index}].response.usage`, violations);
     if (step.response?.message === undefined)
       violations.add(`previous.steps[${index}].response`, "has no message, expected the model's answer");
     const [open] = index < steps.length - 1 ? openCallsOf(step) : [];
     if (open !== undefined)
       violations.add(`previous.steps[${index}].tool_results`, `has none for the call ${quote(open.id)}`);
+  }
+}
+
+/** Counts of a usage, by their names in the contract. Below zero they would make room under the limits of the caller. */
+const COUNTS = {
+  input_tokens: "inputTokens",
+  output_tokens: "outputTokens",
+  total_tokens: "totalTokens",
+  reasoning_tokens: "reasoningTokens",
+  cache_read_tokens: "cacheReadTokens",
+  cache_write_tokens: "cacheWriteTokens",
+  cost_nano_usd: "costNanoUsd",
+} as const satisfies Readonly<Record<string, keyof Usage>>;
+
+function checkUsage(usage: Usage | undefined, path: string, violations: Violations): void {
+  for (const [name, field] of Object.entries(COUNTS)) {
+    const count = usage?.[field] ?? 0;
+    if (count < 0) violations.add(`${path}.${name}`, `expected 0 or more, found ${count}`);
   }
 }
 

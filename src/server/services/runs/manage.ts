@@ -21,7 +21,9 @@ import { requireId } from "./run-id.ts";
 
 /** Serves GetRun. */
 export function getRun(parts: RunParts, { runId }: GetRunRequest, context: HandlerContext): Promise<Run> {
-  return answer(parts, context, ({ engine, owner }) => engine.getRun(owner, requireId("run_id", runId)));
+  return answer(parts, context, (call) =>
+    call.readStored(() => call.engine.getRun(call.owner, requireId("run_id", runId))),
+  );
 }
 
 /** Serves CancelRun. */
@@ -51,7 +53,9 @@ export function listRuns(
   request: ListRunsRequest,
   context: HandlerContext,
 ): Promise<ListRunsResponse> {
-  return answer(parts, context, ({ engine, owner }) => named(engine.listRuns(owner, request)));
+  return answer(parts, context, (call) =>
+    call.readStored(() => named(call.engine.listRuns(call.owner, request))),
+  );
 }
 
 /** Serves ListMessages. */
@@ -60,14 +64,17 @@ export function listMessages(
   { threadId, pageSize, pageToken }: ListMessagesRequest,
   context: HandlerContext,
 ): Promise<ListMessagesResponse> {
-  return answer(parts, context, async ({ engine, owner }) => {
+  return answer(parts, context, async (call) => {
+    const { engine, owner } = call;
     const query = {
       threadId: requireId("thread_id", threadId),
       after: pageToken,
       limit: pageSizeOf(pageSize),
       order: "oldest first",
     } as const;
-    const { elements, hasMore } = await named(engine.listMessages(owner, query));
+    const { elements, hasMore } = await call.readStored(() =>
+      named(engine.threads.listMessages(owner, query)),
+    );
     const page: MessageInitShape<typeof ListMessagesResponseSchema> = {
       messages: [...elements],
       nextPageToken: hasMore ? (elements.at(-1)?.id ?? "") : "",

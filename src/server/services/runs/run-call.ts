@@ -1,6 +1,7 @@
 import { ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { SDKError } from "../../../core/errors.ts";
 import type { RunEngine, RunOptions } from "../../../runs/engine.ts";
+import { requestShareOf } from "../../requests/request-memory.ts";
 import { recorderOf } from "../../telemetry/call-recorder.ts";
 import { type CallSignal, type CallSignals, deadlineOf, errorOfCall } from "../call-signal.ts";
 import type { Inference } from "../inference.ts";
@@ -30,7 +31,7 @@ export class RunCall {
     this.owner = recorder.call.caller.name;
     this.#parts = parts;
     this.#context = context;
-    this.#record = new InferenceRecord(parts.inference, recorder);
+    this.#record = new InferenceRecord(parts.inference, recorder, requestShareOf(context)?.memory.runAnswers);
     this.#call = parts.signals.open(context.signal);
   }
 
@@ -51,6 +52,11 @@ export class RunCall {
       deadline: deadlineOf(this.#context),
       client: createRecordedClient(this.#record, this.#parts.inference),
     };
+  }
+
+  /** Reads something stored, within the memory for what is read at once. */
+  readStored<Value>(read: () => Promise<Value>): Promise<Value> {
+    return requestShareOf(this.#context)?.memory.reads.read(read, this.signal) ?? read();
   }
 
   /** The status of a call that failed. */

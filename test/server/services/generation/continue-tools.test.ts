@@ -1,4 +1,4 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import {
@@ -11,6 +11,8 @@ import {
   GenerationService,
   type RunToolsResponse,
 } from "../../../../src/gen/outrigger/v1/generation_service_pb.ts";
+import { ToolResultSchema } from "../../../../src/gen/outrigger/v1/message_pb.ts";
+import { UsageSchema } from "../../../../src/gen/outrigger/v1/usage_pb.ts";
 import { functionTool, textOf } from "../../../../src/index.ts";
 import type { Turn } from "../../../generation/support/scripted-model.ts";
 import { TRANSPORTS } from "../../support/clients.ts";
@@ -324,6 +326,43 @@ describe("a request that does not fit its loop", () => {
     expect(violationsOf((await step(transport, { start: startOf(), previous: hollow })).error)).toEqual([
       "previous.steps[0].response",
     ]);
+    expect(server.model.requests).toHaveLength(1);
+  });
+
+  it("has as many steps as a generation may have, or more", async () => {
+    const { goOn, answer, server } = await begin([[oslo], "unused"]);
+    const [only] = answer.result?.steps ?? [];
+    if (answer.result === undefined || only === undefined) throw new Error("the loop has not begun");
+    const done = { ...only, toolResults: [create(ToolResultSchema, { toolCallId: "a" })] };
+    for (const length of [100, 101, 5000]) {
+      const previous = { ...answer.result, steps: Array.from({ length }, () => done) };
+      const { error } = await goOn([], previous);
+      expect(violationsOf(error)).toEqual(["previous.steps"]);
+      expect(error?.message).toContain(`expected fewer than 100 steps, found ${length}`);
+    }
+    expect(server.model.requests).toHaveLength(1);
+  });
+
+  it("has usage below zero", async () => {
+    const { goOn, answer, server } = await begin([[oslo], "unused"]);
+    const [only] = answer.result?.steps ?? [];
+    if (answer.result === undefined || only?.response === undefined)
+      throw new Error("the loop has not begun");
+    const usage = create(UsageSchema, {
+      inputTokens: -1,
+      outputTokens: -1,
+      totalTokens: -2,
+      reasoningTokens: -1,
+      cacheReadTokens: -1,
+      cacheWriteTokens: -1,
+      costNanoUsd: -1n,
+    });
+    const previous = { ...answer.result, steps: [{ ...only, response: { ...only.response, usage } }] };
+    const { error } = await goOn([{ toolCallId: "a", output: textResult("x") }], previous);
+    const names = ["input_tokens", "output_tokens", "total_tokens", "reasoning_tokens"];
+    const others = ["cache_read_tokens", "cache_write_tokens", "cost_nano_usd"];
+    const fields = [...names, ...others].map((name) => `previous.steps[0].response.usage.${name}`);
+    expect(violationsOf(error)).toEqual(fields);
     expect(server.model.requests).toHaveLength(1);
   });
 

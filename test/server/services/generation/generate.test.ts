@@ -147,7 +147,12 @@ describe("options", () => {
         request,
         prompt: "hi",
         maxToolRounds: -1,
-        retry: { maxRetries: -1, backoffMultiplier: Number.NaN, baseDelay: duration, maxDelay: duration },
+        retry: {
+          maxRetries: 1_000_000,
+          backoffMultiplier: Number.NaN,
+          baseDelay: duration,
+          maxDelay: duration,
+        },
         timeouts: { total: duration, perStep: duration, perTool: duration },
       },
       [

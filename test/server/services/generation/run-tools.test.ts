@@ -8,7 +8,10 @@ import {
 } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
 import { NetworkError } from "../../../../src/core/errors.ts";
-import { GenerateResult_StopReason as StopReason } from "../../../../src/gen/outrigger/v1/generation_pb.ts";
+import {
+  FailedGenerationSchema,
+  GenerateResult_StopReason as StopReason,
+} from "../../../../src/gen/outrigger/v1/generation_pb.ts";
 import {
   GenerationService,
   RejectedOutput_Reason as Reason,
@@ -456,6 +459,19 @@ describe("the loop ends", () => {
     expect(messages.at(-1)?.message).toMatchObject({ case: "error", value: { usage: { totalTokens: 15 } } });
     expect(error).toMatchObject({ code: Code.Unavailable });
     await expect.poll(() => lastLine(server)).toMatchObject({ error_kind: "NETWORK", input_tokens: 10 });
+  });
+
+  it("with the steps and attempts before a failure among the details of its status", async () => {
+    const long = { name: "get_time", id: "c", args: JSON.stringify({ zone: "x".repeat(4000) }) };
+    const { run } = await open(
+      [[oslo], [long], new NetworkError("reset", { retryable: false })],
+      answering((id, to) => to.answer(id, textResult("x"))),
+    );
+    const { error } = await run();
+    const [progress] = error?.findDetails(FailedGenerationSchema) ?? [];
+    // The second step does not fit into a status.
+    expect(progress).toMatchObject({ stepCount: 2, steps: [{ toolResults: [{ toolCallId: "a" }] }] });
+    expect(progress?.attempts.map(({ step }) => step)).toEqual([1, 2, 3]);
   });
 
   it("by a stop condition that fails", async () => {

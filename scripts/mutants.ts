@@ -1,0 +1,65 @@
+/**
+ * Changes the code in one place at a time and runs the nearest tests: a change that no test notices is a gap in the
+ * tests. Usage: npm run mutants -- [folder or file ...] [--changed BASE] [--sample N] [--seed S] [--minutes M]
+ * [--min PERCENT] [--jobs N]; see CONTRIBUTING.md.
+ */
+import { availableParallelism } from "node:os";
+import { isAbsolute, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { findChangedLines } from "./mutants/changes.ts";
+import { readEquivalents } from "./mutants/equivalents.ts";
+import { printReport } from "./mutants/report.ts";
+import { runMutants, type Selection } from "./mutants/run.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+function readCount(name: string, text: string): number {
+  const count = Number(text);
+  if (text.trim() === "" || !Number.isFinite(count) || count < 0) {
+    throw new Error(`--${name}: found ${JSON.stringify(text)}, expected a number of at least 0`);
+  }
+  return count;
+}
+
+function readSelection(paths: readonly string[], base: string | undefined): Selection | undefined {
+  const folders = paths.map((path) => (isAbsolute(path) ? relative(root, path) : path).replace(/\/$/, ""));
+  if (base === undefined) return { paths: folders.length === 0 ? ["src"] : folders };
+  const changedLines = findChangedLines(root, base);
+  return changedLines && { paths: folders.length === 0 ? ["src"] : folders, changedLines };
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      changed: { type: "string" },
+      sample: { type: "string", default: "Infinity" },
+      seed: { type: "string", default: "1" },
+      minutes: { type: "string", default: "Infinity" },
+      min: { type: "string", default: "85" },
+      jobs: { type: "string", default: String(availableParallelism()) },
+    },
+  });
+  const read = (name: "sample" | "minutes") =>
+    values[name] === "Infinity" ? Number.POSITIVE_INFINITY : readCount(name, values[name]);
+  const selection = readSelection(positionals, values.changed);
+  if (selection === undefined) {
+    process.stdout.write(`skipped: there is no commit ${values.changed} to compare with\n`);
+    return 0;
+  }
+  const outcome = await runMutants(root, selection, {
+    sample: read("sample"),
+    seed: readCount("seed", values.seed),
+    deadline: performance.now() + read("minutes") * 60_000,
+    jobs: Math.max(1, readCount("jobs", values.jobs)),
+    equivalents: readEquivalents(root),
+    onProgress: (line) => process.stderr.write(`${line}\n`),
+  });
+  return printReport(outcome, readCount("min", values.min), (line) => process.stdout.write(`${line}\n`));
+}
+
+process.exitCode = await main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  return 2;
+});

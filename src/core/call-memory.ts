@@ -1,0 +1,54 @@
+import type { MemoryAccount } from "./memory-account.ts";
+import type { MemoryShare } from "./memory-pool.ts";
+
+/** What one call holds of the account besides its request. */
+export class CallMemory {
+  readonly #account: MemoryAccount;
+  readonly #owner: string;
+  #shares: Partial<Record<"answers" | "runAnswers" | "reads", MemoryShare>> = {};
+  #hasEnded = false;
+
+  /** @param owner Name of the caller's access key; empty if there is none. */
+  constructor(account: MemoryAccount, owner: string) {
+    this.#account = account;
+    this.#owner = owner;
+  }
+
+  /** The answers of the providers that the call reaches. */
+  get answers(): MemoryShare {
+    return this.#open("answers", () => this.#account.openAnswers(this.#owner, false));
+  }
+
+  /** The same for a call that starts a run. */
+  get runAnswers(): MemoryShare {
+    return this.#open("runAnswers", () => this.#account.openAnswers(this.#owner, true));
+  }
+
+  /** What the call reads from the store of runs. */
+  get reads(): MemoryShare {
+    return this.#open("reads", () => this.#account.openReads(this.#owner));
+  }
+
+  /** The response is written as so many bytes: they alone are left of what the call held. */
+  shrink(bytes: number): void {
+    for (const share of Object.values(this.#shares)) share.shrink(bytes);
+  }
+
+  /** Gives everything back. The memory can be used again, by the next message of a WebSocket. */
+  clear(): void {
+    for (const share of Object.values(this.#shares)) share.clear();
+  }
+
+  /** Gives everything back: the response of the call has left. */
+  end(): void {
+    this.#hasEnded = true;
+    for (const share of Object.values(this.#shares)) share.end();
+  }
+
+  #open(use: "answers" | "runAnswers" | "reads", open: () => MemoryShare): MemoryShare {
+    const share = this.#shares[use] ?? open();
+    this.#shares[use] = share;
+    if (this.#hasEnded) share.end();
+    return share;
+  }
+}

@@ -1,0 +1,149 @@
+import { getHeapStatistics } from "node:v8";
+import { MemoryPool, type MemoryShare, type PoolAccount } from "./memory-pool.ts";
+
+/** What the uses of memory may take, each for itself, in bytes. */
+export interface MemoryLimits {
+  /** Requests under way, buffered and decoded. Default: an eighth of the heap. */
+  readonly maxRequestMemoryBytes: number;
+  /** Answers of providers, from their first bytes until they are sent, in all of their forms. Default: half of the heap. */
+  readonly maxAnswerMemoryBytes: number;
+  /** Stored conversations that runs under way send to their models. Default: an eighth of the heap. */
+  readonly maxHistoryMemoryBytes: number;
+  /** Stored responses and messages that are being read, in all of their forms. Default: a quarter of the heap. */
+  readonly maxReadMemoryBytes: number;
+  /** Bytes of responses that wait for their readers. Default: an eighth of the heap. */
+  readonly maxUnsentBytes: number;
+  /** Responses that open WebSockets may continue without storing them. Default: a sixteenth of the heap. */
+  readonly maxKeptMemoryBytes: number;
+}
+
+/** No use needs more than that on a machine with a lot of memory. */
+const MAX_BYTES = 1024 * 1024 * 1024;
+
+/**
+ * How many times a whole answer is in memory at most: its text, the text in its message, and what the message becomes for
+ * the caller. Measured.
+ */
+const ANSWER_WEIGHT = 4;
+
+/** The same for the answer of a run: there are events with the whole text, and what is stored. Measured. */
+const RUN_ANSWER_WEIGHT = 8;
+
+/** The same for what is read from the store. Measured. */
+const READ_WEIGHT = 4;
+
+/** The largest answer on any machine: images arrive inside an answer. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** The part of the heap that the account gives away: the program itself needs some, and V8 to collect garbage. */
+const HEAP_SHARE = 3 / 4;
+
+/** The part of a use's limit that other uses leave free: a call under way must be able to go on to its end. */
+const GUARANTEED_SHARE = 1 / 2;
+
+/** The most of a limit that one owner may take if there are several. */
+const OWNER_SHARE = 3 / 4;
+
+/** Limits that fit a heap. */
+export function getMemoryLimits(heapBytes: number = getHeapStatistics().heap_size_limit): MemoryLimits {
+  const part = (divisor: number) => Math.min(Math.floor(heapBytes / divisor), MAX_BYTES);
+  return {
+    maxRequestMemoryBytes: part(8),
+    maxAnswerMemoryBytes: part(2),
+    maxHistoryMemoryBytes: part(8),
+    maxReadMemoryBytes: part(4),
+    maxUnsentBytes: part(8),
+    maxKeptMemoryBytes: part(16),
+  };
+}
+
+/** The default limit on one answer of a provider: that of a run fits the memory for answers. */
+export function getMaxAnswerBytes(
+  { maxAnswerMemoryBytes }: Pick<MemoryLimits, "maxAnswerMemoryBytes"> = getMemoryLimits(),
+): number {
+  return Math.min(Math.floor(maxAnswerMemoryBytes / RUN_ANSWER_WEIGHT), MAX_ANSWER_BYTES);
+}
+
+/** Options of an account. */
+export interface MemoryAccountOptions {
+  readonly limits?: Partial<MemoryLimits> | undefined;
+  readonly heapBytes?: number | undefined;
+  /** Whether several owners (access keys) share the process. Default: they do not, and one may take everything. */
+  readonly isShared?: (() => boolean) | undefined;
+}
+
+/**
+ * The account of bytes of a process. Requests, answers, histories, stored reads, unsent responses and the responses that
+ * WebSockets keep draw on it before they are held. Each use has a limit, all of them together have one, and a part of
+ * each limit is kept free for its use, so that none starves another.
+ */
+export class MemoryAccount implements PoolAccount {
+  readonly requests: MemoryPool;
+  readonly answers: MemoryPool;
+  readonly histories: MemoryPool;
+  readonly reads: MemoryPool;
+  readonly unsent: MemoryPool;
+  readonly kept: MemoryPool;
+  readonly maxBytes: number;
+  readonly #pools: readonly MemoryPool[];
+  readonly #isShared: () => boolean;
+
+  constructor({
+    limits,
+    heapBytes = getHeapStatistics().heap_size_limit,
+    isShared = () => false,
+  }: MemoryAccountOptions = {}) {
+    const defaults = getMemoryLimits(heapBytes);
+    const all = { ...defaults, ...limits };
+    this.#isShared = isShared;
+    const open = (field: keyof MemoryLimits, limit: string, content: string, guaranteed = GUARANTEED_SHARE) =>
+      new MemoryPool(this, {
+        limit,
+        content,
+        maxBytes: all[field],
+        guaranteedBytes: Math.floor(all[field] * guaranteed),
+      });
+    this.requests = open("maxRequestMemoryBytes", "max_request_memory", "requests under way");
+    this.answers = open("maxAnswerMemoryBytes", "max_answer_memory", "answers under way");
+    this.histories = open("maxHistoryMemoryBytes", "max_history_memory", "conversations of runs under way");
+    this.reads = open("maxReadMemoryBytes", "max_read_memory", "stored responses that are being read");
+    this.unsent = open("maxUnsentBytes", "max_unsent_bytes", "responses that wait for their readers");
+    this.kept = open("maxKeptMemoryBytes", "max_kept_memory", "responses that WebSockets keep", 0);
+    this.#pools = [this.requests, this.answers, this.histories, this.reads, this.unsent, this.kept];
+    // Whoever raises a limit has the memory for it.
+    const guaranteedBytes = this.#pools.reduce((sum, pool) => sum + pool.guaranteedBytes, 0);
+    this.maxBytes = Math.max(Math.floor(heapBytes * HEAP_SHARE), guaranteedBytes, ...Object.values(all));
+  }
+
+  /** Opens a share for the answers of a call, by their bytes. */
+  openAnswers(owner: string, isRun: boolean): MemoryShare {
+    return this.answers.open(owner, isRun ? RUN_ANSWER_WEIGHT : ANSWER_WEIGHT);
+  }
+
+  /** Opens a share for what a call reads from the store. */
+  openReads(owner: string): MemoryShare {
+    return this.reads.open(owner, READ_WEIGHT);
+  }
+
+  /** Bytes that all uses have taken. */
+  get usedBytes(): number {
+    return this.#pools.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
+  }
+
+  /** Whether a use may take that much more without touching what others are guaranteed. */
+  fits(taker: MemoryPool, bytes: number): boolean {
+    let claimed = bytes;
+    for (const pool of this.#pools) claimed += pool.getClaimedBytes(pool === taker ? bytes : 0);
+    return claimed <= this.maxBytes;
+  }
+
+  /** The most that one owner may take of a limit. */
+  getOwnerLimit(max: number, owner: string): number {
+    return owner !== "" && this.#isShared() ? Math.max(1, Math.floor(max * OWNER_SHARE)) : max;
+  }
+
+  /** Memory has been given back: those who wait for it are looked at again. */
+  wake(): void {
+    for (const pool of this.#pools) pool.grant();
+  }
+}

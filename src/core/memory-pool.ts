@@ -1,0 +1,388 @@
+import { setImmediate as yieldToOthers } from "node:timers/promises";
+import { AbortError, RateLimitError, SDKError } from "./errors.ts";
+import { measureMemory } from "./measure-memory.ts";
+
+/** What a pool needs to know of the account that it belongs to. */
+export interface PoolAccount {
+  /** Whether a pool may take that much more without touching what others are guaranteed. */
+  fits(taker: MemoryPool, bytes: number): boolean;
+  /** The most that one owner may take of a limit. */
+  getOwnerLimit(max: number, owner: string): number;
+  /** Memory has been given back. */
+  wake(): void;
+}
+
+/** A limit of the account. */
+export interface MemoryPoolOptions {
+  /** Name of the limit in the configuration: `max_answer_memory`. */
+  readonly limit: string;
+  /** What the pool holds, for errors: `answers under way`. */
+  readonly content: string;
+  readonly maxBytes: number;
+  /** Part of the limit that other pools leave free. */
+  readonly guaranteedBytes: number;
+}
+
+/** What each share may hold without being counted: small calls are limited by their number. */
+export const FREE_BYTES = 64 * 1024;
+
+/** What a read reserves before its size is known, at least. */
+const MIN_EXPECTED_BYTES = 256 * 1024;
+
+/** How much of its last estimate a read of a smaller value leaves: several small ones follow before it is small again. */
+const ESTIMATE_DECAY = 0.9;
+
+/** So many times the limit may be read alone: it was stored with more memory, or as the largest request. */
+const MAX_READ_EXCESS = 2;
+
+/** Longest wait for memory, in milliseconds. Then the call is refused: callers would give up soon. */
+const MAX_WAIT_MS = 15_000;
+
+/** How often pools that somebody waits for ask to get memory back from peers that do not read, in milliseconds. */
+const RECLAIM_INTERVAL_MS = 500;
+
+/** Seconds after which a refused caller should come again: most calls end sooner or free some memory by then. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** One use of memory: a part of the account with a limit of its own. */
+export class MemoryPool {
+  readonly maxBytes: number;
+  readonly guaranteedBytes: number;
+  readonly #account: PoolAccount;
+  readonly #options: MemoryPoolOptions;
+  readonly #bytesByOwner = new Map<string, number>();
+  /** Shares that hold bytes and may need more, oldest first. */
+  readonly #holders = new Set<MemoryShare>();
+  /** The oldest shares first: they hold most, and give it back when they have what they need. */
+  readonly #waiting: Waiter[] = [];
+  readonly #reclaims: (() => void)[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #usedBytes = 0;
+  #opened = 0;
+  #expectedBytes = MIN_EXPECTED_BYTES;
+
+  constructor(account: PoolAccount, options: MemoryPoolOptions) {
+    this.#account = account;
+    this.#options = options;
+    this.maxBytes = options.maxBytes;
+    this.guaranteedBytes = options.guaranteedBytes;
+  }
+
+  /** Bytes that are taken. */
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /** What the next read will take, as far as the last ones tell. */
+  get expectedBytes(): number {
+    return Math.min(this.#expectedBytes, this.maxBytes / 2);
+  }
+
+  /** Notes how much a read took. */
+  noteRead(bytes: number): void {
+    this.#expectedBytes = Math.max(MIN_EXPECTED_BYTES, bytes, this.#expectedBytes * ESTIMATE_DECAY);
+  }
+
+  /** Number of shares that wait for memory. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /**
+   * Opens a share that holds nothing yet.
+   * @param owner Name of the access key; empty if there is none.
+   * @param weight How many times each byte of what the share holds is in memory.
+   */
+  open(owner: string, weight = 1): MemoryShare {
+    this.#opened += 1;
+    return new MemoryShare(this, { owner, weight, age: this.#opened });
+  }
+
+  /** Calls back while a share waits for memory, to get some back from peers that do not read. */
+  onShortage(reclaim: () => void): void {
+    this.#reclaims.push(reclaim);
+  }
+
+  /** What the other pools must leave to this one, less what the taker itself asks for. */
+  getClaimedBytes(takenBytes: number): number {
+    return Math.max(this.#usedBytes, this.guaranteedBytes - takenBytes);
+  }
+
+  /** Whether an owner may take that much more. */
+  fits(bytes: number, owner: string): boolean {
+    const isFull = this.#usedBytes + bytes > this.maxBytes || !this.#account.fits(this, bytes);
+    return !isFull && !this.isOwnerFull(bytes, owner);
+  }
+
+  /** Whether that much more is over the share of an owner. */
+  isOwnerFull(bytes: number, owner: string): boolean {
+    const limit = this.#account.getOwnerLimit(this.maxBytes, owner);
+    return limit < this.maxBytes && (this.#bytesByOwner.get(owner) ?? 0) + bytes > limit;
+  }
+
+  /** Changes what an owner has taken, without a check. */
+  change(bytes: number, owner: string): void {
+    if (bytes === 0) return;
+    this.#usedBytes += bytes;
+    if (owner !== "") this.#changeOwner(bytes, owner);
+    if (bytes < 0) this.#account.wake();
+  }
+
+  /** A share holds something that may grow now, or not any more. */
+  note(share: MemoryShare): void {
+    if (share.countedBytes > 0 && share.isGrowing) this.#holders.add(share);
+    else this.#holders.delete(share);
+  }
+
+  /**
+   * Whether a share may take that much more. The share that has held memory for longest may take what the rest of the
+   * account leaves: one that goes on must be able to end, or all would wait for each other.
+   */
+  admits(share: MemoryShare, bytes: number): boolean {
+    if (this.isOldest(share)) return this.#usedBytes + bytes <= this.maxBytes;
+    return this.#usedBytes + bytes <= this.maxBytes / 2 && this.fits(bytes, share.owner);
+  }
+
+  /** Whether no other share has held memory for longer. */
+  isOldest(share: MemoryShare): boolean {
+    const oldest = this.#oldestHolder;
+    return oldest === undefined || oldest === share;
+  }
+
+  /** Waits until a share may take that much more, and takes it. */
+  wait(share: MemoryShare, bytes: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        share,
+        bytes,
+        resolve: end(resolve),
+        reject: (error) => end(() => reject(error))(),
+      };
+      const onAbort = () => waiter.reject(toAbortError(signal));
+      const timer = setTimeout(() => waiter.reject(this.createRefusal()), MAX_WAIT_MS).unref();
+      const waiting = this.#waiting;
+      function end(settle: () => void): () => void {
+        return () => {
+          const index = waiting.indexOf(waiter);
+          if (index < 0) return;
+          waiting.splice(index, 1);
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", onAbort);
+          settle();
+        };
+      }
+      waiting.splice(waiting.findLastIndex((other) => other.share.age < share.age) + 1, 0, waiter);
+      signal?.addEventListener("abort", onAbort, { once: true });
+      if (signal?.aborted) return onAbort();
+      this.#timer ??= setInterval(() => this.#reclaim(), RECLAIM_INTERVAL_MS).unref();
+    });
+  }
+
+  /** Ends the wait of a share that needs nothing any more. */
+  abandon(share: MemoryShare): void {
+    for (const waiter of [...this.#waiting]) {
+      if (waiter.share === share) waiter.reject(new AbortError("the call has ended"));
+    }
+  }
+
+  /** Gives waiting shares what fits now, the oldest holder first. */
+  grant(): void {
+    if (this.#waiting.length === 0) return;
+    const oldest = this.#findWaiter(this.#oldestHolder);
+    if (oldest !== undefined) this.#grantTo(oldest);
+    for (const waiter of [...this.#waiting]) {
+      const { share, bytes } = waiter;
+      if (!this.#grantTo(waiter) && !this.isOwnerFull(share.getMore(bytes), share.owner)) return;
+    }
+  }
+
+  #grantTo({ share, bytes, resolve }: Waiter): boolean {
+    if (!this.admits(share, share.getMore(bytes))) return false;
+    share.force(bytes);
+    resolve();
+    return true;
+  }
+
+  get #oldestHolder(): MemoryShare | undefined {
+    const [oldest] = this.#holders;
+    return oldest;
+  }
+
+  #findWaiter(share: MemoryShare | undefined): Waiter | undefined {
+    return this.#waiting.find((waiter) => waiter.share === share);
+  }
+
+  /** The error of a call for which there will be memory when others have ended. */
+  createRefusal(): SDKError {
+    const { content, limit } = this.#options;
+    const message = `the ${content} use all of their ${this.maxBytes} bytes (limits.${limit})`;
+    return new RateLimitError(message, { retryable: true, retryAfter: RETRY_AFTER_SECONDS });
+  }
+
+  /** The error of something that never fits. @param subject `the request`. */
+  createExcess(subject: string, bytes: number): SDKError {
+    const { limit } = this.#options;
+    const needs = `${subject} needs ${Math.ceil(bytes)} bytes of memory, expected at most ${this.maxBytes}`;
+    return new RateLimitError(`${needs} (limits.${limit})`, { retryable: false });
+  }
+
+  #changeOwner(bytes: number, owner: string): void {
+    const now = (this.#bytesByOwner.get(owner) ?? 0) + bytes;
+    if (now > 0) this.#bytesByOwner.set(owner, now);
+    else this.#bytesByOwner.delete(owner);
+  }
+
+  #reclaim(): void {
+    if (this.#waiting.length === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      return;
+    }
+    for (const reclaim of this.#reclaims) reclaim();
+    this.grant();
+    // The oldest one cannot go on although it may: the youngest of those that wait for it makes way.
+    const youngest = this.#waiting.findLast(({ share }) => this.#holders.has(share) && !this.isOldest(share));
+    if (this.#findWaiter(this.#oldestHolder) !== undefined) youngest?.reject(this.createRefusal());
+  }
+}
+
+interface Waiter {
+  readonly share: MemoryShare;
+  readonly bytes: number;
+  readonly resolve: () => void;
+  readonly reject: (error: SDKError) => void;
+}
+
+/** What one call, run or socket holds of a pool, beyond what is free for each. */
+export class MemoryShare {
+  readonly owner: string;
+  /** How many times each byte of what the share holds is in memory. */
+  readonly weight: number;
+  /** Older shares have lower numbers. */
+  readonly age: number;
+  readonly #pool: MemoryPool;
+  #bytes = 0;
+  #isGrowing = true;
+  #hasEnded = false;
+
+  constructor(
+    pool: MemoryPool,
+    { owner, weight, age }: { readonly owner: string; readonly weight: number; readonly age: number },
+  ) {
+    this.#pool = pool;
+    this.weight = weight;
+    this.owner = owner;
+    this.age = age;
+  }
+
+  /** Bytes that the share holds. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Whether the share may need more. */
+  get isGrowing(): boolean {
+    return this.#isGrowing;
+  }
+
+  /** Bytes that count against the limit. */
+  get countedBytes(): number {
+    return getCountedBytes(this.weight * this.#bytes);
+  }
+
+  /**
+   * Takes memory. Returns a promise only if it has to wait.
+   * @throws RateLimitError, at once if it never fits, later if none was given back for long. SDKError of the signal.
+   */
+  reserve(bytes: number, signal?: AbortSignal): Promise<void> | undefined {
+    if (this.#hasEnded) return undefined;
+    const more = this.getMore(bytes);
+    if (
+      more <= 0 ||
+      ((this.#pool.waiting === 0 || this.#pool.isOldest(this)) && this.#pool.admits(this, more))
+    )
+      return this.force(bytes);
+    const needed = this.countedBytes + more;
+    if (needed > this.#pool.maxBytes) throw this.#pool.createExcess("the call", needed);
+    return this.#pool.wait(this, bytes, signal);
+  }
+
+  /**
+   * Reads a value whose size is known afterwards. What recent reads took is reserved first, so that only few large values
+   * are read at once; then the share takes what this one is.
+   * @throws RateLimitError as `reserve`, and what the read throws.
+   */
+  async read<Value>(read: () => Promise<Value>, signal?: AbortSignal): Promise<Value> {
+    const expected = this.#pool.expectedBytes / this.weight;
+    const waiting = this.reserve(expected, signal);
+    if (waiting !== undefined) await waiting;
+    // Reading and writing a large value takes a while, in which others are to have their turns.
+    if (waiting !== undefined || expected * this.weight > MIN_EXPECTED_BYTES) await yieldToOthers();
+    let bytes = 0;
+    try {
+      const value = await read();
+      bytes = measureMemory(value);
+      const needed = this.weight * bytes;
+      this.#pool.noteRead(needed);
+      if (needed > MAX_READ_EXCESS * this.#pool.maxBytes)
+        throw this.#pool.createExcess("what is stored", needed);
+      return value;
+    } finally {
+      // What is larger than the limit is read alone.
+      const counted = Math.min(bytes, this.#pool.maxBytes / this.weight);
+      this.#set(Math.max(0, this.#bytes - expected) + counted);
+    }
+  }
+
+  /** How much more counts against the limit with that many bytes more. */
+  getMore(bytes: number): number {
+    return getCountedBytes(this.weight * (this.#bytes + bytes)) - this.countedBytes;
+  }
+
+  /** Takes memory without a check, for what is held already. */
+  force(bytes: number): undefined {
+    this.#set(this.#bytes + bytes);
+  }
+
+  /** Gives back all but so many bytes, of which there is one copy. They are only waiting for their reader. */
+  shrink(bytes: number): void {
+    this.#isGrowing = false;
+    this.#set(Math.min(this.#bytes, bytes / this.weight));
+  }
+
+  /** Gives some memory back. */
+  give(bytes: number): void {
+    this.#set(Math.max(0, this.#bytes - bytes));
+  }
+
+  /** Gives everything back. The share can be used again. */
+  clear(): void {
+    this.#pool.abandon(this);
+    this.#set(0);
+    this.#isGrowing = true;
+  }
+
+  /** Gives everything back, for good: a late reservation takes nothing. */
+  end(): void {
+    this.clear();
+    this.#hasEnded = true;
+  }
+
+  #set(bytes: number): void {
+    if (this.#hasEnded) return;
+    const before = this.countedBytes;
+    this.#bytes = bytes;
+    this.#pool.note(this);
+    this.#pool.change(this.countedBytes - before, this.owner);
+  }
+}
+
+/** The bytes of a share that count against the limit. */
+export function getCountedBytes(bytes: number): number {
+  return Math.max(0, bytes - FREE_BYTES);
+}
+
+function toAbortError(signal: AbortSignal | undefined): SDKError {
+  const reason: unknown = signal?.reason;
+  return reason instanceof SDKError ? reason : new AbortError("the call was cancelled", { cause: reason });
+}

@@ -1,0 +1,233 @@
+import type { EngineParts } from "./engine-parts.ts";
+import type { HistoryShare } from "./history-memory.ts";
+import { recoverRun, releaseRun } from "./recovery.ts";
+import type { HeldRun } from "./store.ts";
+import { nextTurn } from "./turns.ts";
+
+/** How often runs that are too old are removed, and when for the first time, in milliseconds. */
+const REMOVAL_MS = { first: 1_000, interval: 600_000 };
+
+/** Runs that are removed in one transaction: few, to keep locks short. */
+const REMOVAL_BATCH = 100;
+
+/** Runs that are taken in one transaction. */
+const TAKE_BATCH = 32;
+
+/** How long queued runs wait if their notice was lost, in milliseconds. */
+const QUEUE_POLL_MS = 2_000;
+
+/** Parts of the timeout of a process after which it gives a sign of life and looks for those that give none. */
+const SIGNS_PER_TIMEOUT = 3;
+
+/**
+ * Executes a queued run that this process has taken. Resolves when this process is done with it. Reports its failures.
+ * @param share Memory for its conversation.
+ */
+export type ExecuteTaken = (held: HeldRun, share: HistoryShare) => Promise<void>;
+
+/**
+ * Delivers runs to this process: those that are queued, and those whose process has stopped, which go back into the
+ * queue or end. Also gives signs of life and removes old runs.
+ */
+export class Delivery {
+  readonly #parts: EngineParts;
+  readonly #execute: ExecuteTaken;
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #stopped = new AbortController();
+  readonly #executions = new Set<Promise<void>>();
+  readonly #unsubscribe: () => void;
+  readonly #loop: Promise<void>;
+  #beating: Promise<void> | undefined;
+  /** When this process gave its latest sign of life and recovered runs, in milliseconds of `performance.now()`. */
+  #beatAt = -Infinity;
+  #recoveredAt = -Infinity;
+  #isWoken = false;
+  #wake: (() => void) | undefined;
+
+  /** Begins at once. */
+  constructor(parts: EngineParts, execute: ExecuteTaken) {
+    this.#parts = parts;
+    this.#execute = execute;
+    const { store, limits } = parts;
+    this.#unsubscribe = store.subscribeToQueue(() => this.wake());
+    this.#repeat(this.#signMs, "tell the store that this process is alive", () => this.#beat());
+    if (limits.retentionMs > 0) {
+      const removeOld = this.#repeat(REMOVAL_MS.interval, "remove old runs", () => this.#removeOld());
+      this.#timers.push(setTimeout(removeOld, REMOVAL_MS.first).unref());
+    }
+    this.#loop = this.#run();
+  }
+
+  /** Resolves when this process may take and create runs. @throws SDKError if the store cannot be reached. */
+  async untilAlive(): Promise<void> {
+    if (performance.now() - this.#beatAt > this.#parts.holder.timeoutMs / 2) await this.#beat();
+  }
+
+  /** Looks for queued runs now. */
+  wake(): void {
+    this.#isWoken = true;
+    this.#wake?.();
+  }
+
+  /** Stops taking runs. Resolves when the runs already taken have ended here. */
+  async stopTaking(): Promise<void> {
+    this.#stopped.abort();
+    this.#unsubscribe();
+    this.wake();
+    await this.#loop;
+    await Promise.all(this.#executions);
+  }
+
+  /** Ends the signs of life. Other processes may continue what this one still holds at once. */
+  async close(): Promise<void> {
+    const { store, holder, observer } = this.#parts;
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#beating?.catch(() => undefined);
+    await store.leave(holder).catch((thrown) => observer.failed?.("leave the store of runs", thrown));
+  }
+
+  get #signMs(): number {
+    return this.#parts.holder.timeoutMs / SIGNS_PER_TIMEOUT;
+  }
+
+  /** Repeats work, and reports its failures. Returns a function that does it now. */
+  #repeat(ms: number, what: string, work: () => Promise<void>): () => Promise<void> {
+    let isAtWork = false;
+    const run = async () => {
+      if (isAtWork) return;
+      isAtWork = true;
+      await this.#report(what, work);
+      isAtWork = false;
+    };
+    this.#timers.push(setInterval(run, ms).unref());
+    return run;
+  }
+
+  async #report(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (thrown) {
+      this.#parts.observer.failed?.(what, thrown);
+    }
+  }
+
+  #beat(): Promise<void> {
+    this.#beating ??= this.#giveSign().finally(() => {
+      this.#beating = undefined;
+    });
+    return this.#beating;
+  }
+
+  async #giveSign(): Promise<void> {
+    const { store, holder, live, observer } = this.#parts;
+    const at = performance.now();
+    for (const runId of await store.beat(holder)) live.get(runId)?.cancel();
+    this.#beatAt = at;
+    if (observer.queueMeasured !== undefined) observer.queueMeasured((await store.countQueued("")).total);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      this.#isWoken = false;
+      if (performance.now() - this.#recoveredAt >= this.#signMs) {
+        await this.#report("recover runs whose process has stopped", () => this.#recoverAll());
+        this.#recoveredAt = performance.now();
+      }
+      await this.#report("take queued runs", () => this.#takeQueued());
+      await this.#nextWake();
+    }
+  }
+
+  #nextWake(): Promise<void> {
+    if (this.#isWoken || this.#stopped.signal.aborted) return nextTurn();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#wake?.(), Math.min(QUEUE_POLL_MS, this.#signMs)).unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = undefined;
+        resolve();
+      };
+    });
+  }
+
+  /** Recovers all runs whose process has stopped, and those that this process has given up. */
+  async #recoverAll(): Promise<void> {
+    const { store, holder, known } = this.#parts;
+    await this.untilAlive();
+    const tried = new Set<string>();
+    while (!this.#stopped.signal.aborted) {
+      const abandoned = await known.search((ids) =>
+        store.takeAbandoned(holder, [...ids, ...tried], TAKE_BATCH),
+      );
+      if (abandoned.length === 0) return;
+      for (const { run } of abandoned) tried.add(run.id);
+      await Promise.all(abandoned.map((held) => this.#recover(held)));
+    }
+  }
+
+  /** Recovers a run. If that fails, the run is taken as abandoned the next time. */
+  async #recover(held: HeldRun): Promise<void> {
+    await nextTurn();
+    await this.#report(`recover the run ${held.run.id}`, () => recoverRun(this.#parts, held));
+  }
+
+  /** Takes as many queued runs as may be executed. */
+  async #takeQueued(): Promise<void> {
+    const { store, holder, gates } = this.#parts;
+    const { background } = gates;
+    await this.untilAlive();
+    while (!this.#stopped.signal.aborted && background.free > 0) {
+      const places = Math.min(background.free, TAKE_BATCH);
+      for (let place = 0; place < places; place += 1) background.enter("");
+      let taken = 0;
+      try {
+        const runs = await store.takeQueued(holder, places, background.fullOwners);
+        taken = runs.length;
+        for (const held of runs) this.#begin(held);
+      } finally {
+        for (let place = taken; place < places; place += 1) background.leave("");
+      }
+      if (taken < places) return;
+      await nextTurn();
+    }
+  }
+
+  #begin(held: HeldRun): void {
+    const { known, gates } = this.#parts;
+    const { owner, run } = held;
+    known.addTaken(run.id);
+    // A batch may have more runs of an owner than its share: those stay in the queue.
+    const isClaimed = gates.background.claim(owner);
+    const work = () => (isClaimed ? this.#executeTaken(held) : releaseRun(this.#parts, held));
+    const execution = this.#report("start a queued run", work).finally(() => {
+      known.delete(run.id);
+      gates.background.leave(isClaimed ? owner : "");
+      this.#executions.delete(execution);
+      this.wake();
+    });
+    this.#executions.add(execution);
+  }
+
+  async #executeTaken(held: HeldRun): Promise<void> {
+    const { histories } = this.#parts;
+    const { signal } = this.#stopped;
+    let share: HistoryShare;
+    try {
+      share = await histories.wait(signal);
+    } catch {
+      return releaseRun(this.#parts, held);
+    }
+    try {
+      await this.#execute(held, share);
+    } finally {
+      share.release();
+    }
+  }
+
+  async #removeOld(): Promise<void> {
+    const { store, limits } = this.#parts;
+    const before = new Date(Date.now() - limits.retentionMs);
+    while (!this.#stopped.signal.aborted && (await store.removeOld(before, REMOVAL_BATCH)) === REMOVAL_BATCH)
+      await nextTurn();
+  }
+}

@@ -1,0 +1,179 @@
+import { AbortError, ServerError } from "../core/errors.ts";
+import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import { type McpServer, type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import { BoundedMap } from "../middleware/bounded-map.ts";
+import type { RunOptions, StartedRun } from "./engine.ts";
+import { drain, type EngineParts, readRun } from "./engine-parts.ts";
+import { missing } from "./errors.ts";
+import { LiveRun, type LiveRunOptions } from "./live-run.ts";
+import { hasSecrets } from "./read-request.ts";
+import { createStatusEvent } from "./run-event.ts";
+import type { RunPlan } from "./run-execution.ts";
+import { RunReader } from "./run-reader.ts";
+import { isUnderWay } from "./status.ts";
+
+/** Maximum number of runs that require action whose servers are kept in memory with their credentials. */
+const MAX_KEPT_SERVERS = 1000;
+
+/** How often callers that do not read are looked for while they may be waited for. */
+const LOOKS_PER_STALL = 4;
+
+/** A run to read. */
+interface ReadPlace {
+  readonly owner: string;
+  readonly runId: string;
+  /** Sequence number of the latest event that is not read. */
+  readonly after: number;
+}
+
+/** The runs that this process executes, and the readers of runs. */
+export class Executions {
+  readonly #parts: EngineParts;
+  readonly #stallTimer: NodeJS.Timeout;
+  /** Servers of runs that require action, with the credentials that are not stored. */
+  readonly #servers = new BoundedMap<readonly McpServer[]>(MAX_KEPT_SERVERS);
+  #isClosing = false;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    const { stallTimeoutMs } = parts.limits;
+    this.#stallTimer = setInterval(() => {
+      for (const live of parts.live.values()) live.giveUpStalledCaller(stallTimeoutMs);
+    }, stallTimeoutMs / LOOKS_PER_STALL).unref();
+  }
+
+  /**
+   * Hands over the runs that can go on in other processes, and ends the streams of those that are executed there.
+   * Resolves when all runs have ended here.
+   */
+  async drain(): Promise<void> {
+    const { live, feeds } = this.#parts;
+    feeds.close(new ServerError("the sidecar is shutting down; resume the stream at another one"));
+    for (const run of live.values()) run.handOver();
+    while (live.size > 0) await Promise.all([...live.values()].map(({ ended }) => ended));
+  }
+
+  /** Ends all runs, those that can go on elsewhere included only if they are not handed over. */
+  close(): void {
+    this.#isClosing = true;
+    clearInterval(this.#stallTimer);
+    for (const live of this.#parts.live.values()) {
+      live.handOver();
+      live.abort(closingError());
+    }
+  }
+
+  /** The servers of a run with their credentials, if this process has them. */
+  serversWithSecrets(runId: string): readonly McpServer[] | undefined {
+    return this.#servers.get(runId);
+  }
+
+  /** Starts a run. @param onEnd Called once when this process is done with it. */
+  start(plan: RunPlan, stored: LiveRunOptions["stored"], onEnd: () => void, signal?: AbortSignal): LiveRun {
+    const { live, known, observer } = this.#parts;
+    const { id } = plan.run;
+    const run = new LiveRun({
+      parts: this.#parts,
+      plan,
+      stored,
+      signal,
+      events: [createStatusEvent(plan.run.lastSequence, plan.run)],
+      onEnd: (ended) => {
+        if (live.get(id) === run) live.delete(id);
+        known.delete(id);
+        onEnd();
+        if (ended.status === RunStatus.REQUIRES_ACTION) this.#keepServers(plan);
+        if (!isUnderWay(ended.status)) observer.runEnded?.(ended);
+      },
+    });
+    live.set(id, run);
+    if (this.#isClosing) run.abort(closingError());
+    if (stored !== undefined && plan.earlier !== undefined) void this.#heedEarlierCancel(stored.owner, run);
+    return run;
+  }
+
+  /** Starts a run whose caller reads its events. */
+  startForCaller(
+    plan: RunPlan,
+    stored: LiveRunOptions["stored"],
+    onEnd: () => void,
+    { owner, signal }: RunOptions,
+  ): StartedRun {
+    const { store, feeds } = this.#parts;
+    const { run } = plan;
+    const live = this.start(plan, stored, onEnd, signal);
+    const source = { store, feeds, owner, runId: run.id, findHub: () => live.hub };
+    const reader = new RunReader(source, run.lastSequence - 1, {
+      onLeave: () => {
+        live.abort(new AbortError("the caller disconnected"));
+        return live.ended;
+      },
+    });
+    live.hub.setCaller(reader);
+    return { run, events: reader, result: () => this.#resultOf(live, reader, owner) };
+  }
+
+  /** A run that does not depend on its caller, who may read it. */
+  readInBackground(run: Run, { owner, signal }: RunOptions, after: number): StartedRun {
+    const events = this.read({ owner, runId: run.id, after }, signal);
+    return {
+      run,
+      events,
+      result: async () => {
+        await drain(events);
+        return this.getRun(owner, run.id);
+      },
+    };
+  }
+
+  /** Reads the events of a run, as one of a limited number of readers. */
+  read(place: ReadPlace, signal: AbortSignal): RunReader {
+    const { readers } = this.#parts.gates;
+    return readRun(this.#parts, place, {
+      signal,
+      onBegin: () => readers.enter(place.owner),
+      onEnd: () => readers.leave(place.owner),
+    });
+  }
+
+  /** A stored run with its steps. */
+  async getRun(owner: string, runId: string): Promise<Run> {
+    const { store } = this.#parts;
+    const stored = await store.getRun(owner, runId);
+    if (stored === undefined) throw missing("run", runId);
+    return withSteps(stored.run, await store.readSteps(runId));
+  }
+
+  async #resultOf(live: LiveRun, reader: RunReader, owner: string): Promise<Run> {
+    if (!reader.hasBegun) await drain(reader);
+    await live.ended;
+    const { end } = live.hub;
+    if (end?.case === "failed") throw end.error;
+    return end?.case === "elsewhere" ? this.getRun(owner, live.run.id) : withSteps(live.run, live.steps);
+  }
+
+  /** Cancels a run that was to be cancelled before this process listened. */
+  async #heedEarlierCancel(owner: string, live: LiveRun): Promise<void> {
+    const { store, observer } = this.#parts;
+    try {
+      const stored = await store.getRun(owner, live.run.id);
+      if (stored?.run.cancelRequested === true) live.cancel();
+    } catch (thrown) {
+      // The next sign of life of this process gets the runs to be cancelled as well.
+      observer.failed?.("look for an earlier cancellation", thrown);
+    }
+  }
+
+  /** Keeps the credentials for a run that continues in this process. */
+  #keepServers({ run, servers }: RunPlan): void {
+    if (servers.some(hasSecrets)) this.#servers.getOrCreate(run.id, () => servers);
+  }
+}
+
+function closingError(): ServerError {
+  return new ServerError("the sidecar stopped before the run was over");
+}
+
+function withSteps(run: Run, steps: readonly StepResult[]): Run {
+  return { ...run, steps: [...steps] };
+}

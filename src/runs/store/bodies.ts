@@ -1,0 +1,168 @@
+/**
+ * Converts runs, threads and messages to rows and back. The place of a body is authenticated if bodies are encrypted, so
+ * it never changes.
+ */
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { InternalError } from "../../core/errors.ts";
+import { type StepResult, StepResultSchema } from "../../gen/outrigger/v1/generation_pb.ts";
+import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
+import { type Run, type RunEvent, RunSchema, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
+import { type CreateRunRequest, CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
+import {
+  type Thread,
+  type ThreadMessage,
+  ThreadMessageSchema,
+  ThreadSchema,
+} from "../../gen/outrigger/v1/thread_pb.ts";
+import { heedsCancel, isUnderWay } from "../status.ts";
+import type { StoredRun } from "../store.ts";
+import type { BodyCodec } from "./body-codec.ts";
+
+/** Events in one row, at most: a reader takes whole rows. */
+const MAX_EVENTS_PER_ROW = 64;
+
+/** The columns of a RunRow. Most writes append events only, so the last sequence number is in the events. */
+export const RUN_COLUMNS = `runs.number, runs.id, runs.owner, runs.thread_id, runs.status, runs.cancel_requested,
+  runs.start_position, runs.end_position, runs.body,
+  (SELECT max(last_sequence) FROM :schema.events WHERE run = runs.number) AS last_sequence`;
+
+/** The columns of a StoredRunRow. */
+export const STORED_RUN_COLUMNS = `${RUN_COLUMNS},
+  (SELECT requests.body FROM :schema.requests WHERE requests.run = runs.number) AS request`;
+
+/** A row with RUN_COLUMNS. */
+export interface RunRow {
+  readonly number: number;
+  readonly id: string;
+  readonly owner: string;
+  readonly thread_id: string;
+  readonly status: RunStatus;
+  readonly cancel_requested: number;
+  readonly start_position: number;
+  readonly end_position: number;
+  readonly body: Uint8Array;
+  readonly last_sequence: number | null;
+}
+
+/** A row with STORED_RUN_COLUMNS. */
+export interface StoredRunRow extends RunRow {
+  readonly request: Uint8Array;
+}
+
+/** A row with a message. */
+export interface MessageRow {
+  readonly id: string;
+  readonly body: Uint8Array;
+}
+
+/** Events in one row. */
+export interface EventRow {
+  readonly last_sequence: number;
+  readonly body: Uint8Array;
+}
+
+/** Writes and reads bodies. */
+export class Bodies {
+  readonly #codec: BodyCodec;
+
+  constructor(codec: BodyCodec) {
+    this.#codec = codec;
+  }
+
+  /** Without the steps, which have bodies of their own. */
+  writeRun(run: Run): Uint8Array {
+    return this.#codec.write(RunSchema, { ...run, steps: [] }, `run ${run.id}`);
+  }
+
+  /** The run of a row. Columns that change without the body take precedence. */
+  readRun(row: RunRow): Run {
+    const run = this.#codec.read(RunSchema, row.body, `run ${row.id}`);
+    run.lastSequence = row.last_sequence ?? run.lastSequence;
+    run.cancelRequested ||= row.cancel_requested === 1 && heedsCancel(run.status);
+    return run;
+  }
+
+  readStoredRun(row: StoredRunRow): StoredRun {
+    const request = this.#codec.read(CreateRunRequestSchema, row.request, `request ${row.id}`);
+    return { run: this.readRun(row), owner: row.owner, request };
+  }
+
+  writeRequest(runId: string, request: CreateRunRequest): Uint8Array {
+    return this.#codec.write(CreateRunRequestSchema, request, `request ${runId}`);
+  }
+
+  /** @param number The number of the step in the run, from 1. */
+  writeStep(runId: string, number: number, step: StepResult): Uint8Array {
+    return this.#codec.write(StepResultSchema, step, `step ${runId} ${number}`);
+  }
+
+  readStep(runId: string, number: number, body: Uint8Array): StepResult {
+    return this.#codec.read(StepResultSchema, body, `step ${runId} ${number}`);
+  }
+
+  writeThread(thread: Thread): Uint8Array {
+    return this.#codec.write(ThreadSchema, thread, `thread ${thread.id}`);
+  }
+
+  readThread(id: string, body: Uint8Array): Thread {
+    return this.#codec.read(ThreadSchema, body, `thread ${id}`);
+  }
+
+  writeMessage(message: ThreadMessage): Uint8Array {
+    return this.#codec.write(ThreadMessageSchema, message, `message ${message.id}`);
+  }
+
+  readMessage({ id, body }: MessageRow): ThreadMessage {
+    return this.#codec.read(ThreadMessageSchema, body, `message ${id}`);
+  }
+
+  readHistory(rows: readonly MessageRow[]): Message[] {
+    return rows.flatMap((row) => this.readMessage(row).message ?? []);
+  }
+
+  /** The rows of the events of one write. @throws InternalError if their sequence numbers are not consecutive. */
+  writeEvents(runId: string, events: readonly RunEvent[]): EventRow[] {
+    const first = events[0]?.sequence ?? 0;
+    for (const [index, { sequence }] of events.entries()) {
+      if (sequence !== first + index) throw outOfSequence(first + index, sequence);
+    }
+    const rows: EventRow[] = [];
+    for (let at = 0; at < events.length; at += MAX_EVENTS_PER_ROW) {
+      const part = events.slice(at, at + MAX_EVENTS_PER_ROW);
+      const last = part.at(-1)?.sequence ?? 0;
+      rows.push({ last_sequence: last, body: this.#codec.writeEvents(part, eventsPlace(runId, last)) });
+    }
+    return rows;
+  }
+
+  readEvents(runId: string, { last_sequence, body }: EventRow): RunEvent[] {
+    return this.#codec.readEvents(body, eventsPlace(runId, last_sequence));
+  }
+}
+
+function eventsPlace(runId: string, lastSequence: number): string {
+  return `events ${runId} ${lastSequence}`;
+}
+
+/** The time from which the age of a run counts, in milliseconds. Null while it is under way. */
+export function getOverTime(run: Run): number | null {
+  if (isUnderWay(run.status)) return null;
+  const { endedAt } = run;
+  const countsFromCreation = run.status === RunStatus.REQUIRES_ACTION || endedAt === undefined;
+  return countsFromCreation ? getCreationTime(run) : timestampMs(endedAt);
+}
+
+/** When something was created, in milliseconds. */
+export function getCreationTime({ createdAt }: Pick<Run, "createdAt">): number {
+  return createdAt === undefined ? 0 : timestampMs(createdAt);
+}
+
+/** The latest time at which one of the messages was created, in milliseconds. 0 if there is none. */
+export function getLatestTime(messages: readonly ThreadMessage[]): number {
+  return messages.reduce((latest, message) => Math.max(latest, getCreationTime(message)), 0);
+}
+
+/** The failure of a write whose events do not follow those that are stored. */
+export function outOfSequence(expected: number, found: number): InternalError {
+  return new InternalError(`expected the event ${expected} of a run, found the event ${found}`);
+}

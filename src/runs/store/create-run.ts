@@ -1,0 +1,295 @@
+/** Creates runs: finds their threads, forks these if needed, and concludes the runs that they continue. */
+import { create } from "@bufbuild/protobuf";
+import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
+import { type Thread, type ThreadMessage, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
+import { isUnderWay } from "../status.ts";
+import type { RunCreation, RunCreationResult } from "../store.ts";
+import {
+  type Bodies,
+  getCreationTime,
+  getOverTime,
+  type MessageRow,
+  outOfSequence,
+  RUN_COLUMNS,
+  type RunRow,
+} from "./bodies.ts";
+import type { Call, Queries } from "./driver.ts";
+import { firstCallId } from "./first-call-id.ts";
+import { IS_HELD } from "./holds.ts";
+
+export const LOCK_THREAD = `
+  SELECT number, id, next_position FROM :schema.threads WHERE id = $1 AND owner = $2 :for_update`;
+
+const LOCK_THREAD_OF_RUN = `
+  SELECT number, id, next_position FROM :schema.threads
+  WHERE id = (SELECT thread_id FROM :schema.runs WHERE id = $1 AND owner = $2) :for_update`;
+
+const LOCK_RUN = `
+  SELECT ${RUN_COLUMNS}, ${IS_HELD} AS is_held FROM :schema.runs WHERE id = $1 AND owner = $2 :for_update`;
+
+/** The latest run of a thread, by the order of creation. */
+export const LOCK_LATEST_RUN = `
+  SELECT ${RUN_COLUMNS}, ${IS_HELD} AS is_held FROM :schema.runs
+  WHERE thread_id = $1 AND owner = $2 ORDER BY number DESC LIMIT 1 :for_update`;
+
+const FIND_LATEST_NUMBER = `
+  SELECT number FROM :schema.runs WHERE thread_id = $1 AND owner = $2 ORDER BY number DESC LIMIT 1`;
+
+const READ_HISTORY = `
+  SELECT messages.id, messages.body
+  FROM :schema.thread_messages JOIN :schema.messages ON messages.number = thread_messages.message
+  WHERE thread_messages.thread = $1 AND thread_messages.position < $2
+  ORDER BY thread_messages.position`;
+
+const INSERT_THREAD = `
+  INSERT INTO :schema.threads (id, owner, is_conversation, next_position, used_ms, body)
+  VALUES ($1, $2, $3, $4, $5, $6)`;
+
+const COPY_MESSAGES = `
+  INSERT INTO :schema.thread_messages (thread, position, message)
+  SELECT threads.number, source.position, source.message
+  FROM :schema.threads JOIN :schema.thread_messages AS source ON source.thread = $2 AND source.position < $3
+  WHERE threads.id = $1`;
+
+const INSERT_RUN = `
+  INSERT INTO :schema.runs (id, owner, thread_id, status, created_ms, over_ms, cancel_requested, start_position,
+    end_position, holder, fence, body)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
+
+const INSERT_REQUEST = `
+  INSERT INTO :schema.requests (run, body) SELECT number, $2 FROM :schema.runs WHERE id = $1`;
+
+const INSERT_EVENTS = `
+  INSERT INTO :schema.events (run, last_sequence, body) SELECT number, $2, $3 FROM :schema.runs WHERE id = $1`;
+
+export const USE_THREAD = `
+  UPDATE :schema.threads
+  SET next_position = $2, used_ms = CASE WHEN used_ms < $3 THEN $3 ELSE used_ms END WHERE id = $1`;
+
+const CONCLUDE = `
+  UPDATE :schema.runs SET status = $2, over_ms = $3, body = $4, holder = NULL, fence = fence + 1 WHERE id = $1`;
+
+const INSERT_MESSAGE = `
+  INSERT INTO :schema.messages (id, owner, run_id, is_output, call_id, body)
+  VALUES ($1, $2, $3, $4, $5, $6)`;
+
+const INSERT_LINK = `
+  INSERT INTO :schema.thread_messages (thread, position, message)
+  SELECT threads.number, $3, messages.number FROM :schema.threads, :schema.messages
+  WHERE threads.id = $1 AND messages.id = $2`;
+
+/** A thread that is locked. */
+export interface ThreadRow {
+  readonly number: number;
+  readonly id: string;
+  readonly next_position: number;
+}
+
+/** A run that is locked. */
+interface LockedRunRow extends RunRow {
+  /** 1 if a live process holds it. */
+  readonly is_held: number;
+}
+
+/** The thread and position of a new run. */
+interface Place {
+  readonly threadId: string;
+  readonly position: number;
+  /** The thread with the messages that the run reads. Undefined: a new thread. */
+  readonly source: ThreadRow | undefined;
+  readonly forked: boolean;
+}
+
+/** Whether a run begins a thread, so that nothing has to be read before. */
+export function beginsThread({ request }: RunCreation): boolean {
+  return request.previousRunId === "" && request.threadId === "";
+}
+
+/** The statements that create a run which begins a thread. */
+export function createFirstRun(creation: RunCreation, bodies: Bodies): Call[] {
+  const place = { threadId: creation.run.threadId, position: 0, source: undefined, forked: false };
+  return insertRun(creation, creation.run, place, creation.input([]), bodies);
+}
+
+/**
+ * Creates a run in a thread that exists, or in a fork of it, inside a transaction.
+ * @param check Called with the statements that insert the run. Throws if there is no room for it.
+ */
+export async function createNextRun(
+  queries: Queries,
+  creation: RunCreation,
+  bodies: Bodies,
+  check: (calls: readonly Call[]) => void,
+): Promise<RunCreationResult> {
+  const place = await findPlace(queries, creation, bodies);
+  if ("case" in place) return place;
+  const { position, source, forked, threadId } = place;
+  const history =
+    source === undefined ? [] : await queries.query<MessageRow>(READ_HISTORY, [source.number, position]);
+  const input = creation.input(bodies.readHistory(history));
+  const run = { ...creation.run, threadId };
+  const calls = insertRun(creation, run, place, input, bodies);
+  check(calls);
+  await execute(queries, calls);
+  return { case: "created", run, forked };
+}
+
+async function findPlace(
+  queries: Queries,
+  creation: RunCreation,
+  bodies: Bodies,
+): Promise<Place | RunCreationResult> {
+  const { previousRunId } = creation.request;
+  return previousRunId === ""
+    ? placeInThread(queries, creation, bodies)
+    : placeAfterRun(queries, creation, bodies);
+}
+
+/** Threads are locked before runs, everywhere. */
+async function placeAfterRun(
+  queries: Queries,
+  creation: RunCreation,
+  bodies: Bodies,
+): Promise<Place | RunCreationResult> {
+  const key = [creation.request.previousRunId, creation.owner];
+  const [[source], [previous]] = await Promise.all([
+    queries.query<ThreadRow>(LOCK_THREAD_OF_RUN, key),
+    queries.query<LockedRunRow>(LOCK_RUN, key),
+  ]);
+  if (source === undefined || previous === undefined) return { case: "missing", field: "previous_run_id" };
+  if (isActive(previous)) return { case: "unfinished", status: previous.status };
+  const [latest] = await queries.query<{ number: number }>(FIND_LATEST_NUMBER, [source.id, creation.owner]);
+  await conclude(queries, previous, creation, bodies);
+  const position = previous.end_position;
+  const forked = latest?.number !== previous.number || source.next_position !== position;
+  return { threadId: forked ? creation.run.threadId : source.id, position, source, forked };
+}
+
+async function placeInThread(
+  queries: Queries,
+  creation: RunCreation,
+  bodies: Bodies,
+): Promise<Place | RunCreationResult> {
+  const key = [creation.request.threadId, creation.owner];
+  const [[source], [latest]] = await Promise.all([
+    queries.query<ThreadRow>(LOCK_THREAD, key),
+    queries.query<LockedRunRow>(LOCK_LATEST_RUN, key),
+  ]);
+  if (source === undefined) return { case: "missing", field: "thread_id" };
+  if (latest !== undefined) {
+    if (isActive(latest)) return { case: "busy", activeRunId: latest.id };
+    await conclude(queries, latest, creation, bodies);
+  }
+  return { threadId: source.id, position: source.next_position, source, forked: false };
+}
+
+/** Whether a run is under way, or held by a live process. */
+export function isActive({ status, is_held }: Pick<LockedRunRow, "status" | "is_held">): boolean {
+  return isUnderWay(status) || is_held === 1;
+}
+
+/** Ends a run that requires action: its conversation continues without the results. */
+async function conclude(
+  queries: Queries,
+  previous: LockedRunRow,
+  { concludePrevious }: RunCreation,
+  bodies: Bodies,
+): Promise<void> {
+  if (previous.status !== RunStatus.REQUIRES_ACTION) return;
+  const current = bodies.readRun(previous);
+  const { run = current, events = [] } = concludePrevious(current);
+  const [first] = events;
+  if (first !== undefined && first.sequence !== current.lastSequence + 1) {
+    throw outOfSequence(current.lastSequence + 1, first.sequence);
+  }
+  await execute(queries, [
+    ...insertEvents(run.id, events, bodies),
+    { text: CONCLUDE, values: [run.id, run.status, getOverTime(run), bodies.writeRun(run)] },
+  ]);
+}
+
+function insertRun(
+  { owner, request, events, holder, run: { threadId: newThreadId } }: RunCreation,
+  run: Run,
+  { threadId, position, source, forked }: Place,
+  input: readonly ThreadMessage[],
+  bodies: Bodies,
+): Call[] {
+  const createdAt = getCreationTime(run);
+  const end = position + input.length;
+  const flag = run.cancelRequested ? 1 : 0;
+  const row = [run.id, owner, threadId, run.status, createdAt, getOverTime(run), flag, position, end];
+  const thread = create(ThreadSchema, {
+    id: newThreadId,
+    ...(run.createdAt && { createdAt: run.createdAt }),
+  });
+  const isNew = source === undefined || forked;
+  return [
+    ...(isNew ? [insertThread(owner, thread, end, createdAt, bodies)] : []),
+    ...(forked && source ? [{ text: COPY_MESSAGES, values: [threadId, source.number, position] }] : []),
+    {
+      text: INSERT_RUN,
+      values: [...row, holder?.id ?? null, holder === undefined ? 0 : 1, bodies.writeRun(run)],
+    },
+    { text: INSERT_REQUEST, values: [run.id, bodies.writeRequest(run.id, request)] },
+    ...insertEvents(
+      run.id,
+      events.map((event) => setThread(event, threadId)),
+      bodies,
+    ),
+    ...insertMessages(owner, threadId, position, input, bodies),
+    ...(isNew ? [] : [{ text: USE_THREAD, values: [threadId, end, createdAt] }]),
+  ];
+}
+
+/** The statement that inserts a thread. */
+export function insertThread(
+  owner: string,
+  thread: Thread,
+  nextPosition: number,
+  usedAt: number,
+  bodies: Bodies,
+): Call {
+  const flag = thread.isConversation ? 1 : 0;
+  return {
+    text: INSERT_THREAD,
+    values: [thread.id, owner, flag, nextPosition, usedAt, bodies.writeThread(thread)],
+  };
+}
+
+/** The statements that append messages to a thread from a position on. */
+export function insertMessages(
+  owner: string,
+  threadId: string,
+  position: number,
+  messages: readonly ThreadMessage[],
+  bodies: Bodies,
+): Call[] {
+  return messages.flatMap((message, index) => {
+    const { id, runId, isOutput } = message;
+    const callId = firstCallId(message) ?? null;
+    const values = [id, owner, runId, isOutput ? 1 : 0, callId, bodies.writeMessage(message)];
+    return [
+      { text: INSERT_MESSAGE, values },
+      { text: INSERT_LINK, values: [threadId, id, position + index] },
+    ];
+  });
+}
+
+/** The statements that insert events of a run, whoever holds it. */
+export function insertEvents(runId: string, events: readonly RunEvent[], bodies: Bodies): Call[] {
+  return bodies
+    .writeEvents(runId, events)
+    .map(({ last_sequence, body }) => ({ text: INSERT_EVENTS, values: [runId, last_sequence, body] }));
+}
+
+/** Executes statements inside a transaction, without waiting for each. */
+export async function execute(queries: Queries, calls: readonly Call[]): Promise<void> {
+  await Promise.all(calls.map(({ text, values }) => queries.query(text, values)));
+}
+
+/** An event with the thread of the run. */
+function setThread(event: RunEvent, threadId: string): RunEvent {
+  if (event.event.case !== "run" || event.event.value.threadId === threadId) return event;
+  return { ...event, event: { case: "run", value: { ...event.event.value, threadId } } };
+}

@@ -1,0 +1,125 @@
+/** The interface of a database under the store, and the SQL dialect that the store uses for all of them. */
+import { ServerError } from "../../core/errors.ts";
+import type { RunNotice } from "../store.ts";
+
+/** A parameter of a statement. Drivers pass arrays in the form that `:any_text` and `:any_number` read. */
+export type Value = string | number | null | Uint8Array | readonly string[] | readonly number[];
+
+/**
+ * A statement with its parameters. The text is what PostgreSQL and SQLite have in common, with parameters `$1`, `$2` and
+ * these placeholders, which each driver replaces by its own words:
+ *
+ * - `:schema.` before the name of a table,
+ * - `:now`: the clock for the liveness of processes, in milliseconds,
+ * - `:for_update`, `:for_share`, `:skip_locked` at the end of a SELECT,
+ * - `= :any_text($1)`, `= :any_number($1)`: equals an element of the array.
+ */
+export interface Call {
+  readonly text: string;
+  readonly values: readonly Value[];
+}
+
+/**
+ * The purpose of a change, which decides how much of a limited space it may use: new runs, threads and messages the
+ * least, events of runs under way more, the end of a run nearly all, and everything for `any`: deletions and small changes.
+ */
+export type SpaceUse = "create" | "append" | "end" | "any";
+
+/** The answer to a statement. */
+export interface Answer {
+  /** The rows that it returns. */
+  readonly rows: readonly unknown[];
+  /** Number of rows that it changed. */
+  readonly changes: number;
+}
+
+/** Executes statements inside a transaction. */
+export interface Queries {
+  /** The rows that a statement returns. Numbers are JavaScript numbers, bytes are Uint8Arrays. */
+  query<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
+}
+
+/** For whom rows are read: callers may wait for each other, but never delay runs. */
+export type Reader = "caller" | "run";
+
+/** A database. Throws SDKErrors only. */
+export interface Driver {
+  /** Whether other processes may use the same data. */
+  readonly isShared: boolean;
+  readonly notices: Notices;
+  /** The space that may be used. Undefined: unlimited, as far as the driver knows. */
+  readonly space: Space | undefined;
+  /** Reads rows, outside of a transaction. By default for a caller. */
+  read<Row>(text: string, values: readonly Value[], reader?: Reader): Promise<Row[]>;
+  /** Executes statements as one transaction, in one round trip. Returns the answer to each. */
+  batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]>;
+  /** Executes `work` as a transaction, again if others disturb it. Rolls back if it throws. */
+  transaction<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result>;
+  /** Gives the space of deleted rows back to the system, in small steps. */
+  shrink(): void;
+  close(): Promise<void>;
+}
+
+/** The space of a database with a limit. */
+export interface Space {
+  /** The limit, in bytes. */
+  readonly maxBytes: number;
+  /** Name of the setting with the limit. */
+  readonly setting: string;
+  /** Whether the oldest runs are removed to make room. */
+  readonly evicts: boolean;
+  /** Used bytes, without those of deleted rows. */
+  usedBytes(): number;
+}
+
+/** Tells processes about changes of runs. */
+export interface Notices {
+  /** Tells the subscribers of all processes, after the commit. */
+  announce(runId: string, notice: RunNotice): void;
+  announceQueued(): void;
+  subscribe(runId: string, listener: (notice: RunNotice) => void): () => void;
+  subscribeToQueue(listener: () => void): () => void;
+}
+
+/** The connection to the database was lost. It is unknown whether the last statements were executed. */
+export class StoreUnreachableError extends ServerError {}
+
+/** There is no connection to the database, so nothing was executed. */
+export class NotConnectedError extends StoreUnreachableError {}
+
+/** Notices within this process. */
+export class LocalNotices implements Notices {
+  readonly #listeners = new Map<string, Set<(notice: RunNotice) => void>>();
+  readonly #queueListeners = new Set<() => void>();
+
+  announce(runId: string, notice: RunNotice): void {
+    for (const listener of this.#listeners.get(runId) ?? []) listener(notice);
+  }
+
+  announceQueued(): void {
+    for (const listener of this.#queueListeners) listener();
+  }
+
+  subscribe(runId: string, listener: (notice: RunNotice) => void): () => void {
+    const listeners = this.#listeners.get(runId) ?? new Set();
+    this.#listeners.set(runId, listeners);
+    // A function of its own: the same listener may be subscribed twice.
+    const added = (notice: RunNotice) => listener(notice);
+    listeners.add(added);
+    return () => {
+      listeners.delete(added);
+      if (listeners.size === 0 && this.#listeners.get(runId) === listeners) this.#listeners.delete(runId);
+    };
+  }
+
+  subscribeToQueue(listener: () => void): () => void {
+    const added = () => listener();
+    this.#queueListeners.add(added);
+    return () => this.#queueListeners.delete(added);
+  }
+
+  /** The runs that have subscribers. */
+  get runIds(): readonly string[] {
+    return [...this.#listeners.keys()];
+  }
+}

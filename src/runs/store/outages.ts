@@ -1,0 +1,165 @@
+/**
+ * Bridges short outages of the database, such as a failover. A connection that breaks leaves open whether its transaction
+ * was committed: that is looked up before anything is repeated, so that nothing is written twice.
+ */
+import { randomInt } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { equals } from "@bufbuild/protobuf";
+import { RunEventSchema } from "../../gen/outrigger/v1/run_pb.ts";
+import type { RunCreation, RunCreationResult, RunWrite } from "../store.ts";
+import { type Bodies, RUN_COLUMNS, type RunRow } from "./bodies.ts";
+import { type Driver, NotConnectedError, StoreUnreachableError } from "./driver.ts";
+import { readEvents } from "./reads.ts";
+
+/** How long writes are tried, in milliseconds: less than processes live without a beat, and than callers wait. */
+const MAX_WRITE_OUTAGE_MS = 10_000;
+
+/** How long reads are tried, in milliseconds. Their callers can repeat them. */
+const MAX_READ_OUTAGE_MS = 5_000;
+
+/** Pauses between attempts, in milliseconds: doubled from the first to the last. */
+const FIRST_PAUSE_MS = 50;
+const LAST_PAUSE_MS = 1_000;
+
+const FIND_RUN = `
+  SELECT runs.holder, runs.fence, ${RUN_COLUMNS} FROM :schema.runs WHERE runs.id = $1`;
+
+interface CreatedRow extends RunRow {
+  readonly holder: string | null;
+  readonly fence: number;
+}
+
+/** Repeats a read while the database is unavailable. */
+export function readThroughOutage<Result>(read: () => Promise<Result>): Promise<Result> {
+  return repeatThroughOutage(read, MAX_READ_OUTAGE_MS);
+}
+
+async function repeatThroughOutage<Result>(work: () => Promise<Result>, maxMs: number): Promise<Result> {
+  const end = performance.now() + maxMs;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LAST_PAUSE_MS, 2 * pause)) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (!(thrown instanceof StoreUnreachableError) || performance.now() > end) throw thrown;
+      await delay(pause);
+    }
+  }
+}
+
+/**
+ * Creates a run. If the outcome is unknown, it is looked up, and the run is created if it is not there.
+ * @param attempt Creates it once.
+ */
+export async function createThroughOutage(
+  driver: Driver,
+  { run, request }: RunCreation,
+  bodies: Bodies,
+  attempt: () => Promise<RunCreationResult>,
+): Promise<RunCreationResult> {
+  let isUncertain = false;
+  return repeatThroughOutage(async () => {
+    if (isUncertain) {
+      const [row] = await driver.read<CreatedRow>(FIND_RUN, [run.id], "run");
+      if (row !== undefined) return toResult(row, run.threadId, request.previousRunId !== "", bodies);
+    }
+    try {
+      return await attempt();
+    } catch (thrown) {
+      isUncertain ||= isOutcomeUnknown(thrown);
+      throw thrown;
+    }
+  }, MAX_WRITE_OUTAGE_MS);
+}
+
+/** A fork is a run with the new thread although it continues another one. */
+function toResult(
+  row: CreatedRow,
+  newThreadId: string,
+  continues: boolean,
+  bodies: Bodies,
+): RunCreationResult {
+  const hold = row.holder === null ? {} : { hold: { runId: row.id, holderId: row.holder, fence: row.fence } };
+  const forked = continues && row.thread_id === newThreadId;
+  return { case: "created", run: bodies.readRun(row), forked, ...hold };
+}
+
+const READ_REVISION = "SELECT revision FROM :schema.runs WHERE id = $1";
+
+/** Revisions of writes are random, so that two writes do not have the same one. */
+const MAX_REVISION = 2 ** 48 - 1;
+
+interface UncertainWrite {
+  readonly write: RunWrite;
+  readonly revision: number;
+}
+
+/** Writes whose outcome is unknown. */
+export class UncertainWrites {
+  readonly #driver: Driver;
+  readonly #bodies: Bodies;
+  /** The latest write of each run that may have been committed. */
+  readonly #writes = new Map<string, UncertainWrite>();
+
+  constructor(driver: Driver, bodies: Bodies) {
+    this.#driver = driver;
+    this.#bodies = bodies;
+  }
+
+  /**
+   * Writes the part of `write` that is not stored yet. A later write of the same run may begin with the content of an
+   * earlier one whose outcome is unknown; that content is left out if it is stored.
+   * @param attempt Writes once, under a revision.
+   */
+  async write(
+    write: RunWrite,
+    attempt: (rest: RunWrite, revision: number) => Promise<boolean>,
+  ): Promise<boolean> {
+    const { runId } = write.hold;
+    const revision = randomInt(MAX_REVISION);
+    return repeatThroughOutage(async () => {
+      const uncertain = this.#writes.get(runId);
+      const isStored = uncertain !== undefined && (await this.#isStored(uncertain));
+      const rest = isStored ? getRest(write, uncertain.write) : write;
+      try {
+        const isWritten = rest === undefined || (await attempt(rest, revision));
+        this.#writes.delete(runId);
+        return isWritten;
+      } catch (thrown) {
+        if (isOutcomeUnknown(thrown)) this.#writes.set(runId, { write, revision });
+        throw thrown;
+      }
+    }, MAX_WRITE_OUTAGE_MS);
+  }
+
+  /** The last event decides: a process that took the run meanwhile has written another one in its place. */
+  async #isStored({ write: { hold, events = [] }, revision }: UncertainWrite): Promise<boolean> {
+    const last = events.at(-1);
+    if (last === undefined) {
+      const [row] = await this.#driver.read<{ revision: number | null }>(READ_REVISION, [hold.runId], "run");
+      return row?.revision === revision;
+    }
+    const [found] = await readEvents(this.#driver, hold.runId, last.sequence - 1, 1, this.#bodies);
+    return found !== undefined && equals(RunEventSchema, found, last);
+  }
+}
+
+function isOutcomeUnknown(thrown: unknown): boolean {
+  return thrown instanceof StoreUnreachableError && !(thrown instanceof NotConnectedError);
+}
+
+/** The part of a write that an earlier one, with which it begins, did not have. Undefined: none. */
+function getRest(write: RunWrite, written: RunWrite): RunWrite | undefined {
+  const last = written.events?.at(-1)?.sequence ?? -1;
+  const rest = {
+    hold: write.hold,
+    run: write.run === written.run ? undefined : write.run,
+    events: write.events?.filter(({ sequence }) => sequence > last),
+    steps: write.steps?.filter((step) => !written.steps?.includes(step)),
+    messages: write.messages?.filter((message) => !written.messages?.includes(message)),
+    latestStep: write.latestStep === written.latestStep ? undefined : write.latestStep,
+  };
+  const lists = [rest.events, rest.steps, rest.messages];
+  const isEmpty =
+    rest.run === undefined && rest.latestStep === undefined && lists.every((list) => !list?.length);
+  return isEmpty ? undefined : rest;
+}

@@ -1,0 +1,157 @@
+/**
+ * Tells readers of runs, in this process and in others, that there is something to read.
+ *
+ * Notices travel by LISTEN and NOTIFY, after the transaction and not in it: PostgreSQL commits transactions with a NOTIFY
+ * one after the other, and would wait for the disk in between. Notices are collected while one statement with notices is
+ * under way, so that their number does not grow with that of the events. A notice that is lost is made up for by polling
+ * the runs that have subscribers.
+ */
+import { randomBytes } from "node:crypto";
+import type { RunNotice } from "../store.ts";
+import { type Driver, LocalNotices } from "./driver.ts";
+import { Listener } from "./postgres-listener.ts";
+
+const NOTIFY = "SELECT pg_notify($1, $2)";
+
+const READ_STATES = `
+  SELECT id, status, cancel_requested,
+    (SELECT max(last_sequence) FROM :schema.events WHERE run = runs.number) AS last_sequence
+  FROM :schema.runs WHERE id = :any_text($1)`;
+
+/** Notices in one payload: an id has 36 characters and a mark, a payload fewer than 8,000. */
+const MAX_JOINED = 200;
+
+/** How often runs with subscribers are polled, in milliseconds: with and without a listening connection. */
+const POLL_INTERVAL_MS = 5_000;
+const POLL_INTERVAL_ALONE_MS = 500;
+
+/** Stands in a payload for runs that were put into the queue. */
+const QUEUED = "queued";
+
+/** Marks in a payload that a run is to be cancelled. */
+const CANCEL_MARK = "!";
+
+interface RunState {
+  readonly id: string;
+  readonly last_sequence: number | null;
+  readonly status: number;
+  readonly cancel_requested: number;
+}
+
+/** The notices of one process. */
+export class PostgresNotices extends LocalNotices {
+  readonly #database: Pick<Driver, "read" | "batch">;
+  readonly #channel: string;
+  readonly #listener: Listener;
+  /** Parts of payloads to send. */
+  #unsent = new Set<string>();
+  #sending: Promise<void> | undefined;
+  #isSending = false;
+  /** The state of each run at the last poll, by its id. */
+  #states = new Map<string, RunState>();
+  #pollTimer: NodeJS.Timeout | undefined;
+  #isPolling = false;
+  #polledAt = 0;
+  /** Begins the payloads of this process, whose readers are told directly. */
+  readonly #sender = randomBytes(6).toString("base64url");
+
+  /** @param listenUrl Connection string of the listening connection, which needs a session of its own. */
+  constructor(database: Pick<Driver, "read" | "batch">, listenUrl: string, channel: string) {
+    super();
+    this.#database = database;
+    this.#channel = channel;
+    this.#listener = new Listener(listenUrl, channel, {
+      onPayload: (payload) => this.#receive(payload),
+      onReconnect: () => this.#announceAll(),
+    });
+  }
+
+  async open(): Promise<void> {
+    await this.#listener.open();
+    this.#pollTimer = setInterval(() => void this.#pollIfDue(), POLL_INTERVAL_ALONE_MS);
+    this.#pollTimer.unref();
+  }
+
+  /** Sends the unsent notices, and ends. */
+  async close(): Promise<void> {
+    clearInterval(this.#pollTimer);
+    await this.#sending;
+    await this.#listener.close();
+  }
+
+  override announce(runId: string, notice: RunNotice): void {
+    super.announce(runId, notice);
+    this.#send(notice === "cancel" ? runId + CANCEL_MARK : runId);
+  }
+
+  override announceQueued(): void {
+    super.announceQueued();
+    this.#send(QUEUED);
+  }
+
+  #announceAll(): void {
+    for (const runId of this.runIds) super.announce(runId, "change");
+    super.announceQueued();
+    void this.#poll();
+  }
+
+  #receive(payload: string): void {
+    const [sender, ...parts] = payload.split(" ");
+    if (sender === this.#sender) return;
+    for (const part of parts) {
+      if (part === QUEUED) super.announceQueued();
+      else if (part.endsWith(CANCEL_MARK)) super.announce(part.slice(0, -CANCEL_MARK.length), "cancel");
+      else super.announce(part, "change");
+    }
+  }
+
+  #send(part: string): void {
+    this.#unsent.add(part);
+    if (!this.#isSending) this.#sending = this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#isSending = true;
+    while (this.#unsent.size > 0) {
+      const parts = [...this.#unsent];
+      this.#unsent = new Set();
+      for (let at = 0; at < parts.length; at += MAX_JOINED) {
+        const payload = [this.#sender, ...parts.slice(at, at + MAX_JOINED)].join(" ");
+        // The runs are stored already, so waiting readers find the changes when they poll.
+        await this.#database.read(NOTIFY, [this.#channel, payload], "run").catch(ignore);
+      }
+    }
+    this.#isSending = false;
+  }
+
+  async #pollIfDue(): Promise<void> {
+    const interval = this.#listener.isListening ? POLL_INTERVAL_MS : POLL_INTERVAL_ALONE_MS;
+    if (performance.now() - this.#polledAt >= interval) await this.#poll();
+  }
+
+  /** Reads the state of the runs with subscribers, and announces those that have changed since the last poll. */
+  async #poll(): Promise<void> {
+    const ids = this.runIds;
+    if (this.#isPolling || ids.length === 0) return;
+    this.#isPolling = true;
+    this.#polledAt = performance.now();
+    try {
+      const states = await this.#database.read<RunState>(READ_STATES, [ids]);
+      const last = this.#states;
+      this.#states = new Map(states.map((state) => [state.id, state]));
+      for (const id of ids) this.#compare(id, last.get(id), this.#states.get(id));
+    } catch {
+      // The database is unavailable. The next poll is soon.
+    } finally {
+      this.#isPolling = false;
+    }
+  }
+
+  #compare(id: string, last: RunState | undefined, state: RunState | undefined): void {
+    if (state?.cancel_requested === 1 && last?.cancel_requested !== 1) super.announce(id, "cancel");
+    const isSame = last?.last_sequence === state?.last_sequence && last?.status === state?.status;
+    if (state === undefined || !isSame) super.announce(id, "change");
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,211 @@
+import { hash } from "node:crypto";
+import { Client, type PoolClient } from "pg";
+import { ConfigurationError } from "../../core/errors.ts";
+import type { Answer, Call, Driver, Queries, Reader, SpaceUse, Value } from "./driver.ts";
+import { openStore, type StoreOptions } from "./open-store.ts";
+import { Connections, createConnectionSettings } from "./postgres-connections.ts";
+import { isRepeatable, toStoreError } from "./postgres-failures.ts";
+import { migratePostgres } from "./postgres-migrations.ts";
+import { PostgresNotices } from "./postgres-notices.ts";
+import type { SqlRunStore } from "./run-store.ts";
+
+/** Options of a store in PostgreSQL. */
+export interface PostgresStoreOptions extends StoreOptions {
+  /** Connection string: `postgres://user:password@host:5432/database?sslmode=verify-full`. */
+  readonly url: string;
+  /** Connection string for LISTEN, if `url` leads to a pooler that has no sessions. Default `url`. */
+  readonly listenUrl?: string | undefined;
+  /** Schema of the tables. Default `outrigger`. */
+  readonly schema?: string | undefined;
+  /** Maximum number of connections for statements; one more listens. Default 10. */
+  readonly poolSize?: number | undefined;
+}
+
+const DEFAULT_SCHEMA = "outrigger";
+const DEFAULT_POOL_SIZE = 10;
+
+/** The share of the connections that callers read with, so that readers never delay runs. */
+const READING_SHARE = 1 / 4;
+
+/** Names that need no quotes, with room for derived ones. */
+const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,39}$/;
+
+/** How often a transaction is tried that others disturb. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * Opens a store in a PostgreSQL database, for several sidecars.
+ * @throws ConfigurationError if an option is wrong or a newer program has changed the schema; ServerError if the
+ *   database cannot be reached.
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<SqlRunStore> {
+  const driver = await PostgresDriver.open(options);
+  return openStore(driver, options, `in the schema "${driver.schema}"`);
+}
+
+/** A PostgreSQL database. */
+export class PostgresDriver implements Driver {
+  readonly isShared = true;
+  readonly space = undefined;
+  readonly schema: string;
+  readonly notices: PostgresNotices;
+  readonly #connections: Connections;
+  /** For callers that read. The same as the others if there is only one. */
+  readonly #reading: Connections;
+  /** Texts and names of prepared statements, by the texts before their translation. */
+  readonly #prepared = new Map<string, { readonly name: string; readonly text: string }>();
+
+  private constructor({ url, listenUrl = url, schema = DEFAULT_SCHEMA, poolSize }: PostgresStoreOptions) {
+    this.schema = schema;
+    const size = poolSize ?? DEFAULT_POOL_SIZE;
+    const reading = size === 1 ? 0 : Math.max(1, Math.floor(size * READING_SHARE));
+    this.#connections = new Connections(url, size - reading);
+    this.#reading = reading === 0 ? this.#connections : new Connections(url, reading);
+    this.notices = new PostgresNotices(this, listenUrl, `${schema}_runs`);
+  }
+
+  static async open(options: PostgresStoreOptions): Promise<PostgresDriver> {
+    const { url, listenUrl = url, schema = DEFAULT_SCHEMA } = options;
+    checkUrl(url);
+    checkUrl(listenUrl);
+    if (!SCHEMA_NAME.test(schema)) {
+      const expected = "expected up to 40 lower-case letters, digits and underscores, a digit not first";
+      throw new ConfigurationError(`the schema of the database of runs: ${expected}, found "${schema}"`);
+    }
+    const driver = new PostgresDriver(options);
+    try {
+      await driver.#connections
+        .use((client) => migratePostgres(client, schema))
+        .catch((thrown: unknown) => {
+          throw toStoreError(thrown);
+        });
+      await driver.notices.open();
+      return driver;
+    } catch (thrown) {
+      await driver.close();
+      throw toStoreError(thrown);
+    }
+  }
+
+  async read<Row>(text: string, values: readonly Value[], reader: Reader = "caller"): Promise<Row[]> {
+    const connections = reader === "run" ? this.#connections : this.#reading;
+    return this.#attempt(() => connections.use((client) => this.#run<Row>(client, text, values)));
+  }
+
+  async batch(calls: readonly Call[], _use: SpaceUse): Promise<Answer[]> {
+    const [only] = calls;
+    return this.#attempt(() =>
+      this.#connections.use(async (client) =>
+        calls.length === 1 && only !== undefined
+          ? [await this.#answer(client, only)]
+          : this.#pipeline(client, calls),
+      ),
+    );
+  }
+
+  async transaction<Result>(_use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
+    return this.#attempt(() => this.#connections.use((client) => this.#transact(client, work)));
+  }
+
+  /** PostgreSQL does that by itself. */
+  shrink(): void {}
+
+  async close(): Promise<void> {
+    await this.notices.close();
+    await this.#connections.close();
+    if (this.#reading !== this.#connections) await this.#reading.close();
+  }
+
+  /** Sends all statements at once. After the first one that fails, the server executes none. */
+  async #pipeline(client: PoolClient, calls: readonly Call[]): Promise<Answer[]> {
+    const begun = client.query("BEGIN");
+    const sent = calls.map((call) => this.#answer(client, call));
+    const settled = await Promise.allSettled([begun, ...sent, client.query("COMMIT")]);
+    const failure = settled.find((answer) => answer.status === "rejected");
+    if (failure !== undefined) throw failure.reason;
+    return Promise.all(sent);
+  }
+
+  async #transact<Result>(client: PoolClient, work: (queries: Queries) => Promise<Result>): Promise<Result> {
+    const begun = client.query("BEGIN");
+    // Its failure is also that of the statements that follow.
+    begun.catch(ignore);
+    try {
+      const result = await work({ query: (text, values) => this.#run(client, text, values) });
+      await begun;
+      await client.query("COMMIT");
+      return result;
+    } catch (thrown) {
+      await client.query("ROLLBACK").catch(ignore);
+      throw thrown;
+    }
+  }
+
+  async #run<Row>(client: PoolClient, text: string, values: readonly Value[]): Promise<Row[]> {
+    return (await this.#answer(client, { text, values })).rows as Row[];
+  }
+
+  async #answer(client: PoolClient, { text, values }: Call): Promise<Answer> {
+    const query = { ...this.#prepare(text), values: values.map(toPostgresValue) };
+    const { rows, rowCount } = await client.query(query);
+    return { rows, changes: rowCount ?? 0 };
+  }
+
+  #prepare(text: string): { readonly name: string; readonly text: string } {
+    const known = this.#prepared.get(text);
+    if (known !== undefined) return known;
+    const translated = toPostgres(text, this.schema);
+    const prepared = { name: `outrigger_${hash("sha1", translated, "hex")}`, text: translated };
+    this.#prepared.set(text, prepared);
+    return prepared;
+  }
+
+  async #attempt<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work();
+      } catch (thrown) {
+        if (attempt === MAX_ATTEMPTS || !isRepeatable(thrown)) throw toStoreError(thrown);
+      }
+    }
+  }
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ":now": "(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+  ":for_update": "FOR UPDATE",
+  ":for_share": "FOR SHARE",
+  ":skip_locked": "FOR UPDATE SKIP LOCKED",
+};
+
+/** The words of PostgreSQL for the placeholders of a statement. */
+function toPostgres(text: string, schema: string): string {
+  return text
+    .replaceAll(":schema.", `${schema}.`)
+    .replace(/:any_text\((\$\d+)\)/g, "ANY ($1::text[])")
+    .replace(/:any_number\((\$\d+)\)/g, "ANY ($1::bigint[])")
+    .replace(/:now\b|:for_update\b|:for_share\b|:skip_locked\b/g, (word) => WORDS[word] ?? word);
+}
+
+/** A text of PostgreSQL cannot hold NUL. No stored id has one, so another character in its place finds nothing either. */
+function toPostgresValue(value: Value): Value {
+  return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value;
+}
+
+/** The error quotes nothing of a wrong URL, since it has a password. */
+function checkUrl(url: string): void {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw badUrl("it does not begin with postgres://");
+  try {
+    new Client(createConnectionSettings(url));
+  } catch (thrown) {
+    throw badUrl(thrown instanceof Error && "code" in thrown ? String(thrown.code) : "it cannot be read");
+  }
+}
+
+function badUrl(reason: string): ConfigurationError {
+  return new ConfigurationError(
+    `expected the URL of the database of runs as postgres://user:password@host:5432/database (${reason})`,
+  );
+}
+
+function ignore(): void {}

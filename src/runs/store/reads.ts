@@ -1,0 +1,244 @@
+/** Statements that read runs, events and messages, and the pages of lists. */
+import { invalidField } from "../../core/errors.ts";
+import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
+import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
+import type { MessageQuery, Page, RunQuery } from "../store.ts";
+import {
+  type Bodies,
+  type EventRow,
+  type MessageRow,
+  RUN_COLUMNS,
+  type RunRow,
+  STORED_RUN_COLUMNS,
+} from "./bodies.ts";
+import type { Driver, Value } from "./driver.ts";
+import { IS_OPEN, IS_QUEUED, IS_UNDER_WAY } from "./schema.ts";
+
+/** Rows of events in one read, at most, and their bytes. The first row is returned whatever its size. */
+const MAX_EVENT_ROWS = 256;
+const MAX_EVENT_BYTES = 1024 * 1024;
+
+/** Bytes of stored messages after which a page ends: it could have a hundred of the largest size. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
+/** Before and behind all positions: beyond an INTEGER of PostgreSQL. */
+const FIRST_POSITION = -1;
+const LAST_POSITION = 2 ** 31 - 1;
+
+export const GET_RUN = `SELECT ${STORED_RUN_COLUMNS} FROM :schema.runs WHERE runs.id = $1 AND runs.owner = $2`;
+
+export const FIND_LATEST_RUN = `
+  SELECT ${STORED_RUN_COLUMNS} FROM :schema.runs WHERE runs.thread_id = $1 AND runs.owner = $2
+  ORDER BY runs.number DESC LIMIT 1`;
+
+export const REQUEST_CANCEL = `
+  UPDATE :schema.runs SET cancel_requested = CASE WHEN ${IS_OPEN} THEN 1 ELSE cancel_requested END
+  WHERE runs.id = $1 AND runs.owner = $2 RETURNING ${STORED_RUN_COLUMNS}`;
+
+export const READ_STEPS = `
+  SELECT steps.number, steps.body FROM :schema.steps
+  WHERE steps.run = (SELECT number FROM :schema.runs WHERE id = $1) ORDER BY steps.number`;
+
+export const COUNT_QUEUED = `
+  SELECT (SELECT count(*) FROM :schema.runs WHERE ${IS_QUEUED}) AS total,
+    (SELECT count(*) FROM :schema.runs WHERE owner = $1 AND ${IS_QUEUED}) AS owner`;
+
+/** The runs under way, with the size of what was stored for them. */
+export const FIND_UNDER_WAY = `
+  SELECT runs.id, octet_length(runs.body)
+    + coalesce((SELECT octet_length(requests.body) FROM :schema.requests WHERE requests.run = runs.number), 0)
+    + coalesce((SELECT sum(octet_length(events.body)) FROM :schema.events WHERE events.run = runs.number), 0)
+    + coalesce((
+      SELECT sum(octet_length(messages.body))
+      FROM :schema.threads
+        JOIN :schema.thread_messages ON thread_messages.thread = threads.number
+          AND thread_messages.position >= runs.start_position AND thread_messages.position < runs.end_position
+        JOIN :schema.messages ON messages.number = thread_messages.message
+      WHERE threads.id = runs.thread_id), 0) AS bytes
+  FROM :schema.runs WHERE ${IS_UNDER_WAY}`;
+
+export const GET_THREAD = `SELECT body FROM :schema.threads WHERE id = $1 AND owner = $2`;
+
+export const UPDATE_THREAD = `UPDATE :schema.threads SET body = $3 WHERE id = $1 AND owner = $2`;
+
+export const GET_MESSAGE = `SELECT id, body FROM :schema.messages WHERE id = $1 AND owner = $2`;
+
+/** The latest message whose first tool call has this id. */
+export const FIND_CALL = `
+  SELECT id, body FROM :schema.messages WHERE owner = $1 AND call_id = $2 ORDER BY number DESC LIMIT 1`;
+
+export const READ_HISTORY_OF_RUN = `
+  SELECT messages.id, messages.body
+  FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id
+    JOIN :schema.thread_messages
+      ON thread_messages.thread = threads.number AND thread_messages.position < runs.start_position
+    JOIN :schema.messages ON messages.number = thread_messages.message
+  WHERE runs.id = $1
+  ORDER BY thread_messages.position`;
+
+/** The sizes are summed up before the bodies are read. */
+const READ_EVENTS = `
+  WITH page AS (
+    SELECT run, last_sequence, octet_length(body) AS size FROM :schema.events
+    WHERE run = (SELECT number FROM :schema.runs WHERE id = $1) AND last_sequence > $2
+    ORDER BY last_sequence LIMIT $3
+  ), measured AS (
+    SELECT run, last_sequence, sum(size) OVER (ORDER BY last_sequence) - size AS bytes_before FROM page
+  )
+  SELECT events.last_sequence, events.body
+  FROM measured JOIN :schema.events
+    ON events.run = measured.run AND events.last_sequence = measured.last_sequence
+  WHERE measured.bytes_before < ${MAX_EVENT_BYTES}
+  ORDER BY events.last_sequence`;
+
+/** Reads the events of a run after a sequence number. */
+export async function readEvents(
+  driver: Driver,
+  runId: string,
+  afterSequence: number,
+  maxEvents: number,
+  bodies: Bodies,
+): Promise<RunEvent[]> {
+  const values = [runId, afterSequence, Math.min(maxEvents, MAX_EVENT_ROWS)];
+  const rows = await driver.read<EventRow>(READ_EVENTS, values);
+  const events = rows.flatMap((row) => bodies.readEvents(runId, row));
+  // The first row may begin before the requested event.
+  return events.filter(({ sequence }) => sequence > afterSequence).slice(0, maxEvents);
+}
+
+const FIND_RUN_NUMBER = `
+  SELECT number FROM :schema.runs WHERE id = $1 AND owner = $2 AND ($3 = '' OR thread_id = $3)`;
+
+/** Beyond the number of every run. */
+const LAST_NUMBER = Number.MAX_SAFE_INTEGER;
+
+/** Reads a page of the runs of an owner. */
+export async function listRuns(
+  driver: Driver,
+  owner: string,
+  { threadId, statuses, after, limit }: RunQuery,
+  bodies: Bodies,
+): Promise<Page<Run>> {
+  const start = after === "" ? LAST_NUMBER : await findRunNumber(driver, owner, after, threadId);
+  const distinct = [...new Set<number>(statuses)];
+  const values = [owner, start, limit + 1, ...(threadId === "" ? [] : [threadId]), ...distinct];
+  const rows = await driver.read<RunRow>(createListText(threadId !== "", distinct.length), values);
+  const elements = rows.slice(0, limit).map((row) => bodies.readRun(row));
+  return { elements, hasMore: rows.length > limit };
+}
+
+async function findRunNumber(driver: Driver, owner: string, id: string, threadId: string): Promise<number> {
+  const [row] = await driver.read<{ number: number }>(FIND_RUN_NUMBER, [id, owner, threadId]);
+  if (row === undefined) throw invalidField("after", "expected the id of a run of the list");
+  return row.number;
+}
+
+/** Each status is read by its index. In a thread, the index of the thread is used for all of them. */
+function createListText(isOfThread: boolean, statusCount: number): string {
+  const of = (condition: string) => `
+    SELECT ${RUN_COLUMNS} FROM :schema.runs
+    WHERE runs.owner = $1 AND runs.number < $2 ${condition} ORDER BY runs.number DESC LIMIT $3`;
+  const names = (first: number) => Array.from({ length: statusCount }, (_, index) => `$${first + index}`);
+  if (isOfThread) {
+    const among = statusCount === 0 ? "" : `AND runs.status + 0 IN (${names(5).join(", ")})`;
+    return of(`AND runs.thread_id = $4 ${among}`);
+  }
+  if (statusCount === 0) return of("");
+  const lists = names(4).map(
+    (name, index) => `SELECT * FROM (${of(`AND runs.status = ${name}`)}) AS list${index}`,
+  );
+  return lists.length === 1
+    ? of("AND runs.status = $4")
+    : `${lists.join(" UNION ALL ")} ORDER BY number DESC LIMIT $3`;
+}
+
+/** The messages of thread $1 of owner $3. If $2 is not empty, only the input of that run. */
+const OF_THREAD = `
+  FROM :schema.threads
+    JOIN :schema.thread_messages ON thread_messages.thread = threads.number
+    JOIN :schema.messages ON messages.number = thread_messages.message
+  WHERE threads.id = $1 AND threads.owner = $3
+    AND ($2 = '' OR (messages.run_id = $2 AND messages.is_output = 0))`;
+
+const FIND_POSITION = `SELECT thread_messages.position ${OF_THREAD} AND messages.id = $4`;
+
+const FIND_RUN_PLACE = `
+  SELECT thread_id, start_position, end_position FROM :schema.runs WHERE id = $1 AND owner = $2`;
+
+/** A page that ends early if its bodies are large. `total` counts its rows without that limit. */
+function createMessagePageText(bounds: string, direction: string): string {
+  return `
+    WITH page AS (
+      SELECT thread_messages.position, messages.number, octet_length(messages.body) AS size
+      ${OF_THREAD} AND ${bounds}
+      ORDER BY thread_messages.position ${direction} LIMIT $6
+    ), measured AS (
+      SELECT position, number, sum(size) OVER (ORDER BY position ${direction}) AS bytes, size,
+        count(*) OVER () AS total
+      FROM page
+    )
+    SELECT messages.id, messages.body, measured.total
+    FROM measured JOIN :schema.messages ON messages.number = measured.number
+    WHERE measured.bytes <= ${MAX_PAGE_BYTES} OR measured.bytes = measured.size
+    ORDER BY measured.position ${direction}`;
+}
+
+const LIST_OLDEST_FIRST = createMessagePageText(
+  "thread_messages.position > $4 AND thread_messages.position < $5",
+  "ASC",
+);
+
+const LIST_LATEST_FIRST = createMessagePageText(
+  "thread_messages.position < $4 AND thread_messages.position >= $5",
+  "DESC",
+);
+
+interface ListedMessageRow extends MessageRow {
+  readonly total: number;
+}
+
+/** Reads a page of the messages of a thread, or of the input of a run. */
+export async function listMessages(
+  driver: Driver,
+  owner: string,
+  { threadId, inputOfRunId = "", order, after, limit }: MessageQuery,
+  bodies: Bodies,
+): Promise<Page<ThreadMessage>> {
+  const place = await findPlace(driver, owner, threadId, inputOfRunId);
+  if (place === undefined) return { elements: [], hasMore: false };
+  const list = [place.thread_id, inputOfRunId, owner];
+  const isOldestFirst = order === "oldest first";
+  const { start_position: first, end_position: end } = place;
+  const start = after === "" ? undefined : await findPosition(driver, list, after);
+  const bounds = isOldestFirst ? [start ?? first - 1, end] : [start ?? end, first];
+  const text = isOldestFirst ? LIST_OLDEST_FIRST : LIST_LATEST_FIRST;
+  const rows = await driver.read<ListedMessageRow>(text, [...list, ...bounds, limit + 1]);
+  const elements = rows.slice(0, limit).map((row) => bodies.readMessage(row));
+  return { elements, hasMore: elements.length < (rows[0]?.total ?? 0) };
+}
+
+interface RunPlaceRow {
+  readonly thread_id: string;
+  readonly start_position: number;
+  readonly end_position: number;
+}
+
+/** The part of a thread that a list is from. */
+async function findPlace(
+  driver: Driver,
+  owner: string,
+  threadId: string | undefined,
+  runId: string,
+): Promise<RunPlaceRow | undefined> {
+  if (runId === "") {
+    return { thread_id: threadId ?? "", start_position: FIRST_POSITION + 1, end_position: LAST_POSITION };
+  }
+  const [row] = await driver.read<RunPlaceRow>(FIND_RUN_PLACE, [runId, owner]);
+  return row;
+}
+
+async function findPosition(driver: Driver, list: readonly Value[], after: string): Promise<number> {
+  const [row] = await driver.read<{ position: number }>(FIND_POSITION, [...list, after]);
+  if (row === undefined) throw invalidField("after", "expected the id of a message of the list");
+  return row.position;
+}

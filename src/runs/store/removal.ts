@@ -1,0 +1,175 @@
+/**
+ * Removes runs, threads and messages, many in one statement. A message can be in a thread and in its forks, and is
+ * removed with its last place.
+ */
+import type { Queries } from "./driver.ts";
+import { IS_FREE } from "./holds.ts";
+import { IS_UNDER_WAY } from "./schema.ts";
+
+export const FIND_RUN = `SELECT number, id, thread_id FROM :schema.runs WHERE id = $1 AND owner = $2`;
+
+/** Runs that are over since before $1 and that no process holds, the oldest first. */
+export const FIND_OLD_RUNS = `
+  SELECT number, id, thread_id FROM :schema.runs
+  WHERE over_ms < $1 AND ${IS_FREE} ORDER BY over_ms LIMIT $2`;
+
+/** Conversations without additions since before $1. */
+export const FIND_OLD_CONVERSATIONS = `
+  SELECT number FROM :schema.threads
+  WHERE is_conversation = 1 AND used_ms < $1
+    AND NOT EXISTS (
+      SELECT 1 FROM :schema.runs
+      WHERE runs.thread_id = threads.id AND runs.owner = threads.owner AND ${IS_UNDER_WAY})
+  ORDER BY used_ms LIMIT $2 :skip_locked`;
+
+const FIND_THREAD = `SELECT number FROM :schema.threads WHERE id = $1 AND owner = $2 :for_update`;
+
+/** Threads that runs created, in an order, so that transactions do not wait for each other in a circle. */
+const LOCK_THREADS = `
+  SELECT number FROM :schema.threads WHERE id = :any_text($1) AND is_conversation = 0 ORDER BY number :for_update`;
+
+const DELETE_RUNS = `DELETE FROM :schema.runs WHERE number = :any_number($1) RETURNING number, id`;
+
+/** Only those that are still over: a run may have been continued since it was found. */
+const DELETE_OLD_RUNS = `
+  DELETE FROM :schema.runs
+  WHERE number = :any_number($1) AND over_ms < $2 AND ${IS_FREE} RETURNING number, id`;
+
+/** After the runs, so that nothing can be added meanwhile. */
+const DELETE_PARTS = ["requests", "steps", "events"].map(
+  (table) => `DELETE FROM :schema.${table} WHERE run = :any_number($1)`,
+);
+
+/** Ends each thread behind its last run. Messages before that are what this run reads, or its own. */
+const TRIM_THREADS = `
+  UPDATE :schema.threads SET next_position = coalesce((
+    SELECT runs.end_position FROM :schema.runs
+    WHERE runs.thread_id = threads.id AND runs.owner = threads.owner ORDER BY runs.number DESC LIMIT 1), 0)
+  WHERE number = :any_number($1) RETURNING number, next_position`;
+
+const DELETE_LINKS_FROM = `
+  DELETE FROM :schema.thread_messages WHERE thread = $1 AND position >= $2 RETURNING message`;
+
+const DELETE_LINKS = `DELETE FROM :schema.thread_messages WHERE thread = :any_number($1) RETURNING message`;
+
+const DELETE_THREADS = `DELETE FROM :schema.threads WHERE number = :any_number($1)`;
+
+const DELETE_LINK = `
+  DELETE FROM :schema.thread_messages
+  WHERE thread = $1 AND message = (SELECT number FROM :schema.messages WHERE id = $2) RETURNING message`;
+
+/** In a statement of its own: of two transactions that remove the last two places, the second one sees the first. */
+const LOCK_MESSAGES = `
+  SELECT 1 FROM :schema.messages WHERE number = :any_number($1) ORDER BY number :for_update`;
+
+const DELETE_UNUSED_MESSAGES = `
+  DELETE FROM :schema.messages
+  WHERE number = :any_number($1)
+    AND NOT EXISTS (SELECT 1 FROM :schema.thread_messages WHERE thread_messages.message = messages.number)`;
+
+/** A run to remove. */
+export interface RemovedRun {
+  readonly number: number;
+  readonly id: string;
+  readonly thread_id: string;
+}
+
+interface LinkRow {
+  readonly message: number;
+}
+
+/**
+ * Removes runs, and their threads with the last run, inside a transaction. Returns the ids of the runs that it removed.
+ * @param before Set if only runs that are over since before this time may be removed, in milliseconds.
+ */
+export async function removeRuns(
+  queries: Queries,
+  runs: readonly RemovedRun[],
+  before?: number,
+): Promise<string[]> {
+  if (runs.length === 0) return [];
+  const threadIds = [...new Set(runs.map(({ thread_id }) => thread_id))];
+  const locked = queries.query<{ number: number }>(LOCK_THREADS, [threadIds]);
+  const numbers = runs.map(({ number }) => number);
+  const deleted =
+    before === undefined
+      ? queries.query<Omit<RemovedRun, "thread_id">>(DELETE_RUNS, [numbers])
+      : queries.query<Omit<RemovedRun, "thread_id">>(DELETE_OLD_RUNS, [numbers, before]);
+  const [threads, removed] = await Promise.all([locked, deleted]);
+  const removedNumbers = [removed.map(({ number }) => number)];
+  await Promise.all(DELETE_PARTS.map((text) => queries.query(text, removedNumbers)));
+  if (threads.length > 0 && removed.length > 0) {
+    await trimThreads(
+      queries,
+      threads.map(({ number }) => number),
+    );
+  }
+  return removed.map(({ id }) => id);
+}
+
+async function trimThreads(queries: Queries, threads: readonly number[]): Promise<void> {
+  const trimmed = await queries.query<{ number: number; next_position: number }>(TRIM_THREADS, [threads]);
+  const isEmpty = ({ next_position }: { readonly next_position: number }) => next_position === 0;
+  const empty = await findEmpty(
+    queries,
+    trimmed.filter(isEmpty).map(({ number }) => number),
+  );
+  const links = await Promise.all(
+    trimmed
+      .filter(({ number }) => !empty.includes(number))
+      .map(({ number, next_position }) => queries.query<LinkRow>(DELETE_LINKS_FROM, [number, next_position])),
+  );
+  await removeThreads(queries, empty);
+  await removeUnused(queries, links.flat());
+}
+
+/** A run without input or answer ends at position 0 as well. */
+const FIND_EMPTY = `
+  SELECT number FROM :schema.threads
+  WHERE number = :any_number($1)
+    AND NOT EXISTS (
+      SELECT 1 FROM :schema.runs WHERE runs.thread_id = threads.id AND runs.owner = threads.owner)`;
+
+async function findEmpty(queries: Queries, threads: readonly number[]): Promise<number[]> {
+  if (threads.length === 0) return [];
+  const rows = await queries.query<{ number: number }>(FIND_EMPTY, [threads]);
+  return rows.map(({ number }) => number);
+}
+
+/** Removes threads with their messages, inside a transaction. */
+export async function removeThreads(queries: Queries, threads: readonly number[]): Promise<void> {
+  if (threads.length === 0) return;
+  const links = await queries.query<LinkRow>(DELETE_LINKS, [threads]);
+  await queries.query(DELETE_THREADS, [threads]);
+  await removeUnused(queries, links);
+}
+
+/** Removes a thread of an owner, inside a transaction. False if there is none. */
+export async function removeThread(queries: Queries, owner: string, threadId: string): Promise<boolean> {
+  const threads = await queries.query<{ number: number }>(FIND_THREAD, [threadId, owner]);
+  await removeThreads(
+    queries,
+    threads.map(({ number }) => number),
+  );
+  return threads.length > 0;
+}
+
+/** Removes a message from a thread of an owner, inside a transaction. False if it is not there. */
+export async function removeMessage(
+  queries: Queries,
+  owner: string,
+  threadId: string,
+  messageId: string,
+): Promise<boolean> {
+  const [thread] = await queries.query<{ number: number }>(FIND_THREAD, [threadId, owner]);
+  if (thread === undefined) return false;
+  const links = await queries.query<LinkRow>(DELETE_LINK, [thread.number, messageId]);
+  await removeUnused(queries, links);
+  return links.length > 0;
+}
+
+async function removeUnused(queries: Queries, links: readonly LinkRow[]): Promise<void> {
+  if (links.length === 0) return;
+  const numbers = [links.map(({ message }) => message)];
+  await Promise.all([queries.query(LOCK_MESSAGES, numbers), queries.query(DELETE_UNUSED_MESSAGES, numbers)]);
+}

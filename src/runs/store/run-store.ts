@@ -1,0 +1,512 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { InternalError } from "../../core/errors.ts";
+import type { StepResult } from "../../gen/outrigger/v1/generation_pb.ts";
+import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
+import {
+  type Run,
+  type RunEvent,
+  RunEventSchema,
+  RunSchema,
+  RunStatus,
+} from "../../gen/outrigger/v1/run_pb.ts";
+import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
+import type { Thread, ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
+import type {
+  AppendResult,
+  HeldRun,
+  Hold,
+  Holder,
+  MessageQuery,
+  Page,
+  QueueLength,
+  RunCreation,
+  RunCreationResult,
+  RunNotice,
+  RunQuery,
+  RunStore,
+  RunWrite,
+  StoredRun,
+} from "../store.ts";
+import {
+  Bodies,
+  getCreationTime,
+  getLatestTime,
+  type MessageRow,
+  outOfSequence,
+  type RunRow,
+  type StoredRunRow,
+} from "./bodies.ts";
+import type { BodyCodec } from "./body-codec.ts";
+import {
+  beginsThread,
+  createFirstRun,
+  createNextRun,
+  execute,
+  insertMessages,
+  insertThread,
+  isActive,
+  LOCK_LATEST_RUN,
+  LOCK_THREAD,
+  type ThreadRow,
+  USE_THREAD,
+} from "./create-run.ts";
+import type { Call, Driver, Reader, Value } from "./driver.ts";
+import { isIndexedId } from "./first-call-id.ts";
+import * as holds from "./holds.ts";
+import { createThroughOutage, readThroughOutage, UncertainWrites } from "./outages.ts";
+import * as reads from "./reads.ts";
+import * as removal from "./removal.ts";
+import { Room } from "./room.ts";
+import * as writes from "./write-run.ts";
+
+/** Runs that are removed in one transaction: a few milliseconds of SQLite. */
+const REMOVAL_BATCH = 32;
+
+/** Later than every time in the store. */
+const ANY_TIME_MS = Number.MAX_SAFE_INTEGER;
+
+/** After how many times its timeout a dead process is forgotten. */
+const FORGET_AFTER_TIMEOUTS = 10;
+
+/** The size of a page of SQLite, and about what a row takes besides its body, with its entries of indexes. */
+const PAGE_BYTES = 4096;
+const ROW_BYTES = 200;
+
+/** Options of a store. */
+export interface SqlRunStoreOptions {
+  readonly codec: BodyCodec;
+  /** Called with failures in the background, and with what an operator should know. */
+  readonly onProblem: (problem: unknown) => void;
+}
+
+interface HeldRow extends StoredRunRow {
+  readonly fence: number;
+}
+
+/** Keeps runs in a database. The rules are here, once for all databases; the driver executes statements. */
+export class SqlRunStore implements RunStore {
+  readonly isShared: boolean;
+  readonly #driver: Driver;
+  readonly #bodies: Bodies;
+  readonly #onProblem: (problem: unknown) => void;
+  readonly #uncertainWrites: UncertainWrites;
+  readonly #room: Room;
+  /** Number of the steps of runs that this process holds, so that a write needs no look at them before. */
+  readonly #stepCounts = new Map<string, { readonly fence: number; readonly count: number }>();
+  /** Calls under way that take runs: their runs are held, but the caller does not know them yet. */
+  #taking = 0;
+  /** Set while abandoned runs are taken. */
+  #recovering: Promise<unknown> | undefined;
+
+  constructor(driver: Driver, { codec, onProblem }: SqlRunStoreOptions) {
+    this.isShared = driver.isShared;
+    this.#driver = driver;
+    this.#bodies = new Bodies(codec);
+    this.#onProblem = onProblem;
+    this.#uncertainWrites = new UncertainWrites(driver, this.#bodies);
+    this.#room = new Room(driver, {
+      evict: (limit) => this.#removeBatch(ANY_TIME_MS, limit),
+      onFirstEviction: () => onProblem(createEvictionWarning(driver)),
+    });
+  }
+
+  /** Loads the state that the store keeps in memory. Called once, before all other methods. */
+  async open(): Promise<void> {
+    if (this.#driver.space === undefined) return;
+    const rows = await this.#driver.read<{ id: string; bytes: number }>(reads.FIND_UNDER_WAY, []);
+    for (const { id, bytes } of rows) this.#room.add(id, bytes);
+  }
+
+  async createRun(creation: RunCreation): Promise<RunCreationResult> {
+    const attempt = () => this.#room.make(() => this.#create(creation));
+    const result = await createThroughOutage(this.#driver, creation, this.#bodies, attempt);
+    if (result.case !== "created") return result;
+    const { request, holder } = creation;
+    if (holder === undefined) this.#driver.notices.announceQueued();
+    // It may have been concluded.
+    if (request.previousRunId !== "") this.#announce(request.previousRunId);
+    if (holder === undefined || result.hold !== undefined) return result;
+    const hold = { runId: result.run.id, holderId: holder.id, fence: 1 };
+    this.#stepCounts.set(hold.runId, { fence: hold.fence, count: 0 });
+    return { ...result, hold };
+  }
+
+  async #create(creation: RunCreation): Promise<RunCreationResult> {
+    if (beginsThread(creation)) {
+      const calls = createFirstRun(creation, this.#bodies);
+      const bytes = countBytes(calls);
+      this.#room.checkCreation(bytes);
+      await this.#driver.batch(calls, "create");
+      this.#room.add(creation.run.id, bytes);
+      return { case: "created", run: creation.run, forked: false };
+    }
+    let bytes = 0;
+    const check = (calls: readonly Call[]) => {
+      bytes = countBytes(calls);
+      this.#room.checkCreation(bytes);
+    };
+    const result = await this.#driver.transaction("create", (queries) =>
+      createNextRun(queries, creation, this.#bodies, check),
+    );
+    if (result.case === "created") this.#room.add(result.run.id, bytes);
+    return result;
+  }
+
+  async getRun(owner: string, runId: string): Promise<StoredRun | undefined> {
+    return this.#readRun(reads.GET_RUN, [runId, owner]);
+  }
+
+  async findLatestRun(owner: string, threadId: string): Promise<StoredRun | undefined> {
+    return this.#readRun(reads.FIND_LATEST_RUN, [threadId, owner]);
+  }
+
+  async readSteps(runId: string): Promise<readonly StepResult[]> {
+    const rows = await this.#read<{ number: number; body: Uint8Array }>(reads.READ_STEPS, [runId], "run");
+    return rows.map(({ number, body }) => this.#bodies.readStep(runId, number, body));
+  }
+
+  async listRuns(owner: string, query: RunQuery): Promise<Page<Run>> {
+    return reads.listRuns(this.#driver, owner, query, this.#bodies);
+  }
+
+  async deleteRun(owner: string, runId: string): Promise<boolean> {
+    const removed = await this.#driver.transaction("any", async (queries) => {
+      const runs = await queries.query<removal.RemovedRun>(removal.FIND_RUN, [runId, owner]);
+      return removal.removeRuns(queries, runs);
+    });
+    this.#forget(removed);
+    return removed.length > 0;
+  }
+
+  async write(write: RunWrite): Promise<boolean> {
+    const { runId } = write.hold;
+    let isWritten = false;
+    try {
+      isWritten = await this.#uncertainWrites.write(write, (rest, revision) =>
+        this.#room.make(() => this.#write(rest, revision)),
+      );
+    } finally {
+      if (!isWritten || writes.endsHold(write)) this.#stepCounts.delete(runId);
+    }
+    if (!isWritten) return false;
+    this.#announce(runId);
+    if (write.run?.status === RunStatus.QUEUED) this.#driver.notices.announceQueued();
+    return true;
+  }
+
+  async #write(write: RunWrite, revision: number): Promise<boolean> {
+    const { hold, run, events = [], steps = [] } = write;
+    const count = writes.writesSteps(write) ? await this.#countSteps(hold) : 0;
+    // Until the outcome is known.
+    if (steps.length > 0) this.#stepCounts.delete(hold.runId);
+    const { calls, checking } = writes.createWriteCalls(write, revision, count, this.#bodies);
+    const results = await this.#driver.batch(calls, writes.getSpaceUse(write));
+    if (results[checking]?.changes === 0) {
+      await this.#checkSequence(hold, events);
+      return false;
+    }
+    if (steps.length > 0)
+      this.#stepCounts.set(hold.runId, { fence: hold.fence, count: count + steps.length });
+    if (run === undefined || run.status === RunStatus.IN_PROGRESS || run.status === RunStatus.QUEUED) {
+      this.#room.add(hold.runId, countBytes(calls));
+    } else {
+      this.#room.remove(hold.runId);
+    }
+    return true;
+  }
+
+  /** Only the holder adds steps, so its own count stays right. */
+  async #countSteps({ runId, fence }: Hold): Promise<number> {
+    const known = this.#stepCounts.get(runId);
+    if (known?.fence === fence) return known.count;
+    const [row] = await this.#driver.read<{ count: number }>(writes.COUNT_STEPS, [runId], "run");
+    return row?.count ?? 0;
+  }
+
+  /** Finds out why nothing was written: the run is not held, or the events do not follow the stored ones. */
+  async #checkSequence({ runId, holderId, fence }: Hold, [first]: readonly RunEvent[]): Promise<void> {
+    if (first === undefined) return;
+    const [row] = await this.#driver.read<{ last_sequence: number }>(
+      writes.LAST_SEQUENCE,
+      [runId, holderId, fence],
+      "run",
+    );
+    if (row !== undefined && row.last_sequence !== first.sequence - 1) {
+      throw outOfSequence(row.last_sequence + 1, first.sequence);
+    }
+  }
+
+  async readEvents(runId: string, afterSequence: number, maxEvents: number): Promise<readonly RunEvent[]> {
+    return readThroughOutage(() =>
+      reads.readEvents(this.#driver, runId, afterSequence, maxEvents, this.#bodies),
+    );
+  }
+
+  async requestCancel(owner: string, runId: string): Promise<StoredRun | undefined> {
+    const stored = await this.#update(reads.REQUEST_CANCEL, [runId, owner]);
+    if (stored?.run.cancelRequested === true) this.#driver.notices.announce(runId, "cancel");
+    return stored;
+  }
+
+  subscribe(runId: string, listener: (notice: RunNotice) => void): () => void {
+    return this.#driver.notices.subscribe(runId, listener);
+  }
+
+  async countQueued(owner: string): Promise<QueueLength> {
+    const [row] = await this.#driver.read<QueueLength>(reads.COUNT_QUEUED, [owner], "run");
+    return { owner: row?.owner ?? 0, total: row?.total ?? 0 };
+  }
+
+  subscribeToQueue(listener: () => void): () => void {
+    return this.#driver.notices.subscribeToQueue(listener);
+  }
+
+  async beat({ id, timeoutMs }: Holder): Promise<readonly string[]> {
+    const results = await this.#driver.batch(
+      [
+        { text: holds.BEAT, values: [id, timeoutMs] },
+        { text: holds.FORGET_PROCESSES, values: [timeoutMs * FORGET_AFTER_TIMEOUTS] },
+        { text: holds.FIND_CANCELLED, values: [id] },
+      ],
+      "any",
+    );
+    const cancelled = results.at(-1)?.rows as { id: string }[];
+    return cancelled.map((row) => row.id);
+  }
+
+  async takeQueued(
+    holder: Holder,
+    limit: number,
+    exceptOwners: readonly string[],
+  ): Promise<readonly HeldRun[]> {
+    return this.#whileTaking(() => this.#take(holder, holds.TAKE_QUEUED, [holder.id, limit, exceptOwners]));
+  }
+
+  async take(runId: string, holder: Holder): Promise<HeldRun | undefined> {
+    const [taken] = await this.#whileTaking(() => this.#take(holder, holds.TAKE, [runId, holder.id]));
+    return taken;
+  }
+
+  async takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]> {
+    // Runs of this process that are being taken are not in `known` yet. They count as known.
+    const takesOwn = this.#taking === 0 ? 1 : 0;
+    const recovery = (async () => {
+      await this.#driver.batch([{ text: holds.FREE_ABANDONED, values: [holder.id, known, takesOwn] }], "any");
+      return this.#take(holder, holds.TAKE_ABANDONED, [holder.id, limit, known, takesOwn]);
+    })();
+    const settled = recovery.catch(() => {});
+    this.#recovering = settled;
+    try {
+      return await recovery;
+    } finally {
+      if (this.#recovering === settled) this.#recovering = undefined;
+    }
+  }
+
+  async #whileTaking<Result>(take: () => Promise<Result>): Promise<Result> {
+    while (this.#recovering !== undefined) await this.#recovering;
+    this.#taking += 1;
+    try {
+      return await take();
+    } finally {
+      this.#taking -= 1;
+    }
+  }
+
+  /** Takes runs by a statement that returns their rows. Runs that cannot be read are failed. */
+  async #take(holder: Holder, text: string, values: readonly Value[]): Promise<HeldRun[]> {
+    const [answer] = await this.#driver.batch([{ text, values }], "any");
+    const rows = (answer?.rows ?? []) as HeldRow[];
+    const taken: HeldRun[] = [];
+    for (const row of [...rows].sort((left, right) => left.number - right.number)) {
+      const hold = { runId: row.id, holderId: holder.id, fence: row.fence };
+      try {
+        taken.push({ ...this.#bodies.readStoredRun(row), hold });
+        this.#room.add(row.id, getBodySpace(row.body.byteLength + row.request.byteLength));
+      } catch (thrown) {
+        this.#onProblem(thrown);
+        await this.#failUnreadable(row, hold).catch(this.#onProblem);
+      }
+    }
+    return taken;
+  }
+
+  /** Ends a run whose body or request cannot be read, so that its conversation can be continued. */
+  async #failUnreadable({ id, thread_id, last_sequence }: HeldRow, hold: Hold): Promise<void> {
+    const sequence = (last_sequence ?? -1) + 1;
+    const run = create(RunSchema, {
+      id,
+      threadId: thread_id,
+      status: RunStatus.FAILED,
+      stored: true,
+      lastSequence: sequence,
+      endedAt: timestampFromMs(Date.now()),
+      error: new InternalError("the stored run cannot be read").toProto(),
+    });
+    const event = create(RunEventSchema, { sequence, event: { case: "run", value: run } });
+    const request = this.#bodies.writeRequest(id, create(CreateRunRequestSchema));
+    const { calls } = writes.createWriteCalls({ hold, run, events: [event] }, 0, 0, this.#bodies);
+    await this.#driver.batch([{ text: writes.REPLACE_REQUEST, values: [id, request] }, ...calls], "end");
+    this.#forget([id]);
+  }
+
+  async leave({ id }: Holder): Promise<void> {
+    await this.#driver.batch([{ text: holds.LEAVE, values: [id] }], "any");
+  }
+
+  async createThread(owner: string, thread: Thread, messages: readonly ThreadMessage[]): Promise<void> {
+    const usedAt = Math.max(getCreationTime(thread), getLatestTime(messages));
+    const calls = [
+      insertThread(owner, thread, messages.length, usedAt, this.#bodies),
+      ...insertMessages(owner, thread.id, 0, messages, this.#bodies),
+    ];
+    await this.#room.make(() => this.#driver.batch(calls, "create"));
+  }
+
+  async getThread(owner: string, threadId: string): Promise<Thread | undefined> {
+    const [row] = await this.#read<{ body: Uint8Array }>(reads.GET_THREAD, [threadId, owner]);
+    return row && this.#bodies.readThread(threadId, row.body);
+  }
+
+  async updateThread(owner: string, thread: Thread): Promise<boolean> {
+    const values = [thread.id, owner, this.#bodies.writeThread(thread)];
+    const update = () => this.#driver.batch([{ text: reads.UPDATE_THREAD, values }], "create");
+    const [answer] = await this.#room.make(update);
+    return answer !== undefined && answer.changes > 0;
+  }
+
+  async deleteThread(owner: string, threadId: string): Promise<boolean> {
+    const isRemoved = await this.#driver.transaction("any", (queries) =>
+      removal.removeThread(queries, owner, threadId),
+    );
+    if (isRemoved) this.#driver.shrink();
+    return isRemoved;
+  }
+
+  async appendMessages(
+    owner: string,
+    threadId: string,
+    messages: readonly ThreadMessage[],
+  ): Promise<AppendResult> {
+    return this.#room.make(() =>
+      this.#driver.transaction("create", async (queries): Promise<AppendResult> => {
+        const [[thread], [latest]] = await Promise.all([
+          queries.query<ThreadRow>(LOCK_THREAD, [threadId, owner]),
+          queries.query<RunRow & { is_held: number }>(LOCK_LATEST_RUN, [threadId, owner]),
+        ]);
+        if (thread === undefined) return { case: "missing" };
+        if (latest !== undefined && isActive(latest)) return { case: "busy", activeRunId: latest.id };
+        const end = thread.next_position + messages.length;
+        await execute(queries, [
+          ...insertMessages(owner, threadId, thread.next_position, messages, this.#bodies),
+          { text: USE_THREAD, values: [threadId, end, getLatestTime(messages)] },
+        ]);
+        return { case: "appended" };
+      }),
+    );
+  }
+
+  async listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>> {
+    return reads.listMessages(this.#driver, owner, query, this.#bodies);
+  }
+
+  async getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined> {
+    const [row] = await this.#read<MessageRow>(reads.GET_MESSAGE, [messageId, owner]);
+    return row && this.#bodies.readMessage(row);
+  }
+
+  async findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined> {
+    if (!isIndexedId(toolCallId)) return undefined;
+    const [row] = await this.#read<MessageRow>(reads.FIND_CALL, [owner, toolCallId]);
+    return row && this.#bodies.readMessage(row);
+  }
+
+  async deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean> {
+    return this.#driver.transaction("any", (queries) =>
+      removal.removeMessage(queries, owner, threadId, messageId),
+    );
+  }
+
+  async readHistory(runId: string): Promise<readonly Message[]> {
+    const rows = await this.#read<MessageRow>(reads.READ_HISTORY_OF_RUN, [runId], "run");
+    return this.#bodies.readHistory(rows);
+  }
+
+  async removeOld(before: Date, limit: number): Promise<number> {
+    let removed = 0;
+    while (removed < limit) {
+      const count = await this.#removeBatch(before.getTime(), Math.min(limit - removed, REMOVAL_BATCH));
+      if (count === 0) break;
+      removed += count;
+    }
+    return removed;
+  }
+
+  async #removeBatch(before: number, limit: number): Promise<number> {
+    const { runIds, threads } = await this.#driver.transaction("any", async (queries) => {
+      const runs = await queries.query<removal.RemovedRun>(removal.FIND_OLD_RUNS, [before, limit]);
+      const runIds = await removal.removeRuns(queries, runs, before);
+      if (runs.length === limit) return { runIds, threads: 0 };
+      const values = [before, limit - runs.length];
+      const old = await queries.query<{ number: number }>(removal.FIND_OLD_CONVERSATIONS, values);
+      await removal.removeThreads(
+        queries,
+        old.map(({ number }) => number),
+      );
+      return { runIds, threads: old.length };
+    });
+    this.#forget(runIds);
+    return runIds.length + threads;
+  }
+
+  close(): Promise<void> {
+    return this.#driver.close();
+  }
+
+  /** Forgets removed runs, and tells their readers. */
+  #forget(runIds: readonly string[]): void {
+    for (const runId of runIds) {
+      this.#stepCounts.delete(runId);
+      this.#room.remove(runId);
+      this.#announce(runId);
+    }
+    if (runIds.length > 0) this.#driver.shrink();
+  }
+
+  #announce(runId: string): void {
+    this.#driver.notices.announce(runId, "change");
+  }
+
+  #read<Row>(text: string, values: readonly Value[], reader?: Reader): Promise<Row[]> {
+    return readThroughOutage(() => this.#driver.read<Row>(text, values, reader));
+  }
+
+  async #readRun(text: string, values: readonly Value[]): Promise<StoredRun | undefined> {
+    const [row] = await this.#read<StoredRunRow>(text, values);
+    return row && this.#bodies.readStoredRun(row);
+  }
+
+  async #update(text: string, values: readonly Value[]): Promise<StoredRun | undefined> {
+    const [answer] = await this.#driver.batch([{ text, values }], "any");
+    const [row] = (answer?.rows ?? []) as StoredRunRow[];
+    return row && this.#bodies.readStoredRun(row);
+  }
+}
+
+/** The space that the bodies of statements take, in bytes: a large one has pages of its own. */
+function countBytes(calls: readonly Call[]): number {
+  const bodies = calls.flatMap(({ values }) => values.filter((value) => value instanceof Uint8Array));
+  return bodies.reduce((sum, { byteLength }) => sum + getBodySpace(byteLength), 0);
+}
+
+function getBodySpace(bytes: number): number {
+  return bytes < PAGE_BYTES / 4 ? bytes + ROW_BYTES : Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES + ROW_BYTES;
+}
+
+function createEvictionWarning({ space }: Driver): InternalError {
+  return new InternalError(
+    "the store of runs in memory is full, so the oldest runs that are over are removed, also if nobody has read them: " +
+      `raise ${space?.setting}, or set runs.store to a file or a PostgreSQL database`,
+  );
+}

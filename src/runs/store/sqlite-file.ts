@@ -1,0 +1,290 @@
+/** Opens SQLite databases: their files, their locks, their schema, and the errors of SQLite. */
+import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { ConfigurationError, InternalError, SDKError, ServerError } from "../../core/errors.ts";
+import { migrations } from "./schema.ts";
+
+/** Where a database is, and the bytes that it may use at most. */
+export type SqliteLocation =
+  | {
+      readonly kind: "file";
+      readonly path: string;
+      readonly maxBytes?: number | undefined;
+      /** Whether completed writes survive a power failure, not only the end of the process. */
+      readonly isDurable?: boolean | undefined;
+    }
+  | { readonly kind: "memory"; readonly maxBytes: number };
+
+/** An open database. */
+export interface OpenDatabase {
+  readonly connection: DatabaseSync;
+  /** Releases the lock on the file. */
+  readonly release: () => void;
+}
+
+/** Marks files as Outrigger's: "OUTR". */
+const APPLICATION_ID = 0x4f555452;
+
+/** The mode of files that only their owner can read and write. */
+export const OWNER_ONLY = 0o600;
+const OTHERS = 0o077;
+
+/** How long the start waits for a process that is about to end, in milliseconds. */
+const LOCK_TIMEOUT_MS = 2_000;
+
+/** How long a statement waits for another program that locks the file, in milliseconds. The event loop is held. */
+const BUSY_TIMEOUT_MS = 20;
+
+/** The write-ahead log is truncated to this size, in bytes. */
+const MAX_LOG_BYTES = 64 * 1024 * 1024;
+
+/** Result codes of SQLite (https://www.sqlite.org/rescode.html), without their extensions. */
+const SQLITE_BUSY = 5;
+const SQLITE_FULL = 13;
+const SQLITE_CONSTRAINT = 19;
+
+/** The low byte of an extended result code is the code itself. */
+const CODE_MASK = 0xff;
+
+const REASONS: ReadonlyMap<number, string> = new Map([
+  [SQLITE_BUSY, "another process uses it"],
+  [6, "another process uses it"],
+  [8, "it is read-only"],
+  [10, "reading or writing failed"],
+  [11, "it is damaged"],
+  [SQLITE_FULL, "there is no space left"],
+  [14, "it cannot be opened"],
+  [26, "it is not a SQLite database, or it is damaged"],
+]);
+
+/** @throws ConfigurationError that names the file. */
+export function openSqlite(location: SqliteLocation, onProblem: (problem: unknown) => void): OpenDatabase {
+  if (location.kind === "memory") return { connection: openMemory(location.maxBytes), release: () => {} };
+  const { path } = location;
+  prepareFile(path, onProblem);
+  const release = lockFile(path);
+  try {
+    return { connection: openFile(path, location.isDurable === true, location.maxBytes), release };
+  } catch (thrown) {
+    release();
+    throw toOpenError(thrown, path);
+  }
+}
+
+function openMemory(maxBytes: number): DatabaseSync {
+  const connection = connect(":memory:");
+  limitPages(connection, maxBytes);
+  return migrate(connection, "in memory");
+}
+
+function openFile(path: string, isDurable: boolean, maxBytes: number | undefined): DatabaseSync {
+  const connection = connect(path);
+  try {
+    // Removed content is overwritten.
+    connection.exec("PRAGMA secure_delete = ON");
+    checkOrigin(connection, path);
+    connection.exec(`
+      PRAGMA auto_vacuum = INCREMENTAL;
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = ${isDurable ? "FULL" : "NORMAL"};
+      PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`);
+    if (maxBytes !== undefined) limitPages(connection, maxBytes);
+    migrate(connection, path);
+    // The holders were processes that are gone: the clock of this one says nothing about them.
+    connection.exec(
+      "DELETE FROM processes; UPDATE runs SET holder = NULL, fence = fence + 1 WHERE holder IS NOT NULL",
+    );
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    return connection;
+  } catch (thrown) {
+    connection.close();
+    throw thrown;
+  }
+}
+
+function connect(path: string): DatabaseSync {
+  const connection = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS, enableForeignKeyConstraints: true });
+  connection.exec("PRAGMA trusted_schema = OFF");
+  // A clock that nobody can set: a step of the system's clock must not abandon runs.
+  connection.function("process_clock", { directOnly: true }, () => Math.floor(performance.now()));
+  return connection;
+}
+
+function limitPages(connection: DatabaseSync, maxBytes: number): void {
+  const pageSize = readNumber(connection, "SELECT page_size AS value FROM pragma_page_size");
+  connection.exec(`PRAGMA max_page_count = ${Math.ceil(maxBytes / pageSize)}`);
+}
+
+/** Creates the file with narrow permissions, which SQLite gives to the files beside it as well. */
+function prepareFile(path: string, onProblem: (problem: unknown) => void): void {
+  const folder = dirname(path);
+  if (!existsSync(folder))
+    throw new ConfigurationError(`cannot open the run store ${path}: there is no ${folder}`);
+  try {
+    if (existsSync(path)) {
+      checkFile(path, onProblem);
+      return;
+    }
+    closeSync(openSync(path, "a", OWNER_ONLY));
+    chmodSync(path, OWNER_ONLY);
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new ConfigurationError(`cannot open the run store ${path}: ${reason}`, { cause: thrown });
+  }
+}
+
+function checkFile(path: string, onProblem: (problem: unknown) => void): void {
+  const { mode, isFile } = { mode: statSync(path).mode, isFile: statSync(path).isFile() };
+  if (!isFile) throw new Error("it is not a file");
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch {
+    throw new Error("it is read-only for the sidecar");
+  }
+  if ((mode & OTHERS) !== 0) {
+    const found = (mode & 0o777).toString(8);
+    onProblem(
+      new ConfigurationError(
+        `other users can read or write the run store ${path} (mode ${found}); expected mode 600`,
+      ),
+    );
+  }
+}
+
+/**
+ * Locks a file for one sidecar, by a lock on a file beside it that the system releases with the process. The database
+ * itself is not locked, so that it can be copied.
+ */
+function lockFile(path: string): () => void {
+  const lockPath = `${path}-lock`;
+  try {
+    if (!existsSync(lockPath)) closeSync(openSync(lockPath, "a", OWNER_ONLY));
+    const lock = new DatabaseSync(lockPath, { timeout: LOCK_TIMEOUT_MS });
+    try {
+      lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    } catch (thrown) {
+      lock.close();
+      throw thrown;
+    }
+    return () => lock.close();
+  } catch (thrown) {
+    throw toOpenError(thrown, path);
+  }
+}
+
+/** Checks whose database it is, and changes nothing. */
+export function checkOrigin(connection: DatabaseSync, name: string): void {
+  const isEmpty = readNumber(connection, "SELECT count(*) AS value FROM sqlite_schema") === 0;
+  if (!isEmpty && readApplicationId(connection) !== APPLICATION_ID) {
+    throw new ConfigurationError(`cannot use the run store ${name}: it is the database of another program`);
+  }
+  const version = readVersion(connection);
+  if (version > migrations.length) {
+    throw new ConfigurationError(
+      `cannot use the run store ${name}: it has schema version ${version}, of a newer Outrigger; ` +
+        `this one knows up to ${migrations.length}`,
+    );
+  }
+}
+
+/** Applies the missing migrations, each in a transaction. */
+function migrate(connection: DatabaseSync, name: string): DatabaseSync {
+  if (readApplicationId(connection) !== APPLICATION_ID)
+    connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  connection.exec(
+    "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, applied_ms INTEGER NOT NULL) STRICT",
+  );
+  const applied = readVersion(connection);
+  for (const [index, migration] of migrations.slice(applied).entries()) {
+    connection.exec("BEGIN IMMEDIATE");
+    try {
+      connection.exec(toSqliteSchema(migration));
+      connection.prepare("INSERT INTO migrations VALUES (?, ?)").run(applied + index + 1, Date.now());
+      connection.exec("COMMIT");
+    } catch (thrown) {
+      if (connection.isTransaction) connection.exec("ROLLBACK");
+      throw toOpenError(thrown, name);
+    }
+  }
+  return connection;
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ":schema.": "",
+  ":now": "process_clock()",
+  ":for_update": "",
+  ":for_share": "",
+  ":skip_locked": "",
+};
+
+/** The words of SQLite for the placeholders of a statement. */
+export function toSqlite(text: string): string {
+  return text
+    .replace(/= :any_(?:text|number)\((\$\d+)\)/g, "IN (SELECT value FROM json_each($1))")
+    .replace(/:schema\.|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g, (word) => WORDS[word] ?? word)
+    .replace(/\$(\d+)/g, "?$1");
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  ":identity": "INTEGER PRIMARY KEY AUTOINCREMENT",
+  ":id": "TEXT",
+  ":bytes": "BLOB",
+  ":long": "INTEGER",
+  ":table": "STRICT",
+  ":updated_table": "STRICT",
+  ":keyed_table": "STRICT, WITHOUT ROWID",
+};
+
+function toSqliteSchema(text: string): string {
+  const types = /:identity\b|:id\b|:bytes\b|:long\b|:updated_table\b|:keyed_table\b|:table\b/g;
+  return toSqlite(text.replace(types, (word) => TYPES[word] ?? word));
+}
+
+/** The number of the latest migration that was applied; 0 for none. */
+function readVersion(connection: DatabaseSync): number {
+  const tables = "SELECT count(*) AS value FROM sqlite_schema WHERE name = 'migrations'";
+  if (readNumber(connection, tables) === 0) return 0;
+  return readNumber(connection, "SELECT coalesce(max(version), 0) AS value FROM migrations");
+}
+
+function readApplicationId(connection: DatabaseSync): number {
+  return readNumber(connection, "SELECT application_id AS value FROM pragma_application_id");
+}
+
+function readNumber(connection: DatabaseSync, sql: string): number {
+  return Number(connection.prepare(sql).get()?.value);
+}
+
+/** The result code of an error of SQLite; undefined for any other error. */
+function getCode(thrown: unknown): number | undefined {
+  const isFromSqlite = thrown instanceof Error && "code" in thrown && thrown.code === "ERR_SQLITE_ERROR";
+  if (!isFromSqlite || !("errcode" in thrown) || typeof thrown.errcode !== "number") return undefined;
+  return thrown.errcode & CODE_MASK;
+}
+
+/** Whether SQLite found no space for a change. */
+export function isFull(thrown: unknown): boolean {
+  return getCode(thrown) === SQLITE_FULL;
+}
+
+/** The error for callers: without the path, and without the text of SQLite. */
+export function toStoreError(thrown: unknown): unknown {
+  const code = getCode(thrown);
+  if (code === undefined || thrown instanceof SDKError) return thrown;
+  if (code === SQLITE_CONSTRAINT) return new InternalError("the run store refused a row", { cause: thrown });
+  const reason = REASONS.get(code) ?? `SQLite failed with the code ${code}`;
+  return new ServerError(`cannot use the run store: ${reason}`, { cause: thrown });
+}
+
+/** The error of the start, for the operator. */
+export function toOpenError(thrown: unknown, name: string): unknown {
+  const code = getCode(thrown);
+  if (code === undefined) return thrown;
+  const text = thrown instanceof Error ? thrown.message : "";
+  const hint = code === SQLITE_BUSY ? ": every sidecar needs a file of its own" : "";
+  const reason = REASONS.get(code) ?? "SQLite failed";
+  return new ConfigurationError(`cannot use the run store ${name}: ${reason} (${text})${hint}`, {
+    cause: thrown,
+  });
+}

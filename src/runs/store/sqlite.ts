@@ -1,0 +1,272 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { StoreFullError } from "../errors.ts";
+import {
+  type Answer,
+  type Call,
+  type Driver,
+  LocalNotices,
+  type Queries,
+  type Space,
+  type SpaceUse,
+  type Value,
+} from "./driver.ts";
+import { getSpaceLimit, NoRoomError } from "./room.ts";
+import { isFull, openSqlite, type SqliteLocation, toSqlite, toStoreError } from "./sqlite-file.ts";
+
+/** How long the event loop may be held, in milliseconds. */
+const MAX_BUSY_MS = 20;
+
+/** The share of the space that is made free if SQLite itself finds none: by then the missing part is not known. */
+const FULL_SHARE = 1 / 16;
+
+/** About what a statement uses besides its bodies, in bytes: a page. */
+const STATEMENT_BYTES = 4096;
+
+/** Space of deleted rows that a file keeps for later ones, in pages. */
+const KEPT_PAGES = 256;
+
+/** Pages that one step of shrinking frees, and the time that steps take before a pause, in milliseconds. */
+const SHRINK_STEP_PAGES = 32;
+const SHRINK_STEP_MS = 10;
+const SHRINK_PAUSE_MS = 200;
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly hasRows: boolean;
+}
+
+/**
+ * A SQLite database: a file of this process alone, or memory. Statements are synchronous, some microseconds each, so the
+ * driver returns to the event loop when it has been busy for a while.
+ */
+export class SqliteDriver implements Driver {
+  readonly isShared = false;
+  readonly notices = new LocalNotices();
+  readonly space: Space | undefined;
+  readonly #connection: DatabaseSync;
+  readonly #release: () => void;
+  /** Prepared statements by their text. */
+  readonly #statements = new Map<string, Prepared>();
+  readonly #pageBytes: number;
+  /** Used bytes at the last measurement, and those that single statements may have used since. */
+  #usedAtMost = Number.POSITIVE_INFINITY;
+  /** Set while a transaction is open that waits for its rules. */
+  #transaction: Promise<unknown> | undefined;
+  /** When the first statement of this turn of the event loop began. */
+  #turnStart: number | undefined;
+  #shrinkTimer: NodeJS.Timeout | undefined;
+
+  private constructor(connection: DatabaseSync, release: () => void, location: SqliteLocation) {
+    this.#connection = connection;
+    this.#release = release;
+    this.#pageBytes = this.#pragma("page_size");
+    if (location.maxBytes !== undefined) {
+      const isInMemory = location.kind === "memory";
+      this.space = {
+        maxBytes: location.maxBytes,
+        setting: isInMemory ? "runs.memory_size" : "runs.max_file_size",
+        evicts: isInMemory,
+        usedBytes: () => this.#usedBytes(),
+      };
+    }
+  }
+
+  /**
+   * Opens a database and brings its schema up to date. A file is created if there is none.
+   * @param onProblem Called with what an operator should know about the file.
+   * @throws ConfigurationError that names the file.
+   */
+  static open(location: SqliteLocation, onProblem: (problem: unknown) => void): SqliteDriver {
+    const { connection, release } = openSqlite(location, onProblem);
+    return new SqliteDriver(connection, release, location);
+  }
+
+  async read<Row>(text: string, values: readonly Value[]): Promise<Row[]> {
+    do await this.#takeTurn();
+    while (this.#transaction !== undefined);
+    return this.#guard(() => this.#all<Row>(text, values));
+  }
+
+  async batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]> {
+    do await this.#takeTurn();
+    while (this.#transaction !== undefined);
+    return this.#guard(() => {
+      const [only] = calls;
+      // One statement is a transaction by itself.
+      if (calls.length === 1 && only !== undefined && this.#hasSpaceFor(only, use)) {
+        return [this.#answer(only)];
+      }
+      return this.#transact(use, () => calls.map((call) => this.#answer(call)));
+    });
+  }
+
+  async transaction<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
+    do await this.#takeTurn();
+    while (this.#transaction !== undefined);
+    const executed = this.#transactAsync(use, work);
+    const settled = executed.catch(() => {});
+    this.#transaction = settled;
+    try {
+      return await executed;
+    } finally {
+      if (this.#transaction === settled) this.#transaction = undefined;
+    }
+  }
+
+  /** Frees pages of a file until few are left. */
+  shrink(): void {
+    if (this.space?.evicts === true || this.#shrinkTimer !== undefined) return;
+    this.#shrinkTimer = setTimeout(() => this.#shrink(), SHRINK_PAUSE_MS);
+    this.#shrinkTimer.unref();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#shrinkTimer);
+    while (this.#transaction !== undefined) await this.#transaction;
+    this.#statements.clear();
+    this.#connection.close();
+    this.#release();
+  }
+
+  /** The statements that were executed so far, for tests of their plans. */
+  get statements(): readonly string[] {
+    return [...this.#statements.keys()];
+  }
+
+  /** Waits until no transaction is open, and until the event loop has turned if it was held for long. */
+  async #takeTurn(): Promise<void> {
+    do {
+      while (this.#transaction !== undefined) await this.#transaction;
+      if (this.#turnStart === undefined) {
+        this.#turnStart = performance.now();
+        setImmediate(() => {
+          this.#turnStart = undefined;
+        });
+      } else if (performance.now() - this.#turnStart > MAX_BUSY_MS) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    } while (this.#transaction !== undefined);
+  }
+
+  #transact<Result>(use: SpaceUse, work: () => Result): Result {
+    this.#prepare("BEGIN IMMEDIATE").statement.run();
+    try {
+      const result = work();
+      this.#checkSpace(use);
+      this.#prepare("COMMIT").statement.run();
+      return result;
+    } catch (thrown) {
+      this.#rollBack();
+      throw thrown;
+    }
+  }
+
+  async #transactAsync<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
+    try {
+      this.#prepare("BEGIN IMMEDIATE").statement.run();
+      const query = async <Row>(text: string, values: readonly Value[]) => this.#all<Row>(text, values);
+      const result = await work({ query });
+      this.#checkSpace(use);
+      this.#prepare("COMMIT").statement.run();
+      return result;
+    } catch (thrown) {
+      this.#rollBack();
+      throw this.#toError(thrown);
+    }
+  }
+
+  /** Some failures have ended the transaction already. */
+  #rollBack(): void {
+    if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
+  }
+
+  #guard<Result>(work: () => Result): Result {
+    try {
+      return work();
+    } catch (thrown) {
+      throw this.#toError(thrown);
+    }
+  }
+
+  #toError(thrown: unknown): unknown {
+    if (!isFull(thrown)) return toStoreError(thrown);
+    if (this.space === undefined) {
+      return new StoreFullError(
+        "the disk with the store of runs is full; runs that end or are deleted make room",
+      );
+    }
+    return this.#noRoom(this.space.maxBytes * FULL_SHARE);
+  }
+
+  /** Whether a change surely fits, without a measurement. */
+  #hasSpaceFor({ values }: Call, use: SpaceUse): boolean {
+    if (this.space === undefined) return true;
+    this.#usedAtMost += STATEMENT_BYTES;
+    for (const value of values) if (value instanceof Uint8Array) this.#usedAtMost += value.byteLength;
+    return use === "any" || this.#usedAtMost <= getSpaceLimit(this.space, use);
+  }
+
+  #checkSpace(use: SpaceUse): void {
+    if (this.space === undefined || use === "any") return;
+    this.#usedAtMost = this.#usedBytes();
+    const missing = this.#usedAtMost - getSpaceLimit(this.space, use);
+    if (missing > 0) throw this.#noRoom(missing);
+  }
+
+  #noRoom(missingBytes: number): NoRoomError {
+    const setting = this.space?.setting ?? "";
+    return new NoRoomError(`the store of runs has no space left; raise ${setting}`, missingBytes);
+  }
+
+  #usedBytes(): number {
+    return (this.#pragma("page_count") - this.#pragma("freelist_count")) * this.#pageBytes;
+  }
+
+  #pragma(name: string): number {
+    const [row] = this.#all<Record<string, number>>(`PRAGMA ${name}`, []);
+    return row?.[name] ?? 0;
+  }
+
+  #all<Row>(text: string, values: readonly Value[]): Row[] {
+    return this.#prepare(text).statement.all(...values.map(toSqliteValue)) as Row[];
+  }
+
+  #answer({ text, values }: Call): Answer {
+    const { statement, hasRows } = this.#prepare(text);
+    const bound = values.map(toSqliteValue);
+    if (!hasRows) return { rows: [], changes: Number(statement.run(...bound).changes) };
+    const rows = statement.all(...bound);
+    return { rows, changes: rows.length };
+  }
+
+  #prepare(text: string): Prepared {
+    const known = this.#statements.get(text);
+    if (known !== undefined) return known;
+    const statement = this.#connection.prepare(toSqlite(text));
+    const prepared = { statement, hasRows: statement.columns().length > 0 };
+    this.#statements.set(text, prepared);
+    return prepared;
+  }
+
+  #shrink(): void {
+    this.#shrinkTimer = undefined;
+    if (this.#transaction === undefined) {
+      const end = performance.now() + SHRINK_STEP_MS;
+      try {
+        while (this.#pragma("freelist_count") > KEPT_PAGES) {
+          this.#connection.exec(`PRAGMA incremental_vacuum(${SHRINK_STEP_PAGES})`);
+          if (performance.now() > end) break;
+        }
+      } catch {
+        // The disk is full, or another process copies the file. The next deletion tries again.
+        return;
+      }
+    }
+    if (this.#pragma("freelist_count") > KEPT_PAGES) this.shrink();
+  }
+}
+
+function toSqliteValue(value: Value): string | number | null | Uint8Array {
+  if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
+  return JSON.stringify(value);
+}

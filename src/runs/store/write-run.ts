@@ -1,0 +1,181 @@
+/** Changes a run that a process holds, in one round trip: one statement checks the hold, the others depend on it. */
+import { type Run, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
+import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
+import { isTerminal } from "../status.ts";
+import type { RunWrite } from "../store.ts";
+import { type Bodies, getLatestTime, getOverTime } from "./bodies.ts";
+import type { Call, SpaceUse, Value } from "./driver.ts";
+import { firstCallId } from "./first-call-id.ts";
+
+/** The condition for the hold. Parameters: the id of the run, its holder, its fence. */
+const HOLD = "runs.id = $1 AND runs.holder = $2 AND runs.fence = $3";
+
+/** The condition for the sequence number of the last event that is stored before the write. */
+const IS_NEXT = "$4 = (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number)";
+
+/** The conditions for a write that may have no events: the last sequence number is null then. */
+const HELD = `${HOLD} AND (CAST($4 AS INTEGER) IS NULL OR ${IS_NEXT})`;
+
+/** A write of events only. The row of the run is locked, so that no other process takes the run meanwhile. */
+const APPEND_EVENTS = `
+  INSERT INTO :schema.events (run, last_sequence, body)
+  SELECT runs.number, $5, $6 FROM :schema.runs WHERE ${HOLD} AND ${IS_NEXT} :for_share`;
+
+/** Threads are locked before runs. */
+const LOCK_THREAD = `
+  SELECT 1 FROM :schema.threads WHERE id = (SELECT thread_id FROM :schema.runs WHERE id = $1) :for_update`;
+
+/** The end of a run moves behind its messages, unless its thread was deleted. */
+const SET_END = `end_position = CASE WHEN $6 = 0 THEN end_position ELSE coalesce(
+    (SELECT threads.next_position + $6 FROM :schema.threads WHERE threads.id = runs.thread_id), end_position) END`;
+
+/** Checks the hold, and marks the row with the number of the write, which the following statements check. */
+const MARK_RUN = `UPDATE :schema.runs SET revision = $5, ${SET_END} WHERE ${HELD}`;
+
+const UPDATE_RUN = `
+  UPDATE :schema.runs
+  SET revision = $5, ${SET_END}, status = $7, over_ms = $8, body = $9,
+    cancel_requested = CASE WHEN $10 = 1 THEN 1 ELSE cancel_requested END,
+    holder = CASE WHEN $11 = 1 THEN NULL ELSE holder END
+  WHERE ${HELD}`;
+
+/** The condition for a run that this transaction has marked. */
+const MARKED = "runs.id = $1 AND runs.revision = $2";
+
+const INSERT_EVENTS = `
+  INSERT INTO :schema.events (run, last_sequence, body)
+  SELECT runs.number, $3, $4 FROM :schema.runs WHERE ${MARKED}`;
+
+const REPLACE_STEP = `
+  UPDATE :schema.steps SET body = $4
+  WHERE run = (SELECT runs.number FROM :schema.runs WHERE ${MARKED}) AND number = $3`;
+
+const INSERT_STEP = `
+  INSERT INTO :schema.steps (run, number, body) SELECT runs.number, $3, $4 FROM :schema.runs WHERE ${MARKED}`;
+
+/** Nothing is inserted if the thread was deleted. */
+const INSERT_MESSAGE = `
+  INSERT INTO :schema.messages (id, owner, run_id, is_output, call_id, body)
+  SELECT $3, runs.owner, $4, $5, $6, $7
+  FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id WHERE ${MARKED}`;
+
+const INSERT_LINK = `
+  INSERT INTO :schema.thread_messages (thread, position, message)
+  SELECT threads.number, threads.next_position + $4, messages.number
+  FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id JOIN :schema.messages ON messages.id = $3
+  WHERE ${MARKED}`;
+
+const USE_THREAD = `
+  UPDATE :schema.threads
+  SET next_position = next_position + $3, used_ms = CASE WHEN used_ms < $4 THEN $4 ELSE used_ms END
+  WHERE id = (SELECT runs.thread_id FROM :schema.runs WHERE ${MARKED})`;
+
+/** Replaces the request of a run. */
+export const REPLACE_REQUEST = `
+  UPDATE :schema.requests SET body = $2 WHERE run = (SELECT number FROM :schema.runs WHERE id = $1)`;
+
+/** Number of the steps of a run. */
+export const COUNT_STEPS = `
+  SELECT count(*) AS count FROM :schema.steps WHERE run = (SELECT number FROM :schema.runs WHERE id = $1)`;
+
+/** The sequence number of the last event of a run that a process holds. */
+export const LAST_SEQUENCE = `
+  SELECT (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number) AS last_sequence
+  FROM :schema.runs WHERE ${HOLD}`;
+
+/** Whether a write needs to know the number of steps that are stored. */
+export function writesSteps({ latestStep, steps = [] }: RunWrite): boolean {
+  return latestStep !== undefined || steps.length > 0;
+}
+
+/** Whether a write ends the hold: no process works on the run in its new status. */
+export function endsHold({ run }: Pick<RunWrite, "run">): boolean {
+  return run !== undefined && run.status !== RunStatus.IN_PROGRESS;
+}
+
+/** The space that a write may use. */
+export function getSpaceUse({ run }: RunWrite): SpaceUse {
+  return run !== undefined && isTerminal(run.status) ? "end" : "append";
+}
+
+/** The statements of a write. */
+export interface WriteCalls {
+  readonly calls: readonly Call[];
+  /** Index of the statement that changes a row if the hold is the run's latest one, and the others too. */
+  readonly checking: number;
+}
+
+/**
+ * The statements of a write.
+ * @param revision Marks the run, unless the write has only events.
+ * @param stepCount Number of steps that are stored.
+ */
+export function createWriteCalls(
+  write: RunWrite,
+  revision: number,
+  stepCount: number,
+  bodies: Bodies,
+): WriteCalls {
+  const { hold, run, events = [], messages = [] } = write;
+  const before = events[0] === undefined ? null : events[0].sequence - 1;
+  const held: Value[] = [hold.runId, hold.holderId, hold.fence, before];
+  const rows = bodies.writeEvents(hold.runId, events);
+  const [row] = rows;
+  if (rows.length === 1 && row !== undefined && hasOnlyEvents(write)) {
+    return { calls: [{ text: APPEND_EVENTS, values: [...held, row.last_sequence, row.body] }], checking: 0 };
+  }
+  const marked = (text: string, ...values: Value[]) => ({ text, values: [hold.runId, revision, ...values] });
+  const locks = messages.length > 0 ? [{ text: LOCK_THREAD, values: [hold.runId] }] : [];
+  const mark = [...held, revision, messages.length];
+  return {
+    calls: [
+      ...locks,
+      run === undefined ? { text: MARK_RUN, values: mark } : updateRun(run, endsHold(write), mark, bodies),
+      ...rows.map(({ last_sequence, body }) => marked(INSERT_EVENTS, last_sequence, body)),
+      ...writeSteps(write, stepCount, bodies, marked),
+      ...appendMessages(messages, bodies, marked),
+    ],
+    checking: locks.length,
+  };
+}
+
+type Marked = (text: string, ...values: Value[]) => Call;
+
+function hasOnlyEvents(write: RunWrite): boolean {
+  return write.run === undefined && !writesSteps(write) && (write.messages ?? []).length === 0;
+}
+
+function updateRun(run: Run, ends: boolean, mark: readonly Value[], bodies: Bodies): Call {
+  const flags = [run.cancelRequested ? 1 : 0, ends ? 1 : 0];
+  return {
+    text: UPDATE_RUN,
+    values: [...mark, run.status, getOverTime(run), bodies.writeRun(run), ...flags],
+  };
+}
+
+function writeSteps(
+  { hold: { runId }, latestStep, steps = [] }: RunWrite,
+  count: number,
+  bodies: Bodies,
+  marked: Marked,
+): Call[] {
+  const added = steps.map((step, index) => {
+    const number = count + index + 1;
+    return marked(INSERT_STEP, number, bodies.writeStep(runId, number, step));
+  });
+  if (latestStep === undefined) return added;
+  return [marked(REPLACE_STEP, count, bodies.writeStep(runId, count, latestStep)), ...added];
+}
+
+function appendMessages(messages: readonly ThreadMessage[], bodies: Bodies, marked: Marked): Call[] {
+  if (messages.length === 0) return [];
+  const inserted = messages.flatMap((message, index) => {
+    const { id, runId, isOutput } = message;
+    const callId = firstCallId(message) ?? null;
+    return [
+      marked(INSERT_MESSAGE, id, runId, isOutput ? 1 : 0, callId, bodies.writeMessage(message)),
+      marked(INSERT_LINK, id, index),
+    ];
+  });
+  return [...inserted, marked(USE_THREAD, messages.length, getLatestTime(messages))];
+}

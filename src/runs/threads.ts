@@ -1,0 +1,100 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import { Violations } from "../client/violations.ts";
+import { type Thread, type ThreadMessage, ThreadSchema } from "../gen/outrigger/v1/thread_pb.ts";
+import type { NewMessage, ThreadEngine, ThreadInput } from "./engine.ts";
+import { type EngineParts, type ReadParts, WaitForRuns } from "./engine-parts.ts";
+import { missing } from "./errors.ts";
+import { createThreadId } from "./ids.ts";
+import { checkMetadata } from "./read-request.ts";
+import { newThreadMessage } from "./run-creation.ts";
+import type { MessageQuery, Page } from "./store.ts";
+
+/** The threads of an engine. */
+export class Threads implements ThreadEngine {
+  readonly #parts: ReadParts & Pick<EngineParts, "limits">;
+
+  constructor(parts: ReadParts & Pick<EngineParts, "limits">) {
+    this.#parts = parts;
+  }
+
+  async createThread(owner: string, { metadata, messages }: ThreadInput): Promise<Thread> {
+    checkLabels(metadata);
+    const thread = create(ThreadSchema, {
+      id: createThreadId(),
+      createdAt: timestampNow(),
+      metadata,
+      isConversation: true,
+    });
+    const added = messages.map((message) => newThreadMessage(message));
+    await this.#parts.store.createThread(owner, thread, added);
+    return thread;
+  }
+
+  async getThread(owner: string, threadId: string): Promise<Thread> {
+    const thread = await this.#parts.store.getThread(owner, threadId);
+    if (thread === undefined) throw missing("thread", threadId);
+    return thread;
+  }
+
+  async updateThread(
+    owner: string,
+    threadId: string,
+    metadata: Readonly<Record<string, string>>,
+  ): Promise<Thread> {
+    checkLabels(metadata);
+    const thread = { ...(await this.getThread(owner, threadId)), metadata };
+    if (!(await this.#parts.store.updateThread(owner, thread))) throw missing("thread", threadId);
+    return thread;
+  }
+
+  async deleteThread(owner: string, threadId: string): Promise<void> {
+    if (!(await this.#parts.store.deleteThread(owner, threadId))) throw missing("thread", threadId);
+  }
+
+  async appendMessages(
+    owner: string,
+    threadId: string,
+    messages: readonly NewMessage[],
+  ): Promise<readonly ThreadMessage[]> {
+    const { store, limits } = this.#parts;
+    const added = messages.map((message) => newThreadMessage(message));
+    const turn = new WaitForRuns(this.#parts, owner, performance.now() + limits.threadWaitMs);
+    for (;;) {
+      const result = await store.appendMessages(owner, threadId, added);
+      if (result.case === "appended") return added;
+      if (result.case === "missing") throw missing("thread", threadId);
+      await turn.for(result.activeRunId);
+    }
+  }
+
+  async listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>> {
+    const { threadId, inputOfRunId } = query;
+    if (threadId !== undefined) await this.getThread(owner, threadId);
+    if (inputOfRunId !== undefined && (await this.#parts.store.getRun(owner, inputOfRunId)) === undefined)
+      throw missing("run", inputOfRunId);
+    return this.#parts.store.listMessages(owner, query);
+  }
+
+  async getMessage(owner: string, messageId: string): Promise<ThreadMessage> {
+    const message = await this.#parts.store.getMessage(owner, messageId);
+    if (message === undefined) throw missing("message", messageId);
+    return message;
+  }
+
+  findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined> {
+    return this.#parts.store.findCall(owner, toolCallId);
+  }
+
+  async deleteMessage(owner: string, threadId: string, messageId: string): Promise<void> {
+    await this.getThread(owner, threadId);
+    if (!(await this.#parts.store.deleteMessage(owner, threadId, messageId)))
+      throw missing("message", messageId);
+  }
+}
+
+function checkLabels(metadata: Readonly<Record<string, string>>): void {
+  const violations = new Violations();
+  checkMetadata(metadata, violations);
+  violations.throwIfAny();
+}

@@ -1,0 +1,111 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { getParserState, interceptReading } from "../internals/node-http.ts";
+import { type BodyLength, createBodyLength } from "./body-length.ts";
+
+/**
+ * Serves the requests of an HTTP/1.1 connection one after the other. Requests that a client sends before it has its
+ * answer (pipelining) wait unparsed in the socket, which reads no more than its buffer holds. Node itself parses and
+ * serves all requests of a read at once: thousands of the smallest fit into its 64 KiB.
+ * @param socket A connection of an HTTP/1.1 server of Node.
+ */
+export function serveOneByOne(socket: Socket): void {
+  const connection: OneByOne = new OneByOne(
+    socket,
+    interceptReading(socket, (bytes) => connection.read(bytes)),
+  );
+}
+
+/** The request in progress. */
+interface Progress {
+  readonly request: IncomingMessage;
+  readonly body: BodyLength;
+  isAnswered: boolean;
+}
+
+type Interception = ReturnType<typeof interceptReading>;
+
+class OneByOne {
+  readonly #socket: Socket;
+  readonly #interception: Interception;
+  readonly #headers = new HeadersEnd();
+  #progress: Progress | undefined;
+  #isHolding = false;
+
+  constructor(socket: Socket, interception: Interception) {
+    this.#socket = socket;
+    this.#interception = interception;
+  }
+
+  /** Parses bytes up to the end of the next request. Holds back what follows it. */
+  read(bytes: Buffer): void {
+    let rest = bytes;
+    while (rest.length > 0) {
+      const { isPaused } = getParserState(this.#socket);
+      if (isPaused || this.#progress?.request.complete) return this.#hold(rest);
+      const length = (this.#progress?.body ?? this.#headers).take(rest);
+      this.#interception.parse(rest.subarray(0, length));
+      rest = rest.subarray(length);
+      if (this.#socket.destroyed) return;
+      if (!getParserState(this.#socket).isParsing) return this.#leave(rest);
+      this.#noteProgress();
+    }
+  }
+
+  #noteProgress(): void {
+    const { response } = getParserState(this.#socket);
+    if (this.#progress === undefined && response !== undefined) {
+      const { req: request } = response;
+      this.#progress = { request, body: createBodyLength(request.headers), isAnswered: false };
+      // Also after a response that Node writes by itself, and when its last bytes have left.
+      response.once("finish", () => this.#noteAnswer());
+    }
+    this.#endProgress();
+  }
+
+  #noteAnswer(): void {
+    if (this.#progress !== undefined) this.#progress.isAnswered = true;
+    this.#endProgress();
+    if (this.#isHolding && this.#progress === undefined) setImmediate(() => this.#readOn());
+  }
+
+  /** A request ends when its body has been read and its answer written, in either order. */
+  #endProgress(): void {
+    if (this.#progress?.isAnswered && this.#progress.request.complete) this.#progress = undefined;
+  }
+
+  #hold(rest: Buffer): void {
+    this.#isHolding = true;
+    this.#socket.pause();
+    this.#socket.unshift(rest);
+  }
+
+  /** In a turn of the event loop of its own, so that a client with many requests does not hold up the others. */
+  #readOn(): void {
+    this.#isHolding = false;
+    this.#socket.resume();
+  }
+
+  /** The connection was upgraded: what follows the request belongs to the new protocol. */
+  #leave(rest: Buffer): void {
+    this.#interception.end();
+    if (rest.length > 0) this.#socket.unshift(rest);
+  }
+}
+
+const END_OF_HEADERS = "\n\r\n";
+
+/** Finds the end of a request's headers in the bytes of its connection: Node's parser takes no other line breaks. */
+class HeadersEnd {
+  /** The last bytes so far, with which the end may begin. */
+  #tail: Buffer = Buffer.alloc(0);
+
+  take(bytes: Buffer): number {
+    const tail = this.#tail;
+    const joined = tail.length === 0 ? bytes : Buffer.concat([tail, bytes]);
+    const found = joined.indexOf(END_OF_HEADERS);
+    const end = found === -1 ? joined.length : found + END_OF_HEADERS.length;
+    this.#tail = found === -1 ? Buffer.from(joined.subarray(1 - END_OF_HEADERS.length)) : Buffer.alloc(0);
+    return end - tail.length;
+  }
+}

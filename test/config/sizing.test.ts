@@ -1,0 +1,45 @@
+/** The sizing table of docs/operations.md has what the code computes. */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { getDefaultMemorySize } from "../../src/config/runs.ts";
+import { getMaxAnswerBytes, getMemoryLimits, MemoryAccount } from "../../src/core/memory-account.ts";
+import { getHeapLimits } from "../../src/server/memory-limits.ts";
+
+const MIB = 1024 * 1024;
+
+/** What V8 adds to the old generation for the young one, with the semi-space size of the image. */
+const YOUNG_GENERATION_MIB = 12;
+
+const CONTAINERS_MIB = [256, 512, 1024, 2048, 4096];
+
+const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+
+function toMib(bytes: number): string {
+  return String(Math.floor(bytes / MIB));
+}
+
+/** A row of the table, for a container with the settings of the image. */
+function createRow(containerMib: number): string {
+  const heapBytes = (containerMib / 2 + YOUNG_GENERATION_MIB) * MIB;
+  const limits = getMemoryLimits(heapBytes);
+  const account = new MemoryAccount({ heapBytes });
+  const cells = [
+    containerMib,
+    toMib(limits.maxRequestMemoryBytes),
+    toMib(getMaxAnswerBytes(limits)),
+    toMib(account.answers.maxBytes / account.openAnswers("", false).weight),
+    toMib(account.answers.maxBytes / account.openAnswers("", true).weight),
+    toMib(limits.maxHistoryMemoryBytes),
+    toMib(account.reads.maxBytes / account.openReads("").weight),
+    toMib(limits.maxKeptMemoryBytes),
+    toMib(getDefaultMemorySize(heapBytes)),
+    getHeapLimits(heapBytes).maxCalls,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+describe("the sizing table", () => {
+  it.each(CONTAINERS_MIB)("has the limits of a container of %i MiB", (containerMib) => {
+    expect(operations).toContain(createRow(containerMib));
+  });
+});

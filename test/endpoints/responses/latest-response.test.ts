@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { MemoryAccount } from "../../../src/core/memory-account.ts";
+import { KeptResponses, LatestResponse } from "../../../src/endpoints/responses/latest-response.ts";
+
+const LIMIT = 10_000;
+
+function openKept(isShared = false) {
+  const account = new MemoryAccount({
+    limits: { maxKeptMemoryBytes: LIMIT },
+    isShared: () => isShared,
+  });
+  const all = new KeptResponses(account.kept);
+  return { pool: account.kept, open: (owner = "") => new LatestResponse(all, owner) };
+}
+
+/** Keeps a response whose conversation has about that many bytes. */
+function keep(latest: LatestResponse, id: string, bytes: number): void {
+  const body = { store: false, input: "x".repeat(bytes) };
+  const event = { type: "response.completed", response: { id, output: [{ type: "message" }] } };
+  latest.replace(body, bytes, JSON.stringify(event));
+}
+
+/** Whether a request that continues the response is expanded. */
+function continues(latest: LatestResponse, id: string): boolean {
+  const body = { previous_response_id: id, input: "Go on." };
+  return latest.expand(body, () => {}) !== body;
+}
+
+describe("the latest responses of WebSockets", () => {
+  it("inserts the kept conversation with its tools into the request that continues it", () => {
+    const latest = openKept().open();
+    const event = { type: "response.completed", response: { id: "r", output: [{ type: "message" }] } };
+    latest.replace({ store: false, input: "Hi.", tools: [{ type: "function" }] }, 10, JSON.stringify(event));
+    let reserved = 0;
+    const expanded = latest.expand({ previous_response_id: "r", input: "Go on." }, (bytes) => {
+      reserved = bytes;
+    });
+    expect(expanded).toEqual({
+      input: [{ role: "user", content: "Hi." }, { type: "message" }, { role: "user", content: "Go on." }],
+      tools: [{ type: "function" }],
+    });
+    expect(reserved).toBeGreaterThan(0);
+  });
+
+  it("forgets the oldest one if there is no memory for another", () => {
+    const { open, pool } = openKept();
+    const [first, second, third] = [open(), open(), open()];
+    keep(first, "1", 4000);
+    keep(second, "2", 4000);
+    keep(third, "3", 4000);
+    expect([continues(first, "1"), continues(second, "2"), continues(third, "3")]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(pool.usedBytes).toBeLessThanOrEqual(LIMIT);
+  });
+
+  it("forgets those of the same access key if that key has its share", () => {
+    const { open } = openKept(true);
+    const [modest, greedy, again] = [open("modest"), open("greedy"), open("greedy")];
+    keep(modest, "1", 2000);
+    keep(greedy, "2", 5000);
+    keep(again, "3", 4000);
+    expect([continues(modest, "1"), continues(greedy, "2"), continues(again, "3")]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+  });
+
+  it("keeps nothing that does not fit alone, and gives back what closed sockets kept", () => {
+    const { open, pool } = openKept();
+    const latest = open();
+    keep(latest, "1", LIMIT + 1);
+    expect(continues(latest, "1")).toBe(false);
+    keep(latest, "2", 4000);
+    latest.forget();
+    latest.forget();
+    expect(pool.usedBytes).toBe(0);
+  });
+});

@@ -1,0 +1,333 @@
+/** What becomes of runs whose store is away or full for a while, and of runs that a process had to give up. */
+import { InternalError, ServerError } from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import { type Run, type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
+import { StoreFullError } from "../../src/runs/errors.ts";
+import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { isTerminal } from "../../src/runs/status.ts";
+import type { RunStore, RunWrite } from "../../src/runs/store.ts";
+import type { Turn } from "../generation/support/scripted-model.ts";
+import { waitUntil } from "../kit/http/servers.ts";
+import { openMemory } from "./store/sqlite/open-store.ts";
+import {
+  createTestEngine,
+  eventsOf,
+  NEVER,
+  replay,
+  run,
+  runRequest,
+  start,
+  type TestEngine,
+} from "./support/test-engine.ts";
+import { WordyClient } from "./support/wordy-client.ts";
+import { mortalStore, sharedStore, wrapStore } from "./support/wrapped-store.ts";
+
+type Options = Parameters<typeof createTestEngine>[1];
+
+const limits = { leaseMs: 300 };
+
+let open: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.map((engine) => engine.close()));
+  open = [];
+});
+
+async function processOn(store: RunStore, turns: readonly Turn[] = ["done"], options: Options = {}) {
+  const made = await createTestEngine(turns, { limits, ...options, store: sharedStore(store) });
+  open.push(made.engine);
+  return made;
+}
+
+const background = (text = "hi") => runRequest(text, { background: true });
+
+async function waitForStatus({ engine }: Pick<TestEngine, "engine">, runId: string, status: RunStatus) {
+  await expect.poll(async () => (await engine.getRun("", runId)).status, { timeout: 10_000 }).toBe(status);
+  return engine.getRun("", runId);
+}
+
+/** Runs that a process has begun and left behind. */
+async function abandonedRuns(store: RunStore, count: number): Promise<readonly Run[]> {
+  const mortal = mortalStore(store);
+  const { engine, model } = await createTestEngine(["never"], {
+    limits: { ...limits, maxBackgroundRuns: count },
+    store: mortal.store,
+  });
+  model.beforeAnswer = () => new Promise(() => {});
+  const started: Run[] = [];
+  for (let run = 0; run < count; run += 1) started.push((await start(engine, background())).run);
+  await waitUntil(() => model.requests.length === count);
+  mortal.die();
+  return started;
+}
+
+const away = () => new ServerError("the store cannot be reached");
+
+/** A store that fails while it is told to. */
+function failingStore(store: RunStore, fails: (write: RunWrite) => Error | undefined): RunStore {
+  return wrapStore(store, {
+    write: async (write) => {
+      const failure = fails(write);
+      if (failure !== undefined) throw failure;
+      return store.write(write);
+    },
+  });
+}
+
+function isEnd({ run }: RunWrite): boolean {
+  return run !== undefined && isTerminal(run.status);
+}
+
+describe("runs of a dead process", () => {
+  it("are all taken up at once", async () => {
+    const store = await openMemory();
+    const runs = await abandonedRuns(store, 120);
+    await store.beat({ id: "another", timeoutMs: 1 });
+    await new Promise((resolve) => setTimeout(resolve, limits.leaseMs));
+    // It looks for such runs at its start and then every ten seconds.
+    const survivor = await processOn(store, ["done"], { limits: { leaseMs: 30_000 } });
+    for (const { id } of runs) await waitForStatus(survivor, id, RunStatus.COMPLETED);
+  }, 30_000);
+
+  it("are taken up also if one of them cannot be read, which fails", async () => {
+    const store = await openMemory();
+    const [unreadable, ...others] = await abandonedRuns(store, 4);
+    const damaged = wrapStore(store, {
+      readSteps: async (runId) => {
+        if (runId === unreadable?.id) throw new InternalError("the step cannot be read");
+        return store.readSteps(runId);
+      },
+    });
+    const survivor = await processOn(damaged);
+    for (const { id } of others) await waitForStatus(survivor, id, RunStatus.COMPLETED);
+    await expect
+      .poll(async () => (await store.getRun("", unreadable?.id ?? ""))?.run, { timeout: 10_000 })
+      .toMatchObject({ status: RunStatus.FAILED, error: { message: "the step cannot be read" } });
+  });
+
+  it("are taken up when the store is back, if it goes away in between", async () => {
+    const store = await openMemory();
+    const runs = await abandonedRuns(store, 6);
+    let failed = 0;
+    const reports: string[] = [];
+    const flaky = failingStore(store, () => {
+      failed += 1;
+      return failed <= 9 ? away() : undefined;
+    });
+    const observer = { failed: (what: string) => void reports.push(what) };
+    const survivor = await processOn(flaky, ["done"], { observer });
+    for (const { id } of runs) await waitForStatus(survivor, id, RunStatus.COMPLETED);
+    expect(reports.filter((what) => what.startsWith("recover the run")).length).toBeGreaterThan(0);
+  });
+});
+
+describe("a store that is away", () => {
+  it("leaves no run under way whose end could not be written, and the failure is reported", async () => {
+    const store = await openMemory();
+    let isAway = true;
+    const reports: string[] = [];
+    const { engine } = await processOn(
+      failingStore(store, (write) => (isAway && isEnd(write) ? away() : undefined)),
+      ["hello"],
+      { observer: { failed: (what) => void reports.push(what) } },
+    );
+    const thread = await engine.threads.createThread("", { metadata: {}, messages: [] });
+    const started = await start(engine, runRequest("hi", { threadId: thread.id }));
+    await expect(started.result()).rejects.toThrow("the store cannot be reached");
+    expect(reports).toContain(`write the end of the run ${started.run.id}`);
+    expect((await store.getRun("", started.run.id))?.run.status).toBe(RunStatus.IN_PROGRESS);
+    isAway = false;
+    await waitForStatus({ engine }, started.run.id, RunStatus.FAILED);
+    expect(await run(engine, runRequest("again", { threadId: thread.id }))).toMatchObject({
+      status: RunStatus.COMPLETED,
+    });
+  }, 20_000);
+
+  it("puts a background run back into the queue, which goes on afterwards", async () => {
+    const store = await openMemory();
+    let isAway = false;
+    const flaky = failingStore(store, () => (isAway ? away() : undefined));
+    const client = new WordyClient(2_000);
+    const engine = createRunEngine({ client, store: sharedStore(flaky), limits });
+    open.push(engine);
+    const started = await start(engine, background());
+    const read = eventsOf(started.events);
+    await waitUntil(() => client.written > 100);
+    isAway = true;
+    setTimeout(() => {
+      isAway = false;
+    }, 500);
+    const over = await waitForStatus({ engine }, started.run.id, RunStatus.COMPLETED);
+    expect(over.steps).toHaveLength(1);
+    const events = await read;
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
+    expect(events.filter(({ event }) => event.case === "stepRestarted")).toHaveLength(1);
+    expect(await replay(engine, over.id)).toEqual(events);
+  }, 20_000);
+
+  it("does not lose a run whose creation it has confirmed to nobody", async () => {
+    const store = await openMemory();
+    const ids: string[] = [];
+    const flaky = wrapStore(store, {
+      createRun: async (creation) => {
+        await store.createRun(creation);
+        ids.push(creation.run.id);
+        throw away();
+      },
+    });
+    const { engine } = await processOn(flaky);
+    await expect(start(engine, runRequest("hi"))).rejects.toThrow("the store cannot be reached");
+    await waitForStatus({ engine }, ids[0] ?? "", RunStatus.FAILED);
+  });
+
+  it("does not keep queued runs that it gave to a process without an answer", async () => {
+    const store = await openMemory();
+    let lost = 0;
+    const flaky = wrapStore(store, {
+      takeQueued: async (...parameters) => {
+        const taken = await store.takeQueued(...parameters);
+        if (taken.length === 0 || lost > 0) return taken;
+        lost += taken.length;
+        throw away();
+      },
+    });
+    const here = await processOn(flaky);
+    const { run: queued } = await start(here.engine, background());
+    await waitForStatus(here, queued.id, RunStatus.COMPLETED);
+    expect(lost).toBe(1);
+  });
+
+  it("is not noticed by a reader, if it returns soon", async () => {
+    const store = await openMemory();
+    const there = await processOn(store, ["hello"]);
+    const over = await run(there.engine, background());
+    let failures = 3;
+    const flaky = wrapStore(store, {
+      readEvents: async (...parameters) => {
+        failures -= 1;
+        if (failures >= 0) throw away();
+        return store.readEvents(...parameters);
+      },
+    });
+    const here = await processOn(flaky);
+    expect(await replay(here.engine, over.id)).toEqual(await replay(there.engine, over.id));
+    expect(failures).toBeLessThan(0);
+  });
+});
+
+describe("a store that is full", () => {
+  it("ends a run with its last event alone, and readers have seen nothing that is not stored", async () => {
+    const store = await openMemory();
+    let writes = 0;
+    const ends: RunWrite[] = [];
+    const full = failingStore(store, (write) => {
+      writes += 1;
+      if (isEnd(write) && write.events?.length === 1) {
+        ends.push(write);
+        return undefined;
+      }
+      return writes > 6 ? new StoreFullError("there is no space left") : undefined;
+    });
+    const client = new WordyClient(400);
+    const engine = createRunEngine({ client, store: sharedStore(full), limits });
+    open.push(engine);
+    for (const isBackground of [false, true]) {
+      writes = 0;
+      const started = await start(engine, runRequest("hi", { background: isBackground }));
+      const events = await eventsOf(started.events);
+      const failed = await started.result();
+      expect(failed).toMatchObject({
+        status: RunStatus.FAILED,
+        steps: [],
+        error: { message: "there is no space left" },
+      });
+      expect(await replay(engine, failed.id)).toEqual(events);
+      expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
+    }
+    expect(ends.map(({ steps = [], messages = [] }) => [steps.length, messages.length])).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
+  });
+
+  it("ends a run whose answer it cannot keep", async () => {
+    const store = await openMemory();
+    const full = failingStore(store, ({ steps = [] }) =>
+      steps.length > 0 ? new StoreFullError("there is no space left") : undefined,
+    );
+    const { engine } = await processOn(full, ["hello"]);
+    expect(await run(engine, runRequest("hi"))).toMatchObject({ status: RunStatus.FAILED });
+    expect(await run(engine, background())).toMatchObject({ status: RunStatus.FAILED });
+  });
+});
+
+describe("readers of a run that another process executes", () => {
+  it("share one reading of the store", async () => {
+    const store = await openMemory();
+    const client = new WordyClient(300);
+    const there = createRunEngine({ client, store: sharedStore(store), limits });
+    open.push(there);
+    let [reads, subscriptions] = [0, 0];
+    const counting = wrapStore(store, {
+      subscribe: (...parameters) => {
+        subscriptions += 1;
+        return store.subscribe(...parameters);
+      },
+      readEvents: (...parameters) => {
+        reads += 1;
+        return store.readEvents(...parameters);
+      },
+    });
+    const here = await processOn(counting, ["never"], { limits: { ...limits, maxBackgroundRuns: 0 } });
+    const started = await start(there, runRequest("hi"));
+    const iterator = started.events[Symbol.asyncIterator]();
+    const first = await iterator.next();
+    const readers = Array.from({ length: 50 }, () => {
+      const events: RunEvent[] = [];
+      const read = async () => {
+        for await (const batch of here.engine.streamRun("", started.run.id, -1, NEVER)) events.push(...batch);
+        return events;
+      };
+      return { events, done: read() };
+    });
+    await waitUntil(() => readers.every(({ events }) => events.length > 0));
+    const before = reads;
+    const rest = await eventsOf({ [Symbol.asyncIterator]: () => iterator });
+    const all = [...(first.value ?? []), ...rest];
+    for (const { done } of readers) expect(await done).toEqual(all);
+    // Each reader by itself would read each of the many writes. Some page by themselves until they join.
+    expect(reads - before).toBeLessThan(all.length);
+    expect(subscriptions).toBe(1);
+  });
+
+  it("lose no event whose notice comes while they look at the store", async () => {
+    const store = await openMemory();
+    const there = await processOn(store, ["hello"]);
+    const blocked = Promise.withResolvers<void>();
+    there.model.beforeAnswer = () => blocked.promise;
+    const started = await start(there.engine, background());
+    await waitUntil(() => there.model.requests.length === 1);
+    let looks = 0;
+    const racing = wrapStore(store, {
+      getRun: async (...parameters) => {
+        const found = await store.getRun(...parameters);
+        looks += 1;
+        // The run ends after the third look at it and before its reader waits for a notice.
+        if (looks === 3) {
+          blocked.resolve();
+          await expect
+            .poll(async () => (await store.getRun("", started.run.id))?.run.status)
+            .toBe(RunStatus.COMPLETED);
+        }
+        return found;
+      },
+    });
+    const here = await processOn(racing, ["never"], { limits: { ...limits, maxBackgroundRuns: 0 } });
+    const begun = performance.now();
+    const events = await replay(here.engine, started.run.id);
+    expect(events.at(-1)?.event).toMatchObject({ value: { status: RunStatus.COMPLETED } });
+    expect(looks).toBeGreaterThanOrEqual(3);
+    // Without the notice they look again after five seconds.
+    expect(performance.now() - begun).toBeLessThan(4_000);
+  });
+});

@@ -1,0 +1,27 @@
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { findNearestTests, readImportGraph } from "../../../scripts/mutants/nearest-tests.ts";
+import { listFiles } from "../../../scripts/mutants/workspace.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const graph = readImportGraph(
+  root,
+  listFiles(root).filter((file) => /^(src|test)\/.*\.ts$/.test(file)),
+);
+
+it("begins with the test of the same name and goes on with those of its folder", () => {
+  const tests = findNearestTests("src/core/batches.ts", graph);
+  expect(tests[0]).toBe("test/core/batches.test.ts");
+  expect(tests).toContain("test/core/event-stream.test.ts");
+  expect(tests.filter((test) => test.startsWith("test/attacks/"))).toEqual([]);
+});
+
+it("finds tests that reach a file by the library's entry point", () => {
+  expect(findNearestTests("src/generation/tool-loop.ts", graph)).toContain(
+    "test/generation/tool-loop.test.ts",
+  );
+});
+
+it("finds none for a file that no test loads", () => {
+  expect(findNearestTests("src/missing.ts", graph)).toEqual([]);
+});

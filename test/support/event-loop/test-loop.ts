@@ -1,0 +1,4 @@
+import { watchLoop } from "./loop-watch.ts";
+
+/** The watch over this process. A test runs long synchronous work of its own in `testLoop.uncounted`. */
+export const testLoop = watchLoop();
