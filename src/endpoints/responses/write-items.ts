@@ -12,6 +12,7 @@ import {
   FinishReason_Reason as Reason,
   type Response,
 } from "../../gen/outrigger/v1/response_pb.ts";
+import { isPause } from "../../generation/continuation.ts";
 import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
@@ -192,12 +193,15 @@ export class ItemWriter {
   }
 }
 
-/** Status of the last item of an answer: incomplete if the answer is unfinished, and not if the model refused. */
+/**
+ * Status of the last item of an answer: incomplete if the answer is unfinished, and not if the model refused. A turn that
+ * the provider paused ends between items: the next answer goes on with others.
+ */
 export function itemStatusAt(reason: FinishReason | undefined): ItemStatus {
   if (reason === undefined) return "completed";
   const isFiltered = reason.reason === Reason.CONTENT_FILTER && reason.raw !== "refusal";
   const isCut = isFiltered || reason.reason === Reason.LENGTH || reason.reason === Reason.ERROR;
-  return isCut || isUnfinished(reason) ? "incomplete" : "completed";
+  return isCut || (isUnfinished(reason) && !isPause(reason)) ? "incomplete" : "completed";
 }
 
 /** Makes a part. */

@@ -51,14 +51,17 @@ const answers: Readonly<Record<Provider, (reason: string, streams: boolean) => s
   },
 };
 
-/** The API with a provider that gives one answer to everything. */
-async function startWith(provider: Provider, reason: string): Promise<Create> {
+/** The API with a provider that ends its answers for these reasons, in turn. */
+async function startWith(provider: Provider, ...reasons: readonly [string, ...string[]]): Promise<Create> {
+  let calls = 0;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const streams = /stream":\s*true|streamGenerate/.test(`${request.url} ${Buffer.concat(chunks)}`);
       response.writeHead(200, { "content-type": streams ? "text/event-stream" : "application/json" });
+      const reason = reasons[calls % reasons.length] ?? reasons[0];
+      calls += 1;
       response.end(answers[provider](reason, streams));
     });
   }).listen(0, "127.0.0.1");
@@ -95,7 +98,7 @@ const unfinished: readonly (readonly [Provider, string])[] = [
   ["gemini", "OTHER"],
   ["gemini", "LANGUAGE"],
   ["gemini", "NO_IMAGE"],
-  ["anthropic", "pause_turn"],
+  ["anthropic", "compaction"],
 ];
 
 describe("An answer", () => {
@@ -136,6 +139,30 @@ describe("An answer", () => {
     const events = eventsIn(await (await create({ stream: true })).text());
     expect(events.at(-1)?.type).toBe("response.incomplete");
     const last = expectWholeStream(events);
+    expect(last).toMatchObject(incomplete);
+    expect(await retrieve(last.id)).toEqual(last);
+  });
+
+  it("that the provider paused and resumed is complete, and so are its items", async () => {
+    const { create, retrieve } = await startWith("anthropic", "pause_turn", "end_turn");
+    const half = { status: "completed", content: [{ text: "Half" }] };
+    const complete = { status: "completed", incomplete_details: null, output: [half, half] };
+    expect(await (await create()).json()).toMatchObject(complete);
+    const last = expectWholeStream(eventsIn(await (await create({ stream: true })).text()));
+    expect(last).toMatchObject(complete);
+    expect(await retrieve(last.id)).toEqual(last);
+  });
+
+  it("that the provider pauses again and again is incomplete, and its items are not", async () => {
+    const { create, retrieve } = await startWith("anthropic", "pause_turn");
+    const half = { status: "completed", content: [{ text: "Half" }] };
+    const incomplete = {
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
+      output: Array.from({ length: 11 }, () => half),
+    };
+    expect(await (await create()).json()).toMatchObject(incomplete);
+    const last = expectWholeStream(eventsIn(await (await create({ stream: true })).text()));
     expect(last).toMatchObject(incomplete);
     expect(await retrieve(last.id)).toEqual(last);
   });

@@ -4,7 +4,12 @@ import { MessageSink } from "../../../src/endpoints/responses/event-output.ts";
 import { ResponseEvents } from "../../../src/endpoints/responses/write-events.ts";
 import type { ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { type RunEvent, RunEventSchema, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import {
+  type RunEvent,
+  RunEventSchema,
+  RunStatus,
+  StepRestart_Reason,
+} from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { eventsIn, type ResponsesEvent } from "../support/events-in.ts";
 import { expectWholeStream } from "../support/expect-whole-stream.ts";
@@ -362,5 +367,49 @@ describe("The events of tools of MCP servers", () => {
     const events = runOfCall([], RunStatus.INCOMPLETE);
     expectWholeStream(events);
     expect(outputOf(events)[1]).toMatchObject({ type: "mcp_call", status: "incomplete", output: null });
+  });
+});
+
+describe("The events of a step that was begun again", () => {
+  const whole: readonly ModelEvent[] = [...textEvents(0, "First"), ...toolCallEvents(1, "f", '{"a":1}')];
+  const last = textEvents(0, "Whole", " answer.");
+
+  /** The events of a run whose process stopped after some events of its model call. */
+  function runRestartedAfter(count: number): readonly RunEvent[] {
+    const { events } = runEventsOf({ calls: [callEvents(textEvents(0, "Before")), callEvents(last)] });
+    const begin = events.findIndex(({ step }) => step === 2);
+    const abandoned = callEvents([...whole])
+      .slice(0, count)
+      .map((value) => ({ step: 2, event: { case: "modelEvent", value } as const }));
+    const value = { reason: StepRestart_Reason.LOST, abandonedAttempt: { step: 2 } };
+    const restart = { step: 2, event: { case: "stepRestarted", value } as const };
+    return [...events.slice(0, begin), ...abandoned, restart, ...events.slice(begin)].map((event, sequence) =>
+      create(RunEventSchema, { step: event.step, event: event.event, sequence }),
+    );
+  }
+
+  it.each([
+    ["before its first item", 1, []],
+    ["within a text", 3, ["message"]],
+    ["between two items", 4, ["message"]],
+    ["within a call", 6, ["message", "function_call"]],
+    ["after its last item", 7, ["message", "function_call"]],
+  ] as const)("are the same for a reader from a mark if it was abandoned %s", (_name, count, begun) => {
+    const run = runOf();
+    const events = runRestartedAfter(count);
+    const all = written(events, run);
+    for (const place of events.keys())
+      expect(eventsIn(writtenByCopy(events, run, place)), `copied after ${place} events`).toEqual(all);
+    const items = all.flatMap(({ type, item }) => (type === "response.output_item.done" ? [item] : []));
+    const abandoned = begun.map((type, index) => {
+      const status = index === begun.length - 1 ? "incomplete" : "completed";
+      return expect.objectContaining({ type, status });
+    });
+    const answer = expect.objectContaining({ type: "message", status: "completed" });
+    expect(items).toEqual([answer, ...abandoned, answer]);
+    expect(outputOf(all)).toMatchObject([
+      { id: `msg_${DIGITS}0001000`, content: [{ text: "Before" }] },
+      { id: `msg_${DIGITS}8002000`, content: [{ text: "Whole answer." }] },
+    ]);
   });
 });
