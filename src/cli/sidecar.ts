@@ -54,7 +54,14 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       createCatalogService(client.catalog),
     ],
     endpoints: {
-      endpoints: [createV1Api({ engine: runs, models: modelsOf(config, client), account })],
+      endpoints: [
+        createV1Api({
+          engine: runs,
+          models: modelsOf(config, client),
+          account,
+          allowsUnstoredContinuation: config.runs.allowsUnstoredContinuation ?? false,
+        }),
+      ],
       inference: client,
     },
     observers,

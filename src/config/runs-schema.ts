@@ -2,7 +2,7 @@
 import { isAbsolute } from "node:path";
 import * as z from "zod/mini";
 import { compact, fields, list } from "./fields.ts";
-import { count, duration, leaf, oneOf, positiveDuration, size, text, wholeNumber } from "./leaves.ts";
+import { count, duration, flag, leaf, oneOf, positiveDuration, size, text, wholeNumber } from "./leaves.ts";
 import { parseDuration } from "./units.ts";
 
 /** Where runs are kept, as one text. */
@@ -46,6 +46,7 @@ export const runs = fields({
   encryption_key_files: z.optional(list(text, "a list of paths")),
   postgres: z.optional(postgres),
   retention: z.optional(age),
+  allow_unstored_continuation: z.optional(flag),
   limits: z.optional(
     z.pipe(
       fields({

@@ -18,6 +18,8 @@ export interface RunsConfig {
   readonly maxBodyBytes: number;
   /** The first one encrypts what is kept, all of them decrypt. Empty: it is not encrypted. */
   readonly keys: readonly EncryptionKey[];
+  /** Whether a response over `/v1` that is not stored may continue stored ones. Default false. */
+  readonly allowsUnstoredContinuation?: boolean;
   /** Changes to the limits of the engine. */
   readonly limits: Partial<RunLimits>;
 }
@@ -109,6 +111,7 @@ function runsOf(
   const { memory_size: maxBytes = getDefaultMemorySize(), retention, limits = {} } = section;
   const { max_file_size: maxFileBytes, durability } = section;
   const { max_body_bytes: maxBodyBytes = DEFAULT_MAX_BODY_BYTES, postgres = {} } = section;
+  const { allow_unstored_continuation: allowsUnstoredContinuation } = section;
   const { schema, pool_size: poolSize } = postgres;
   return {
     store: toStoreConfig(place, {
@@ -122,6 +125,7 @@ function runsOf(
     maxBodyBytes:
       place.kind === "memory" ? Math.min(maxBodyBytes, maxBytes * MAX_MEMORY_SHARE) : maxBodyBytes,
     keys,
+    ...compact({ allowsUnstoredContinuation }),
     limits: { ...limits, ...compact({ retentionMs: retention }) },
   };
 }

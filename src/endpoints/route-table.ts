@@ -33,12 +33,15 @@ export function endpointOf(
   fail: WriteFailure,
   root: string,
 ): Endpoint {
+  const served = [
+    ...new Set(definitions.map(({ path }) => `${root}${path.slice(root.length).split("/")[0]}`)),
+  ];
   const entries = definitions.map((definition) => ({ definition, pattern: patternOf(definition.path) }));
   return {
     fail,
     find(path, method) {
       const found = entries.filter(({ pattern }) => pattern.test(path));
-      if (found.length === 0) return path.startsWith(root) ? unknownPath(root, fail) : undefined;
+      if (found.length === 0) return path.startsWith(root) ? unknownPath(root, served, fail) : undefined;
       const wanted = method === "HEAD" ? "GET" : method;
       const entry = found.find(({ definition }) => definition.method === wanted);
       if (entry !== undefined) return routeOf(entry.definition, entry.pattern, method, fail);
@@ -81,16 +84,19 @@ async function serveOrFail(
   }
 }
 
-function unknownPath(root: string, fail: WriteFailure): EndpointRoute {
+/** @param served The APIs below the root. */
+function unknownPath(root: string, served: readonly string[], fail: WriteFailure): EndpointRoute {
   return {
     name: `* ${root}`,
-    serve: (request) =>
-      serveOrFail(
-        request,
-        () => Promise.reject(new NotFoundError(`nothing is served under ${request.path.slice(0, MAX_PATH)}`)),
-        fail,
-      ),
+    serve: (request) => serveOrFail(request, () => Promise.reject(unknownUrl(request, served)), fail),
   };
+}
+
+function unknownUrl({ method, path }: EndpointRequest, served: readonly string[]): NotFoundError {
+  const found = `${method} ${path.slice(0, MAX_PATH)} is not served`;
+  return new NotFoundError(`${found}; expected a path under ${served.join(", ")}`, {
+    errorCode: "unknown_url",
+  });
 }
 
 /** Characters of a path that an error repeats. */

@@ -8,11 +8,12 @@ import { failedResponse } from "./responses/errors.ts";
 import { inputRoutes } from "./responses/input-routes.ts";
 import { KeptResponses } from "./responses/latest-response.ts";
 import type { ResponsesParts } from "./responses/parts.ts";
+import { ReplayMarks } from "./responses/replay-marks.ts";
 import { responsesRoutes } from "./responses/routes.ts";
 import { endpointOf } from "./route-table.ts";
 
 /** What the API is made of. */
-export interface V1Parts extends Omit<ResponsesParts, "keptResponses"> {
+export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "marks"> {
   readonly models: ModelDirectory;
   /** The memory of the process. Default: an account of its own. */
   readonly account?: MemoryAccount | undefined;
@@ -21,9 +22,10 @@ export interface V1Parts extends Omit<ResponsesParts, "keptResponses"> {
 /** Creates the API. */
 export function createV1Api(parts: V1Parts): Endpoint {
   const { account = new MemoryAccount() } = parts;
+  const shared = { ...parts, keptResponses: new KeptResponses(account.kept), marks: new ReplayMarks() };
   const routes = [
-    ...inputRoutes(parts),
-    ...responsesRoutes({ ...parts, keptResponses: new KeptResponses(account.kept) }),
+    ...inputRoutes(shared),
+    ...responsesRoutes(shared),
     ...conversationRoutes(parts.engine.threads),
     ...modelRoutes(parts.models),
   ];

@@ -1,11 +1,15 @@
 import { toolMessage } from "../core/tools.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
-import { FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
+import { type FinishReason, FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
 
 /** Whether a provider interrupted its turn, to go on when it gets its own answer back. */
 export function isPaused(response: Response | undefined): boolean {
-  const { reason, raw } = response?.finishReason ?? {};
+  return response?.finishReason !== undefined && isPause(response.finishReason);
+}
+
+/** Whether an answer ended since the provider interrupted its turn (Anthropic's "Stop reasons"). */
+export function isPause({ reason, raw }: FinishReason): boolean {
   return reason === FinishReason_Reason.OTHER && raw === "pause_turn";
 }
 

@@ -58,6 +58,8 @@ export interface ThreadEngine {
   ): Promise<readonly ThreadMessage[]>;
   listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>>;
   getMessage(owner: string, messageId: string): Promise<ThreadMessage>;
+  /** The latest message whose first tool call has this id. Undefined if no message of the owner has. */
+  findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined>;
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<void>;
 }
 

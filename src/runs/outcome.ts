@@ -1,6 +1,6 @@
 /** Updates runs after their generations. */
 import { timestampNow } from "@bufbuild/protobuf/wkt";
-import { toSdkError } from "../core/errors.ts";
+import { type SDKError, ServerError, toSdkError } from "../core/errors.ts";
 import { addUsage } from "../core/usage.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import {
@@ -8,7 +8,7 @@ import {
   type StepResult,
   GenerateResult_StopReason as StopReason,
 } from "../gen/outrigger/v1/generation_pb.ts";
-import { FinishReason_Reason } from "../gen/outrigger/v1/response_pb.ts";
+import { type FinishReason, FinishReason_Reason } from "../gen/outrigger/v1/response_pb.ts";
 import { IncompleteReason, type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import { openCallsOf } from "../generation/contract/open-calls.ts";
@@ -26,6 +26,13 @@ export function runAfter(run: Run, result: GenerateResult, needsApproval: NeedsA
     attempts,
     ...(totalUsage === undefined ? {} : { usage: totalUsage }),
   };
+  const failure = failureIn(last);
+  if (failure !== undefined)
+    return withStatus(run, RunStatus.FAILED, {
+      ...change,
+      error: failure.toProto(),
+      endedAt: timestampNow(),
+    });
   if (stopReason === StopReason.TOOL_CALLS && last !== undefined) {
     const calls = openCallsOf(last);
     const requiredApprovals = calls.filter(({ name }) => needsApproval(name));
@@ -64,6 +71,14 @@ export function runAfterContinuation(run: Run): Run {
   });
 }
 
+/** The failure of an answer that the provider ended with an error as the reason. */
+function failureIn(step: StepResult | undefined): SDKError | undefined {
+  const { provider = "", finishReason, usage } = step?.response ?? {};
+  if (finishReason?.reason !== FinishReason_Reason.ERROR) return undefined;
+  const message = `the provider ended the answer with the finish reason ${JSON.stringify(finishReason.raw)}`;
+  return new ServerError(message, { provider, outputStarted: true, usage });
+}
+
 function whyIncomplete(stopReason: StopReason, last: StepResult | undefined): IncompleteReason {
   switch (stopReason) {
     case StopReason.MAX_TOOL_ROUNDS:
@@ -80,9 +95,32 @@ function whyIncomplete(stopReason: StopReason, last: StepResult | undefined): In
     case FinishReason_Reason.CONTENT_FILTER:
       // A refusal in the model's own words is an answer, as in OpenAI's API.
       return hasRefusal(last) ? IncompleteReason.UNSPECIFIED : IncompleteReason.CONTENT_FILTER;
+    case FinishReason_Reason.OTHER:
+      return isUnfinished(last.response.finishReason)
+        ? IncompleteReason.PROVIDER_STOPPED
+        : IncompleteReason.UNSPECIFIED;
     default:
       return IncompleteReason.UNSPECIFIED;
   }
+}
+
+/**
+ * Finish reasons without a unified form that mean an unfinished answer: of Gemini ("FinishReason"), and of Anthropic ("Stop
+ * reasons"). Other servers have words of their own for answers that are whole.
+ */
+const UNFINISHED: ReadonlySet<string> = new Set([
+  "OTHER",
+  "LANGUAGE",
+  "NO_IMAGE",
+  "IMAGE_OTHER",
+  "FINISH_REASON_UNSPECIFIED",
+  "pause_turn",
+  "compaction",
+]);
+
+/** Whether a provider says in a word of its own that it stopped before the answer was finished. */
+export function isUnfinished({ reason, raw }: FinishReason): boolean {
+  return reason === FinishReason_Reason.OTHER && UNFINISHED.has(raw);
 }
 
 function hasRefusal(step: StepResult | undefined): boolean {

@@ -106,6 +106,8 @@ export interface RunStore {
   /** Messages in pages. A page with large messages may end before its limit, with `hasMore`. */
   listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>>;
   getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined>;
+  /** The latest message of an owner whose first tool call has this id. */
+  findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined>;
   /** Removes a message from a thread. Its forks keep it. */
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean>;
   /** All messages that a run reads: those of its thread before its own input, in order. */

@@ -82,6 +82,10 @@ export class Threads implements ThreadEngine {
     return message;
   }
 
+  findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined> {
+    return this.#parts.store.findCall(owner, toolCallId);
+  }
+
   async deleteMessage(owner: string, threadId: string, messageId: string): Promise<void> {
     await this.getThread(owner, threadId);
     if (!(await this.#parts.store.deleteMessage(owner, threadId, messageId)))

@@ -28,6 +28,12 @@ function problem(text: string, environment: Record<string, string> = {}): Promis
 const KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
 describe("the section runs of a configuration", () => {
+  it("says whether responses that are not stored may continue stored ones", async () => {
+    const config = await load("runs: { allow_unstored_continuation: true }");
+    expect(config.allowsUnstoredContinuation).toBe(true);
+    expect(await problem("runs: { allow_unstored_continuation: 1 }")).toContain("true or false");
+  });
+
   it("keeps runs in memory where it is left out", async () => {
     const expected = {
       store: { kind: "memory", maxBytes: 67_108_864 },

@@ -12,16 +12,16 @@ describe("a table of routes", () => {
     expect((await call(routes, "GET /v1/things/a%20b")).body).toEqual({ id: "a b" });
   });
 
-  it("answers unknown paths below its root as the API does", async () => {
+  it("says at unknown paths below its root which APIs are served", async () => {
     const { status, body } = await call(routes, "POST /v1/chat/completions");
     expect([status, body]).toEqual([
       404,
       {
         error: {
-          message: "nothing is served under /v1/chat/completions",
+          message: "POST /v1/chat/completions is not served; expected a path under /v1/things",
           type: "invalid_request_error",
           param: null,
-          code: null,
+          code: "unknown_url",
         },
       },
     ]);

@@ -140,7 +140,10 @@ class ConversationRoutes {
       names: new ToolNames([]),
       notes: new RequestNotes(),
       isStateful: true,
-      lookUp: (messageId) => this.#threads.getMessage(owner, messageId),
+      messages: {
+        getMessage: (messageId) => this.#threads.getMessage(owner, messageId),
+        findCall: (callId) => this.#threads.findCall(owner, callId),
+      },
     });
     const { messages, approvals } = await readInput(fields, "items", context);
     if (approvals.length > 0)

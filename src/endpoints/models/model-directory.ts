@@ -55,6 +55,11 @@ const CATALOG_NAMES: Readonly<Record<ProviderApi, string | undefined>> = {
   command: undefined,
 };
 
+/** The catalog's provider for a wire API. Undefined: it has none. */
+export function getCatalogProvider(api: ProviderApi): string | undefined {
+  return CATALOG_NAMES[api];
+}
+
 /** Resolves names of models. */
 export class ModelDirectory {
   readonly #options: ModelDirectoryOptions;

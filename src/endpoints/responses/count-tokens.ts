@@ -4,10 +4,9 @@ import { systemMessage } from "../../core/message.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
 import { estimateUsage } from "../../middleware/estimate-usage.ts";
-import type { RunEngine } from "../../runs/engine.ts";
 import type { EndpointResponse } from "../endpoint.ts";
 import { jsonResponse } from "../json-response.ts";
-import { readHistory } from "./read-history.ts";
+import { type HistorySource, readHistory } from "./read-history.ts";
 import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
 
 /** Marks the count as an estimate. */
@@ -15,7 +14,7 @@ const ESTIMATE_HEADER = "outrigger-estimate";
 
 /** What counting needs. */
 export interface TokenCounting extends Omit<RequestReading, "engine"> {
-  readonly engine: Pick<RunEngine, "getRun" | "threads">;
+  readonly engine: HistorySource & RequestReading["engine"];
 }
 
 /**

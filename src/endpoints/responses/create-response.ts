@@ -34,13 +34,15 @@ function checkContentType(type: string | undefined): void {
 async function streamOf(
   { read, started }: RequestedRun,
   request: EndpointRequest,
-  { keepAliveMs = KEEP_ALIVE_MS }: ResponsesParts,
+  { keepAliveMs = KEEP_ALIVE_MS, marks }: ResponsesParts,
 ): Promise<EndpointResponse> {
   const { run, events } = started;
+  const { settings } = read;
   const source: StreamSource = {
     run,
     events,
-    include: [],
+    settings,
+    marks: run.stored ? marks.open(run, settings) : undefined,
     keepAliveMs,
     signal: request.signal,
     startedRun: true,

@@ -89,9 +89,10 @@ function meaningOf(error: SDKError): Meaning {
     return { ...meaning, status, code: errorCode || meaning.code };
   }
   if (error.kind === ErrorKind.AUTHENTICATION) return PROVIDER_KEY;
-  // A provider's own code is more precise. If the provider reports something as not found, it is the model.
+  // A provider's own code is more precise.
   if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode || null };
-  if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: errorCode || "model_not_found" };
+  // If the provider reports something as not found, it is the model. Each provider has a code of its own for that.
+  if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: "model_not_found" };
   // The provider is overloaded, or it failed.
   const isOverloaded = httpStatusCode === 503 || httpStatusCode === 529;
   return error.kind === ErrorKind.SERVER && !isOverloaded ? { ...meaning, status: 502 } : meaning;

@@ -21,25 +21,50 @@ const PADDED_UNITS = 16;
 export class EventOutput {
   readonly #sink: EventSink;
   readonly #options: EventOptions;
-  #next = 0;
+  #next: number;
 
-  constructor(sink: EventSink, options: EventOptions) {
+  /** @param next Number of the first event. */
+  constructor(sink: EventSink, options: EventOptions, next = 0) {
     this.#sink = sink;
     this.#options = options;
+    this.#next = next;
+  }
+
+  /** Number of the next event. */
+  get next(): number {
+    return this.#next;
   }
 
   /** @param members Members of the event beside its type and its number, as JSON text without braces. */
   emit(type: string, members: string): void {
-    const number = this.#next;
-    this.#next = number + 1;
-    if (number <= this.#options.startingAfter) return;
+    if (!this.#skip()) this.#write(type, members);
+  }
+
+  /**
+   * An event that a replay does not have. It repeats the number of the event before it, so that resuming after this
+   * number skips nothing.
+   */
+  emitUnnumbered(type: string, members: string): void {
+    const number = Math.max(this.#next - 1, this.#options.startingAfter);
     this.#sink.write(type, `{"type":"${type}","sequence_number":${number},${members}}`);
   }
 
   /** An event with a delta. @param members Its other members, with a comma at the end. */
   emitDelta(type: string, members: string, delta: string): void {
+    if (this.#skip()) return;
     const padding = this.#options.pads ? `,"obfuscation":"${paddingOf(delta)}"` : "";
-    this.emit(type, `${members}"delta":${JSON.stringify(delta)}${padding}`);
+    this.#write(type, `${members}"delta":${JSON.stringify(delta)}${padding}`);
+  }
+
+  /** Counts the next event. Returns whether the caller has it already. */
+  #skip(): boolean {
+    this.#next += 1;
+    return this.#next - 1 <= this.#options.startingAfter;
+  }
+
+  /** Writes the event that was counted last. */
+  #write(type: string, members: string): void {
+    this.#sink.write(type, `{"type":"${type}","sequence_number":${this.#next - 1},${members}}`);
   }
 }
 

@@ -12,6 +12,7 @@ import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
 
 /** The error codes of OpenAI's API for invalid requests. */
 export type MistakeCode =
+  | "invalid_stream_id"
   | "invalid_type"
   | "invalid_value"
   | "missing_required_parameter"

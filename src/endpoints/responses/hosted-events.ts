@@ -68,7 +68,7 @@ export function emitInput(
   output: EventOutput,
   place: OutputPlace,
 ): void {
-  const open = new OpenInput(output, place, form);
-  if (input !== "") open.append(input);
-  open.end(input);
+  const open = new OpenInput(place, form);
+  if (input !== "") open.append(output, input);
+  open.end(output, input);
 }

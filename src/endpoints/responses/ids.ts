@@ -24,6 +24,8 @@ const ITEM_PREFIXES: Readonly<Record<string, string>> = {
   shell_call: "sh",
   apply_patch_call: "apc",
   compaction: "cmp",
+  tool_search_call: "tsc",
+  tool_search_output: "tso",
 };
 
 /** Highest number of a part that an item id can hold. */

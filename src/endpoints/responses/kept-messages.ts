@@ -1,11 +1,9 @@
-import { equals } from "@bufbuild/protobuf";
 import { NotFoundError } from "../../core/errors.ts";
 import { measureMemory } from "../../core/measure-memory.ts";
-import { type ContentPart, ContentPartSchema, type Message } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
 import { mistake, quote } from "./fields.ts";
 import type { ItemPlace } from "./ids.ts";
-import type { IdentifiedPart } from "./message-drafts.ts";
 
 /** Messages that the items of one request may look up. */
 const MAX_MESSAGES = 256;
@@ -13,15 +11,28 @@ const MAX_MESSAGES = 256;
 /** Memory that they may take: as much as the largest request. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
+/** Finds messages of the caller. */
+export interface MessageSource {
+  /** A message by its id. Throws NotFoundError. */
+  getMessage(messageId: string): Promise<ThreadMessage>;
+  /** The latest message whose first tool call has this id. */
+  findCall(toolCallId: string): Promise<ThreadMessage | undefined>;
+}
+
+/** A stored message of an earlier response. */
+export interface KeptMessage {
+  readonly id: string;
+  readonly message: Message;
+}
+
 /** The messages of earlier responses that the items of one request refer to. Each is read once. */
 export class KeptMessages {
-  readonly #read: (messageId: string) => Promise<ThreadMessage>;
+  readonly #source: MessageSource;
   #bytes = 0;
-  readonly #known = new Map<string, Promise<Message | undefined>>();
+  readonly #known = new Map<string, Promise<KeptMessage | undefined>>();
 
-  /** @param read Reads a message of the caller. Throws NotFoundError. */
-  constructor(read: (messageId: string) => Promise<ThreadMessage>) {
-    this.#read = read;
+  constructor(source: MessageSource) {
+    this.#source = source;
   }
 
   /**
@@ -29,47 +40,38 @@ export class KeptMessages {
    * @param path Path of its id, for the error that there is none.
    */
   async find(place: ItemPlace, id: string, path: string): Promise<Message> {
-    const message = await this.#find(place.messageId);
-    if (message !== undefined) return message;
+    const kept = await this.withId(place.messageId);
+    if (kept !== undefined) return kept.message;
     throw mistake(path, "invalid_value", `${quote(id)} is not the id of a stored item`);
   }
 
-  /** Restores the stored state of the model's parts, of which clients return only the fields that they know. */
-  async restoreStates(parts: readonly IdentifiedPart[]): Promise<void> {
-    for (const { part, place } of parts) {
-      if (part.providerState !== undefined) continue;
-      const kept = (await this.#find(place.messageId))?.content[place.part];
-      if (kept?.providerState !== undefined && isSame(part, kept)) part.providerState = kept.providerState;
-    }
+  /** A message by its id. Undefined if there is none, or the request has looked up too much. */
+  withId(messageId: string): Promise<KeptMessage | undefined> {
+    return this.#once(messageId, () => this.#source.getMessage(messageId));
   }
 
-  #find(messageId: string): Promise<Message | undefined> {
-    const known = this.#known.get(messageId);
+  /** The message whose first tool call has this id. Undefined if there is none, or the request has looked up too much. */
+  withCall(toolCallId: string): Promise<KeptMessage | undefined> {
+    return this.#once(`call ${toolCallId}`, () => this.#source.findCall(toolCallId));
+  }
+
+  #once(key: string, read: () => Promise<ThreadMessage | undefined>): Promise<KeptMessage | undefined> {
+    const known = this.#known.get(key);
     if (known !== undefined) return known;
     if (this.#known.size >= MAX_MESSAGES || this.#bytes >= MAX_BYTES) return Promise.resolve(undefined);
-    const found = this.#load(messageId);
-    this.#known.set(messageId, found);
+    const found = this.#load(read);
+    this.#known.set(key, found);
     return found;
   }
 
-  async #load(messageId: string): Promise<Message | undefined> {
+  async #load(read: () => Promise<ThreadMessage | undefined>): Promise<KeptMessage | undefined> {
     try {
-      const { message } = await this.#read(messageId);
+      const { id = "", message } = (await read()) ?? {};
       this.#bytes += measureMemory(message);
-      return message;
+      return message && { id, message };
     } catch (thrown) {
       if (thrown instanceof NotFoundError) return undefined;
       throw thrown;
     }
   }
-}
-
-/** Whether the client returned the content unchanged: signed content must not be changed. */
-function isSame(returned: ContentPart, kept: ContentPart): boolean {
-  return equals(ContentPartSchema, bare(returned), bare(kept));
-}
-
-/** A part by its content alone. */
-function bare({ part }: ContentPart): ContentPart {
-  return { $typeName: "outrigger.v1.ContentPart", citations: [], refusal: false, part };
 }

@@ -1,8 +1,8 @@
 import type { MemoryPool } from "../../core/memory-pool.ts";
 import { isObject, type JsonObject, type JsonValue, parseJson, without } from "../../kit/json/json.ts";
 
-/** Largest conversation that is kept, in bytes of JSON. */
-const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+/** Largest conversation that is kept, in bytes of JSON; that of all lanes of a socket together as well. */
+export const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 /**
  * The latest responses of all WebSockets, within the memory for them. When it is full, the oldest ones are forgotten:
@@ -41,20 +41,33 @@ export class KeptResponses {
 }
 
 /**
- * The latest response of a WebSocket, if it was not stored. As in OpenAI's API, the next request of the same socket may
- * continue it: its items are then inserted into the request.
+ * The latest response of a lane of a WebSocket, if it was not stored. As in OpenAI's API, the next request of the same
+ * socket may continue it: its items are then inserted into the request.
  */
 export class LatestResponse {
   /** Name of the caller's access key. */
   readonly owner: string;
   readonly #all: KeptResponses;
   #id: string | undefined;
-  /** The whole conversation with its tools, as JSON: that takes as many bytes as are counted. */
+  /**
+   * The whole conversation with its tools and the id of the stored response before it, as JSON: that takes as many bytes
+   * as are counted.
+   */
   #conversation: Buffer | undefined;
 
   constructor(all: KeptResponses, owner: string) {
     this.#all = all;
     this.owner = owner;
+  }
+
+  /** Id of the response. Undefined: none is kept. */
+  get id(): string | undefined {
+    return this.#id;
+  }
+
+  /** Size of what is kept, in bytes of JSON. */
+  get bytes(): number {
+    return this.#conversation?.byteLength ?? 0;
   }
 
   /**
@@ -70,6 +83,7 @@ export class LatestResponse {
     const tools = body.tools ?? kept.tools;
     return {
       ...without(body, "previous_response_id"),
+      ...(kept.previous === undefined ? {} : { previous_response_id: kept.previous }),
       input: [...toItems(kept.items), ...toItems(body.input)],
       ...(tools === undefined ? {} : { tools }),
     };
@@ -82,19 +96,22 @@ export class LatestResponse {
    */
   replace(body: JsonObject, bodyBytes: number, lastEvent: string | undefined): void {
     this.forget();
-    if (body.store !== false || lastEvent === undefined) return;
-    if (bodyBytes + lastEvent.length > MAX_KEPT_BYTES) return;
+    if (lastEvent === undefined || bodyBytes + lastEvent.length > MAX_KEPT_BYTES) return;
     const event = parseJson(lastEvent);
     const response = isObject(event) && event.type !== "response.failed" ? event.response : undefined;
     if (!isObject(response) || typeof response.id !== "string" || !Array.isArray(response.output)) return;
-    const items = [...toItems(body.input), ...response.output];
-    const conversation = Buffer.from(JSON.stringify({ items, tools: body.tools }));
+    const kept = {
+      items: [...toItems(body.input), ...response.output],
+      tools: body.tools,
+      previous: body.previous_response_id,
+    };
+    const conversation = Buffer.from(JSON.stringify(kept));
     if (!this.#all.keep(this, conversation.byteLength)) return;
     this.#id = response.id;
     this.#conversation = conversation;
   }
 
-  /** Forgets the response: others need its memory, or the socket is closed. */
+  /** Forgets the response: others need its memory, a request failed to continue it, or the socket is closed. */
   forget(): void {
     this.#id = undefined;
     this.#conversation = undefined;

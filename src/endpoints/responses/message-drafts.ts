@@ -17,10 +17,41 @@ export interface MessagePaths {
   readonly parts: readonly string[];
 }
 
-/** A part of the model in an item with an id of this API. */
-export interface IdentifiedPart {
+/** A part of the model as a client returned it. */
+export interface ReturnedPart {
   readonly part: ContentPart;
-  readonly place: ItemPlace;
+  /** Where the part is stored, if its item has an id of this API. */
+  readonly place: ItemPlace | undefined;
+}
+
+/** A message of the model as a client returned it. */
+export class ModelTurn {
+  readonly message = create(MessageSchema, { role: Role.ASSISTANT });
+  /** Path of its first item. */
+  readonly path: string;
+  /** Paths of its parts. */
+  readonly parts: string[] = [];
+  readonly originJson = "";
+  readonly returned: ReturnedPart[] = [];
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  add(returned: ReturnedPart, path: string): void {
+    this.message.content.push(returned.part);
+    this.parts.push(path);
+    this.returned.push(returned);
+  }
+
+  /** Adds a part beside one that was returned. */
+  insert(part: ContentPart, neighbour: ReturnedPart, side: "before" | "after"): void {
+    let index = this.message.content.indexOf(neighbour.part);
+    const path = this.parts[index] ?? this.path;
+    if (side === "after") index += 1;
+    this.message.content.splice(index, 0, part);
+    this.parts.splice(index, 0, path);
+  }
 }
 
 interface Draft extends NewMessage {
@@ -32,9 +63,9 @@ interface Draft extends NewMessage {
 /** The messages of an input under construction. Items of the model that follow each other are one message. */
 export class MessageDrafts {
   readonly #drafts: Draft[] = [];
-  readonly #identified: IdentifiedPart[] = [];
+  readonly #turns: ModelTurn[] = [];
   /** The assistant's message that further items of its turn join. */
-  #turn: Draft | undefined;
+  #turn: ModelTurn | undefined;
   #span: ContentPart[] = [];
 
   /** The messages so far. */
@@ -47,9 +78,14 @@ export class MessageDrafts {
     return this.#drafts;
   }
 
-  /** The parts of the model whose items have ids of this API. */
-  get identified(): readonly IdentifiedPart[] {
-    return this.#identified;
+  /** The message that further items of the model join. Undefined: they begin a new one. */
+  get turn(): ModelTurn | undefined {
+    return this.#turn;
+  }
+
+  /** The messages of the model. */
+  get turns(): readonly ModelTurn[] {
+    return this.#turns;
   }
 
   /** The model's parts since the last message of another role, without tool results. Append-only. */
@@ -85,18 +121,15 @@ export class MessageDrafts {
   /** Adds a part to what the model produced in its turn. @param item The item that it came in. */
   addToTurn(part: ContentPart, item: Fields, path = item.path): void {
     const turn = this.#turn ?? this.#begin(item.path);
-    turn.message.content.push(part);
-    this.#span.push(part);
-    turn.parts.push(path);
     const id = item.get("id");
-    const place = typeof id === "string" ? placeOfItem(id) : undefined;
-    if (place !== undefined) this.#identified.push({ part, place });
+    turn.add({ part, place: typeof id === "string" ? placeOfItem(id) : undefined }, path);
+    this.#span.push(part);
   }
 
-  #begin(path: string): Draft {
-    const message = create(MessageSchema, { role: Role.ASSISTANT });
-    const turn = { message, path, parts: [], originJson: "" };
+  #begin(path: string): ModelTurn {
+    const turn = new ModelTurn(path);
     this.#drafts.push(turn);
+    this.#turns.push(turn);
     this.#turn = turn;
     return turn;
   }

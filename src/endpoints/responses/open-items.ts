@@ -8,11 +8,12 @@ export interface OutputPlace {
   readonly outputIndex: number;
 }
 
-/** The content of an item that has been added and is not done. */
+/** The content of an item that has been added and is not done. Immutable, so that copies of a writer share it. */
 export interface OpenContent {
-  append(delta: string): void;
+  /** @param isFirst Whether it is the first delta of the content. */
+  append(output: EventOutput, delta: string, isFirst: boolean): void;
   /** Ends the content. @param text All of it. @param written A text's content part in its item. */
-  end(text: string, written?: WrittenContent): void;
+  end(output: EventOutput, text: string, written?: WrittenContent): void;
 }
 
 function members({ id, outputIndex }: OutputPlace): string {
@@ -26,87 +27,75 @@ export function emitState(output: EventOutput, type: string, place: OutputPlace)
 
 /** The text of a message. */
 export class OpenText implements OpenContent {
-  readonly #output: EventOutput;
   readonly #at: string;
   readonly #deltas: string;
 
   constructor(output: EventOutput, place: OutputPlace) {
-    this.#output = output;
     this.#at = `${members(place)},"content_index":0`;
     this.#deltas = `${this.#at},"logprobs":[],`;
     const part = { type: "output_text", annotations: [], logprobs: [], text: "" };
     output.emit("response.content_part.added", `${this.#at},"part":${JSON.stringify(part)}`);
   }
 
-  append(delta: string): void {
-    this.#output.emitDelta("response.output_text.delta", this.#deltas, delta);
+  append(output: EventOutput, delta: string): void {
+    output.emitDelta("response.output_text.delta", this.#deltas, delta);
   }
 
-  end(text: string, written: WrittenContent = { part: {}, annotations: [] }): void {
+  end(output: EventOutput, text: string, written: WrittenContent = { part: {}, annotations: [] }): void {
     for (const [index, annotation] of written.annotations.entries()) {
       const added = `"annotation_index":${index},"annotation":${JSON.stringify(annotation)}`;
-      this.#output.emit("response.output_text.annotation.added", `${this.#at},${added}`);
+      output.emit("response.output_text.annotation.added", `${this.#at},${added}`);
     }
     const done = `"text":${JSON.stringify(text)},"logprobs":[]`;
-    this.#output.emit("response.output_text.done", `${this.#at},${done}`);
-    this.#output.emit("response.content_part.done", `${this.#at},"part":${JSON.stringify(written.part)}`);
+    output.emit("response.output_text.done", `${this.#at},${done}`);
+    output.emit("response.content_part.done", `${this.#at},"part":${JSON.stringify(written.part)}`);
   }
 }
 
 /** The text of a refusal. */
 export class OpenRefusal implements OpenContent {
-  readonly #output: EventOutput;
   readonly #at: string;
 
   constructor(output: EventOutput, place: OutputPlace) {
-    this.#output = output;
     this.#at = `${members(place)},"content_index":0,`;
     output.emit("response.content_part.added", `${this.#at}"part":{"type":"refusal","refusal":""}`);
   }
 
-  append(delta: string): void {
-    this.#output.emitDelta("response.refusal.delta", this.#at, delta);
+  append(output: EventOutput, delta: string): void {
+    output.emitDelta("response.refusal.delta", this.#at, delta);
   }
 
-  end(text: string): void {
+  end(output: EventOutput, text: string): void {
     const refusal = `"refusal":${JSON.stringify(text)}`;
-    this.#output.emit("response.refusal.done", this.#at + refusal);
-    this.#output.emit("response.content_part.done", `${this.#at}"part":{"type":"refusal",${refusal}}`);
+    output.emit("response.refusal.done", this.#at + refusal);
+    output.emit("response.content_part.done", `${this.#at}"part":{"type":"refusal",${refusal}}`);
   }
 }
 
 /** The text of reasoning: one part of its summary, or of its content. It begins with the first delta. */
 export class OpenReasoning implements OpenContent {
-  readonly #output: EventOutput;
   readonly #form: ReasoningForm;
   readonly #at: string;
-  #hasBegun = false;
 
-  constructor(output: EventOutput, place: OutputPlace, field: "summary" | "content") {
-    this.#output = output;
+  constructor(place: OutputPlace, field: "summary" | "content") {
     this.#form = REASONING_FORMS[field];
     this.#at = `${members(place)},"${this.#form.index}":0`;
   }
 
-  append(delta: string): void {
-    if (!this.#hasBegun) this.#begin();
-    this.#output.emitDelta(`${this.#form.text}.delta`, `${this.#at},`, delta);
+  append(output: EventOutput, delta: string, isFirst: boolean): void {
+    if (isFirst) this.#emitPart(output, "added", "");
+    output.emitDelta(`${this.#form.text}.delta`, `${this.#at},`, delta);
   }
 
-  end(text: string): void {
-    if (!this.#hasBegun) return;
-    this.#output.emit(`${this.#form.text}.done`, `${this.#at},"text":${JSON.stringify(text)}`);
-    this.#emitPart("done", text);
+  end(output: EventOutput, text: string): void {
+    if (text === "") return;
+    output.emit(`${this.#form.text}.done`, `${this.#at},"text":${JSON.stringify(text)}`);
+    this.#emitPart(output, "done", text);
   }
 
-  #begin(): void {
-    this.#hasBegun = true;
-    this.#emitPart("added", "");
-  }
-
-  #emitPart(change: "added" | "done", text: string): void {
+  #emitPart(output: EventOutput, change: "added" | "done", text: string): void {
     const part = JSON.stringify({ type: this.#form.type, text });
-    this.#output.emit(`${this.#form.part}.${change}`, `${this.#at},"part":${part}`);
+    output.emit(`${this.#form.part}.${change}`, `${this.#at},"part":${part}`);
   }
 }
 
@@ -134,26 +123,24 @@ const REASONING_FORMS: Readonly<Record<"summary" | "content", ReasoningForm>> = 
 
 /** The input of a call. */
 export class OpenInput implements OpenContent {
-  readonly #output: EventOutput;
   readonly #form: InputForm;
   readonly #at: string;
   readonly #name: string;
 
   /** @param name Name of the function. The events of other calls do not have it. */
-  constructor(output: EventOutput, place: OutputPlace, form: keyof typeof INPUT_FORMS, name?: string) {
-    this.#output = output;
+  constructor(place: OutputPlace, form: keyof typeof INPUT_FORMS, name?: string) {
     this.#form = INPUT_FORMS[form];
     this.#at = `${members(place)},`;
     this.#name = name === undefined ? "" : `"name":${JSON.stringify(name)},`;
   }
 
-  append(delta: string): void {
-    this.#output.emitDelta(`${this.#form.event}.delta`, this.#at, delta);
+  append(output: EventOutput, delta: string): void {
+    output.emitDelta(`${this.#form.event}.delta`, this.#at, delta);
   }
 
-  end(text: string): void {
+  end(output: EventOutput, text: string): void {
     const done = `"${this.#form.field}":${JSON.stringify(text)}`;
-    this.#output.emit(`${this.#form.event}.done`, this.#at + this.#name + done);
+    output.emit(`${this.#form.event}.done`, this.#at + this.#name + done);
   }
 }
 

@@ -7,10 +7,21 @@ import type { WrittenItem } from "./write-items.ts";
 export class OutputList {
   readonly #output: EventOutput;
   /** JSON text of the items; empty for one that is not done. */
-  readonly #items: string[] = [];
+  readonly #items: string[];
 
-  constructor(output: EventOutput) {
+  constructor(output: EventOutput, items: readonly string[] = []) {
     this.#output = output;
+    this.#items = [...items];
+  }
+
+  /** A copy that continues from here. */
+  copy(output: EventOutput): OutputList {
+    return new OutputList(output, this.#items);
+  }
+
+  /** UTF-16 units of all items. */
+  get units(): number {
+    return this.#items.reduce((sum, { length }) => sum + length, 0);
   }
 
   /** Begins an item, at the next index. */

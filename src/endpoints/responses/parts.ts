@@ -1,12 +1,17 @@
 import type { RunEngine } from "../../runs/engine.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
 import type { KeptResponses } from "./latest-response.ts";
+import type { ReplayMarks } from "./replay-marks.ts";
 
 /** The dependencies of the API. */
 export interface ResponsesParts {
   readonly engine: RunEngine;
   /** Resolves the models that requests name. */
   readonly models: Pick<ModelDirectory, "resolve">;
+  /** Whether a response that is not stored may continue stored ones. Default false. */
+  readonly allowsUnstoredContinuation?: boolean | undefined;
+  /** Marks in the events of responses that were read. */
+  readonly marks: ReplayMarks;
   /** What WebSockets may continue without storing it. */
   readonly keptResponses: KeptResponses;
   /** Longest silence of a stream before a keep-alive comment is sent, in milliseconds. Default 15 seconds. */

@@ -53,7 +53,7 @@ const WITHOUT_EFFECT: ReadonlyMap<string, readonly unknown[]> = new Map<string, 
   ["service_tier", ["auto", "default"]],
   ["truncation", ["disabled"]],
   ["top_logprobs", [0]],
-  ["verbosity", ["medium"]],
+  ["text.verbosity", ["medium"]],
   ["frequency_penalty", [0]],
   ["presence_penalty", [0]],
 ]);
@@ -207,16 +207,11 @@ function tierOf(fields: Fields): JsonObject {
 }
 
 function tellLost(fields: Fields, read: readonly string[], notes: RequestNotes): void {
-  const nested = { ...fields.value, verbosity: fields.object("text")?.get("verbosity") };
-  for (const [name, value] of Object.entries(nested)) {
+  const all = { ...fields.value, "text.verbosity": fields.object("text")?.get("verbosity") };
+  for (const [name, value] of Object.entries(all)) {
     if (value === null || value === undefined || OWN_FIELDS.has(name) || read.includes(name)) continue;
     if (WITHOUT_EFFECT.get(name)?.includes(value) === true) continue;
-    const param = name === "verbosity" ? "text.verbosity" : name;
-    notes.warn(
-      param,
-      "unsupported_setting",
-      "the provider of the model has no such setting; it was left out",
-    );
+    notes.warn(name, "unsupported_setting", "the provider of the model has no such setting; it was left out");
   }
 }
 

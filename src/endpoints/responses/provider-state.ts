@@ -5,6 +5,7 @@
  * them.
  */
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import {
   type ContentPart,
@@ -12,8 +13,16 @@ import {
   type ProviderState,
   ProviderStateSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { countJsonValues } from "../../kit/json/count-values.ts";
-import { asObject, asString, type JsonObject, tryParseJson, without } from "../../kit/json/json.ts";
+import {
+  asObject,
+  asString,
+  type JsonObject,
+  type JsonValue,
+  tryParseJson,
+  without,
+} from "../../kit/json/json.ts";
 
 /** Prefix of content that this API writes. Content without it comes from OpenAI. */
 const MARK = "or1.";
@@ -61,6 +70,7 @@ export function encodeReasoning({ part, providerState }: ContentPart): string | 
  * carried.
  */
 export function encodeOtherParts(content: readonly ContentPart[]): string | null {
+  if (!content.some(isWorthCarrying)) return null;
   const needsIds = content.some(isReasoningById);
   const carried = content.flatMap((part): CarriedState[] => {
     const { providerState: state } = part;
@@ -223,6 +233,21 @@ function isReasoningById({ part, providerState }: ContentPart): boolean {
   if (part.case !== "reasoning" || providerState === undefined) return false;
   const item = itemIn(providerState);
   return item !== undefined && typeof item.encrypted_content !== "string";
+}
+
+/** Whether the state of a part that is no reasoning says more than the part itself, and than an API assumes. */
+function isWorthCarrying({ part, providerState }: ContentPart): boolean {
+  if (part.case === "reasoning" || providerState === undefined) return false;
+  const { block, part: wirePart, ...rest } = without(dataOfState(providerState), "model");
+  if (Object.keys(rest).length > 0) return true;
+  const id = part.case === "toolCall" ? part.value.id : undefined;
+  const isCallerAlone = isDeepStrictEqual(block ?? {}, { caller: { type: "direct" } });
+  const isIdAlone = isDeepStrictEqual(wirePart ?? {}, { functionCall: { id } });
+  return !(isEmpty(block) || isCallerAlone) || !(isEmpty(wirePart) || isIdAlone);
+}
+
+function isEmpty(value: JsonValue | undefined): boolean {
+  return isDeepStrictEqual(value ?? {}, {});
 }
 
 /**

@@ -6,11 +6,14 @@ import type { Fields } from "./fields.ts";
 import { partOf, readContent, readInputPart, textPartOf } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
-/** A call of a tool that the caller executes. */
-export function readCall(item: Fields, context: ReadingContext): ContentPart {
+/** A call of a tool that the caller executes. @param itemId The provider's id of the item, if it is sent back. */
+export function readCall(item: Fields, context: ReadingContext, itemId?: string): ContentPart {
   const type = item.requireString("type");
   const id = item.requireString("call_id", { min: 1 });
-  const name = context.names.nameOf(item.requireString("name", { min: 1 }), item.string("namespace"));
+  const [callerName, namespace] = [item.requireString("name", { min: 1 }), item.string("namespace")];
+  // OpenAI's models call tools of groups, also of groups that they found by a search.
+  const isOfProvider = context.isOpenAi && context.names.find(callerName, namespace) === undefined;
+  const name = isOfProvider ? callerName : context.names.nameOf(callerName, namespace);
   const part =
     type === "function_call"
       ? callOf(id, name, item.requireString("arguments"))
@@ -21,7 +24,13 @@ export function readCall(item: Fields, context: ReadingContext): ContentPart {
           },
         });
   const caller = item.object("caller")?.value;
-  const state = caller === undefined ? undefined : context.ownState({ item: { type, caller } });
+  const ofProvider = {
+    ...(itemId && { id: itemId }),
+    ...(isOfProvider && namespace !== undefined && { namespace }),
+    ...(caller && { caller }),
+  };
+  const isPlain = Object.keys(ofProvider).length === 0;
+  const state = isPlain ? undefined : context.ownState({ item: { type, ...ofProvider } });
   if (state !== undefined) part.providerState = state;
   return part;
 }

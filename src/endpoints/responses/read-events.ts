@@ -2,6 +2,7 @@
 import type { Batches } from "../../core/batches.ts";
 import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { EventOptions, EventSink } from "./event-output.ts";
+import { LoopShare } from "./loop-share.ts";
 import type { ResponseSettings } from "./settings.ts";
 import { ResponseEvents } from "./write-events.ts";
 
@@ -11,8 +12,12 @@ const UNWRITTEN: EventOptions = { startingAfter: Number.POSITIVE_INFINITY, pads:
 
 /** Reads the events of a run to their end. Its writer has the response object then, and why the run failed. */
 export async function readToEnd(run: Run, events: Batches<RunEvent>): Promise<ResponseEvents> {
-  const writer = new ResponseEvents(run, NOWHERE, UNWRITTEN);
-  for await (const batch of events) writer.push(batch);
+  const writer = ResponseEvents.create(run, NOWHERE, UNWRITTEN);
+  const share = new LoopShare();
+  for await (const batch of events) {
+    writer.push(batch);
+    await share.yield();
+  }
   writer.end();
   return writer;
 }
@@ -23,10 +28,12 @@ export async function objectFromEvents(
   events: Batches<RunEvent>,
   settings: ResponseSettings,
 ): Promise<string> {
-  const writer = new ResponseEvents(run, NOWHERE, UNWRITTEN, settings);
+  const writer = ResponseEvents.create(run, NOWHERE, UNWRITTEN, settings);
+  const share = new LoopShare();
   for await (const batch of events) {
     writer.push(batch.filter(({ sequence }) => sequence <= run.lastSequence));
     if ((batch.at(-1)?.sequence ?? 0) >= run.lastSequence) break;
+    await share.yield();
   }
   return writer.objectOf(run);
 }

@@ -8,12 +8,17 @@ import type { RunEngine, ThreadEngine } from "../../runs/engine.ts";
 const MAX_MESSAGES = 10_000;
 const PAGE = 100;
 
+/** Finds a conversation. */
+export type HistorySource = Pick<RunEngine, "getRun"> & {
+  readonly threads: Pick<ThreadEngine, "listMessages">;
+};
+
 /**
  * The conversation that a request continues: that of a thread, or of a run and those before it. Empty where it continues
  * none.
  */
 export async function readHistory(
-  engine: Pick<RunEngine, "getRun" | "threads">,
+  engine: HistorySource,
   owner: string,
   { previousRunId, threadId }: Pick<CreateRunRequest, "previousRunId" | "threadId">,
 ): Promise<readonly Message[]> {

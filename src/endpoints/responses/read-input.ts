@@ -9,7 +9,7 @@ import { decodeCompaction } from "./compaction.ts";
 import { type Element, Fields, listOf, mistake, quote } from "./fields.ts";
 import { placeOfItem } from "./ids.ts";
 import { KeptMessages } from "./kept-messages.ts";
-import { MessageDrafts, type MessagePaths } from "./message-drafts.ts";
+import { MessageDrafts, type MessagePaths, type ModelTurn } from "./message-drafts.ts";
 import { type CarriedState, emptyPartOf, StateAttacher } from "./provider-state.ts";
 import { readCall, readResult, readServerCall, readServerResult } from "./read-calls.ts";
 import {
@@ -22,8 +22,9 @@ import {
   readOutputPart,
   textPartOf,
 } from "./read-content.ts";
-import { ReasoningReader } from "./read-reasoning.ts";
+import { getProviderId, ReasoningReader } from "./read-reasoning.ts";
 import type { ReadingContext } from "./reading-context.ts";
+import { PartRestorer } from "./restore-parts.ts";
 
 /** The input of a request. */
 export interface ReadInput {
@@ -115,13 +116,18 @@ class InputReader {
   /** What was referred to. Each adds all of an item, so that a small request could become a huge one. */
   readonly #references = new Set<string>();
   readonly #approved = new Map<string, string>();
+  /** The latest message with reasoning that has an id of OpenAI. */
+  #reasoned: ModelTurn | undefined;
+  /** Ids of the searches of tools that the client runs. */
+  readonly #searches: Set<string>;
   /** Ids of the requests for approval among the items. */
   readonly #requests = new Set<string>();
 
   constructor(context: ReadingContext) {
     this.#context = context;
     this.#reasoning = new ReasoningReader(context);
-    this.#kept = new KeptMessages(context.lookUp);
+    this.#kept = new KeptMessages(context.messages);
+    this.#searches = new Set(context.searches);
   }
 
   async read(elements: readonly Element[]): Promise<ReadInput> {
@@ -137,7 +143,8 @@ class InputReader {
       await this.#addItem(fields);
     }
     this.#addLoose(loose);
-    if (this.#context.isStateful) await this.#kept.restoreStates(this.#drafts.identified);
+    if (this.#context.isStateful)
+      await new PartRestorer(this.#kept, this.#context.served).restore(this.#drafts.turns);
     const { messages, paths } = this.#drafts;
     return { messages, paths, approvals: this.#approvals, approved: Object.fromEntries(this.#approved) };
   }
@@ -157,9 +164,9 @@ class InputReader {
         return this.#addReasoning(item);
       case "function_call":
       case "custom_tool_call":
-        return this.#drafts.addToTurn(readCall(item, this.#context), item);
+        return this.#drafts.addToTurn(readCall(item, this.#context, this.#idBesideReasoning(item)), item);
       case "function_call_output":
-        return this.#drafts.addResult(readResult(item, this.#context), item.path);
+        return this.#addOutput(item);
       case "custom_tool_call_output":
         return this.#drafts.addResult(readResult(item, this.#context), item.path, item.text());
       case "image_generation_call":
@@ -173,6 +180,13 @@ class InputReader {
     }
   }
 
+  /** The output of a call; of a search of tools that the client runs, only OpenAI's API knows what it is. */
+  #addOutput(item: Fields): void {
+    const result = readResult(item, this.#context);
+    if (this.#searches.has(result.toolCallId)) this.#addNative(item);
+    else this.#drafts.addResult(result, item.path);
+  }
+
   #addSpoken(item: Fields): void {
     const role = ROLES[item.word("role", ROLE_NAMES) ?? item.missing("role", listOf(ROLE_NAMES))];
     if (role === Role.ASSISTANT) return this.#addAnswer(item);
@@ -182,23 +196,36 @@ class InputReader {
   }
 
   #addAnswer(item: Fields): void {
-    const phase = item.string("phase");
+    const [id, phase] = [this.#idBesideReasoning(item), item.string("phase")];
+    const fields = { ...(id && { id }), ...(phase !== undefined && { phase }) };
     for (const { part, path } of readContent(item, "content", readOutputPart, this.#context)) {
-      if (phase !== undefined) this.#keepPhase(part, phase);
+      if (Object.keys(fields).length > 0 || part.citations.length > 0) this.#keepFields(part, fields);
       this.#drafts.addToTurn(part, item, path);
     }
   }
 
-  /** Keeps whether a text is an answer, or a comment on the way to it. Only OpenAI's API knows that. */
-  #keepPhase(part: ContentPart, phase: string): void {
-    const item = { type: "message", role: "assistant", status: "completed", phase };
-    const state = this.#context.ownState({ item, part: { type: "output_text" } });
-    if (state !== undefined) part.providerState ??= state;
+  /** Keeps what only OpenAI's API knows of a text: its phase, its id, and the form of its sources. */
+  #keepFields(part: ContentPart, fields: object): void {
+    const item = { type: "message", role: "assistant", status: "completed", ...fields };
+    const type = part.refusal ? "refusal" : "output_text";
+    const state = this.#context.ownState({ item, part: { type } });
+    if (state !== undefined) part.providerState = state;
+  }
+
+  /**
+   * OpenAI's id of an item that follows reasoning with such an id: its API takes both or none. Other ids mean nothing to
+   * it, as those of another account do.
+   */
+  #idBesideReasoning(item: Fields): string | undefined {
+    const isBeside = this.#reasoned !== undefined && this.#drafts.turn === this.#reasoned;
+    return isBeside ? getProviderId(item, this.#context) : undefined;
   }
 
   #addReasoning(item: Fields): void {
     const { parts, carried } = this.#reasoning.read(item);
     for (const part of parts) this.#drafts.addToTurn(part, item);
+    const hasId = parts.length > 0 && getProviderId(item, this.#context) !== undefined;
+    if (hasId) this.#reasoned = this.#drafts.turn;
     for (const state of this.#states.attach(this.#drafts.span, carried)) this.#addLeft(state, item);
   }
 
@@ -274,6 +301,7 @@ class InputReader {
   /** What only OpenAI's API knows. The adapter of another API leaves it out with a warning. */
   #addOther(item: Fields, type: string): void {
     if (type.includes(":")) return this.#drafts.addToTurn(extensionPart(item, type), item);
+    if (type === "tool_search_call") this.#searches.add(item.string("call_id") ?? "");
     if (modelItems.has(type)) return this.#drafts.addToTurn(nativePartOf(item), item);
     if (vitalItems.has(type)) return this.#addVital(item, type);
     if (callerItems.has(type)) return this.#addNative(item);

@@ -3,6 +3,7 @@ import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_
 import { objectsIn, textIn } from "../../kit/json/json.ts";
 import type { ReasoningPart } from "../../wire/openai-responses/items.ts";
 import { type Fields, mistake } from "./fields.ts";
+import { placeOfItem } from "./ids.ts";
 import { type CarriedState, decodeStates, isCarried, valuesIn } from "./provider-state.ts";
 import { partOf } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";
@@ -47,7 +48,8 @@ export class ReasoningReader {
   /** Reasoning that did not come from this API, or had no state. */
   #foreign(item: Fields, encrypted: string | undefined, text: string): ContentPart[] {
     const part = partOf({ part: { case: "reasoning", value: { text, redacted: text === "" } } });
-    if (encrypted !== undefined) part.providerState = this.#stateOf(item);
+    if (encrypted !== undefined || getProviderId(item, this.#context) !== undefined)
+      part.providerState = this.#stateOf(item);
     // Without text, state or id there is nothing to send or to look up.
     return encrypted === undefined && text === "" && !item.has("id") ? [] : [part];
   }
@@ -66,6 +68,12 @@ export class ReasoningReader {
     const expected = `expected the value from an earlier response, and at most ${MAX_STATE_VALUES} JSON values in all items`;
     throw mistake(path, "invalid_value", `was changed or truncated, or is too large; ${expected}`);
   }
+}
+
+/** The id of an item that is OpenAI's own. Undefined if this API issued it, or another API serves the model. */
+export function getProviderId(item: Fields, { isOpenAi }: ReadingContext): string | undefined {
+  const id = item.get("id");
+  return isOpenAi && typeof id === "string" && placeOfItem(id) === undefined ? id : undefined;
 }
 
 /** The parts of the summary, then the reasoning itself, with a blank line between them. */

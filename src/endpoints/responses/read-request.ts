@@ -6,6 +6,7 @@ import {
   GenerationOptionsSchema,
   RetryPolicySchema,
 } from "../../gen/outrigger/v1/generation_pb.ts";
+import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import {
   type Request,
   RequestSchema,
@@ -15,8 +16,7 @@ import {
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
-import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
-import type { JsonObject } from "../../kit/json/json.ts";
+import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
 import type { RunEngine, RunInput, ThreadEngine } from "../../runs/engine.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake, parseBody } from "./fields.ts";
@@ -37,15 +37,27 @@ import {
   type ResponseSettings,
   settingsOf,
 } from "./settings.ts";
-import { ToolNames } from "./tool-names.ts";
+import { searchesTools, ToolNames } from "./tool-names.ts";
+import {
+  type Continued,
+  composeContinuation,
+  readUnstoredHistory,
+  withTools,
+} from "./unstored-continuation.ts";
 
 /** What reading a request needs. */
 export interface RequestReading {
   readonly models: Pick<ModelDirectory, "resolve">;
   /** Finds what the request refers to. */
-  readonly engine: Pick<RunEngine, "getRun"> & { readonly threads: Pick<ThreadEngine, "getMessage"> };
+  readonly engine: Pick<RunEngine, "getRun"> & {
+    readonly threads: Pick<ThreadEngine, "getMessage" | "findCall" | "listMessages">;
+  };
   /** Name of the caller's access key. */
   readonly owner: string;
+  /** Id of a response that the input continues already. */
+  readonly continuedId?: string | undefined;
+  /** Whether a response that is not stored may continue stored ones. Default false. */
+  readonly allowsUnstoredContinuation?: boolean | undefined;
 }
 
 /** A request. */
@@ -72,14 +84,15 @@ export interface StreamOptions {
  */
 export async function readRequest(body: Uint8Array, reading: RequestReading): Promise<ReadRequest> {
   const fields = parseBody(body);
-  const state = readState(fields);
+  const state = readState(fields, reading.allowsUnstoredContinuation === true);
   const previous =
     state.previousRunId === "" ? undefined : await reading.engine.getRun(reading.owner, state.previousRunId);
-  return new RequestReader(fields, state, previous, reading).read();
+  const history = await readUnstoredHistory(reading, state, previous);
+  return new RequestReader(fields, state, { previous, history }, reading).read();
 }
 
 /** The fields of a request about its conversation. */
-interface ConversationState {
+export interface ConversationState {
   readonly store: boolean;
   readonly background: boolean;
   /** Empty: none. */
@@ -88,12 +101,13 @@ interface ConversationState {
   readonly threadId: string;
 }
 
-function readState(fields: Fields): ConversationState {
+function readState(fields: Fields, allowsUnstored: boolean): ConversationState {
   const store = fields.boolean("store") ?? true;
   const background = fields.boolean("background") ?? false;
   for (const name of ["previous_response_id", "conversation"])
-    if (!store && fields.has(name)) throw mistake(name, "invalid_value", WITHOUT_STORE);
-  if (!store && background) throw mistake("background", "invalid_value", WITHOUT_STORE);
+    if (!store && !allowsUnstored && fields.has(name))
+      throw mistake(name, "invalid_value", UNSTORED_CONTINUATION);
+  if (!store && background) throw mistake("background", "invalid_value", UNSTORED_BACKGROUND);
   if (fields.has("previous_response_id") && fields.has("conversation"))
     throw mistake(
       "conversation",
@@ -104,8 +118,11 @@ function readState(fields: Fields): ConversationState {
   return { store, background, previousRunId, threadId: conversationOf(fields) };
 }
 
-const WITHOUT_STORE =
+const UNSTORED_BACKGROUND =
   "cannot be set with store: false, since nothing of such a request is stored; leave store out";
+
+const UNSTORED_CONTINUATION =
+  "cannot be set with store: false; leave store out, or set runs.allow_unstored_continuation in the configuration of the sidecar";
 
 function readId(
   fields: Fields,
@@ -134,24 +151,38 @@ class RequestReader {
   readonly #fields: Fields;
   readonly #state: ConversationState;
   readonly #reading: RequestReading;
+  readonly #previous: Run | undefined;
+  /** The conversation that a response continues without being stored. */
+  readonly #history: readonly Message[];
   readonly #notes = new RequestNotes();
   readonly #target: ModelTarget;
   /** Whether the tools of the previous response are used. */
   readonly #inherits: boolean;
   readonly #echoedTools: readonly JsonObject[];
+  /** Whether groups of tools, and tools that are loaded later, are sent as they are. */
+  readonly #sendsGroups: boolean;
   readonly #names: ToolNames;
   /** Whether there are tools that the sidecar executes. */
   readonly #executesTools: boolean;
 
-  constructor(fields: Fields, state: ConversationState, previous: Run | undefined, reading: RequestReading) {
-    this.#fields = fields;
-    this.#state = state;
-    this.#reading = reading;
-    this.#target = reading.models.resolve(fields.requireString("model", { min: 1, max: 512 }));
+  constructor(
+    fields: Fields,
+    state: ConversationState,
+    { previous, history }: Continued,
+    reading: RequestReading,
+  ) {
     this.#inherits = previous !== undefined && !fields.has("tools");
+    const inheritsUnstored = this.#inherits && !state.store && previous !== undefined;
+    this.#fields = inheritsUnstored ? withTools(fields, settingsOf(previous).echoed.tools) : fields;
+    this.#state = state;
+    this.#history = history;
+    this.#reading = reading;
+    this.#previous = previous;
+    this.#target = reading.models.resolve(fields.requireString("model", { min: 1, max: 512 }));
     this.#echoedTools =
       this.#inherits && previous !== undefined ? settingsOf(previous).echoed.tools : echoedTools(fields);
-    this.#names = new ToolNames(this.#echoedTools);
+    this.#sendsGroups = this.#target.served.api === "openai-responses" && searchesTools(this.#echoedTools);
+    this.#names = new ToolNames(this.#echoedTools, this.#sendsGroups);
     // The tools of a run that was created over gRPC are not among those that it repeats.
     const inherited = this.#inherits ? (previous?.serverTools.length ?? 0) : 0;
     this.#executesTools = inherited > 0 || this.#echoedTools.some(({ type }) => type === "mcp");
@@ -159,17 +190,19 @@ class RequestReader {
 
   async read(): Promise<ReadRequest> {
     const fields = this.#fields;
-    const read = readTools(fields, { names: this.#names, notes: this.#notes, served: this.#target.served });
+    const reading = { names: this.#names, notes: this.#notes, served: this.#target.served };
+    const read = readTools(fields, { ...reading, sendsGroups: this.#sendsGroups });
     const use = readToolChoice(fields, read, this.#names, this.#inherits);
     const input = await this.#readInput();
     const request = this.#requestOf(use);
     const streamed = fields.object("stream_options")?.boolean("include_obfuscation");
     const settings = this.#settings(input);
-    const paths = { messages: input.paths, tools: use.tools.toolPaths, servers: use.tools.serverPaths };
+    const continued = composeContinuation(this.#history, input);
+    const paths = { messages: continued.paths, tools: use.tools.toolPaths, servers: use.tools.serverPaths };
     return {
       input: {
         request: this.#runOf(request, use, input),
-        input: input.messages,
+        input: continued.messages,
         origin: originOf(settings),
       },
       settings,
@@ -187,7 +220,11 @@ class RequestReader {
       names: this.#names,
       notes: this.#notes,
       isStateful: this.#state.store,
-      lookUp: (id): Promise<ThreadMessage> => engine.threads.getMessage(owner, id),
+      messages: {
+        getMessage: (id) => engine.threads.getMessage(owner, id),
+        findCall: (id) => engine.threads.findCall(owner, id),
+      },
+      searches: searchesIn(this.#previous),
     });
     const input = await readInput(this.#fields, "input", context);
     const continues = this.#state.previousRunId !== "" || this.#state.threadId !== "";
@@ -235,13 +272,16 @@ class RequestReader {
     // All other calls are the caller's, those of tools that it does not define too: the model is called once.
     if (!this.#executesTools) options.maxToolRounds = 0;
     else if (maxToolCalls !== undefined) options.limits = create(GenerationLimitsSchema, { maxToolCalls });
+    const { store, background, previousRunId, threadId } = this.#state;
     return create(CreateRunRequestSchema, {
-      ...this.#state,
+      store,
+      background,
+      ...(store && { previousRunId, threadId }),
       options,
       metadata: { ...readMetadata(fields) },
       mcpServers: [...tools.servers],
       approvals: [...approvals],
-      inheritTools: this.#inherits,
+      inheritTools: this.#inherits && store,
     });
   }
 
@@ -268,7 +308,7 @@ class RequestReader {
       metadata: readMetadata(fields),
       parallel_tool_calls: fields.boolean("parallel_tool_calls") ?? echoed.parallel_tool_calls,
       presence_penalty: fields.number("presence_penalty") ?? echoed.presence_penalty,
-      previous_response_id: fields.string("previous_response_id") ?? null,
+      previous_response_id: fields.string("previous_response_id") ?? this.#reading.continuedId ?? null,
       prompt: fields.object("prompt")?.value ?? null,
       prompt_cache_key: fields.string("prompt_cache_key") ?? null,
       prompt_cache_retention: fields.string("prompt_cache_retention") ?? null,
@@ -285,6 +325,16 @@ class RequestReader {
       user: fields.string("user") ?? null,
     };
   }
+}
+
+/** Ids of the searches of tools in a response. */
+function searchesIn(run: Run | undefined): readonly string[] {
+  const parts = run?.steps.flatMap(({ response }) => response?.message?.content ?? []) ?? [];
+  return parts.flatMap(({ part }) => {
+    if (part.case !== "native" || part.value.kind !== "tool_search_call") return [];
+    const id = asString(asObject(tryParseJson(part.value.dataJson))?.call_id);
+    return id === undefined ? [] : [id];
+  });
 }
 
 const UNIT = { min: 0, max: 1 };

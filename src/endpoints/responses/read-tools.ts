@@ -50,6 +50,8 @@ export interface ToolReading {
   readonly notes: RequestNotes;
   /** The model that will see them. */
   readonly served: ServedModel;
+  /** Whether groups of tools, and tools that are loaded later, are sent as they are. */
+  readonly sendsGroups: boolean;
 }
 
 /** Tools that OpenAI executes, or whose calls only its models write. */
@@ -94,6 +96,10 @@ class ToolReader implements ReadTools {
   add(element: Element, group: Group | undefined): void {
     const tool = Fields.of(element);
     const type = tool.requireString("type", { min: 1 });
+    const { sendsGroups } = this.#reading;
+    if (sendsGroups && (type === "namespace" || tool.boolean("defer_loading") === true) && type !== "mcp")
+      return this.#addTool(tool, { case: "hosted", value: this.#hostedOf(tool, type) });
+    if (tool.boolean("defer_loading") === true && type !== "mcp") this.#noteLoading(tool);
     switch (type) {
       case "function":
         return this.#addTool(tool, { case: "function", value: this.#functionOf(tool, group) });
@@ -113,6 +119,11 @@ class ToolReader implements ReadTools {
   #addTool(fields: Fields, tool: NonNullable<MessageInitShape<typeof ToolSchema>["tool"]>): void {
     this.tools.push(create(ToolSchema, { tool }));
     this.toolPaths.push(fields.path);
+  }
+
+  #noteLoading(tool: Fields): void {
+    const message = "the provider of the model has no search of tools; the tool is loaded at once";
+    this.#reading.notes.warn(tool.at("defer_loading"), "unsupported_setting", message);
   }
 
   #addGroup(fields: Fields, outer: Group | undefined): void {

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
 import type { ServedModel } from "../models/model-directory.ts";
+import type { MessageSource } from "./kept-messages.ts";
 import type { RequestNotes } from "./request-notes.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -13,8 +13,10 @@ export interface ReadingParts {
   readonly notes: RequestNotes;
   /** Whether the caller leaves the conversation to the store, where the state of earlier items is found. */
   readonly isStateful: boolean;
-  /** A message that is kept, by its id. Throws NotFoundError. */
-  readonly lookUp: (messageId: string) => Promise<ThreadMessage>;
+  /** Finds messages that are kept. */
+  readonly messages: MessageSource;
+  /** Ids of the searches of tools in the previous response that the client runs. */
+  readonly searches?: readonly string[];
 }
 
 /** What reading the input of a request needs, with derived values. */
@@ -23,14 +25,16 @@ export class ReadingContext implements ReadingParts {
   readonly names: ToolNames;
   readonly notes: RequestNotes;
   readonly isStateful: boolean;
-  readonly lookUp: (messageId: string) => Promise<ThreadMessage>;
+  readonly messages: MessageSource;
+  readonly searches: readonly string[];
 
-  constructor({ served, names, notes, isStateful, lookUp }: ReadingParts) {
+  constructor({ served, names, notes, isStateful, messages, searches = [] }: ReadingParts) {
+    this.searches = searches;
     this.served = served;
     this.names = names;
     this.notes = notes;
     this.isStateful = isStateful;
-    this.lookUp = lookUp;
+    this.messages = messages;
   }
 
   /** Whether an API of OpenAI's kind serves the model, which takes its own items back as they are. */

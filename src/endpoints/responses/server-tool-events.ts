@@ -7,6 +7,7 @@ import type {
   ServerToolStart,
 } from "../../gen/outrigger/v1/run_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
+import { answerMessageId } from "../../runs/ids.ts";
 import type { EventOutput } from "./event-output.ts";
 import { emitInput } from "./hosted-events.ts";
 import { type ItemPlace, itemIdOf } from "./ids.ts";
@@ -31,17 +32,17 @@ interface McpCallFields {
 
 /** Writes the items of the tools that the sidecar executes in a run. */
 export class ServerToolEvents {
-  readonly #runDigits: string;
+  readonly #runId: string;
   readonly #output: EventOutput;
   readonly #list: OutputList;
-  readonly #tools = new Map<string, ServerTool>();
+  #tools = new Map<string, ServerTool>();
   /** Where the calls of the run are, by their ids. */
-  readonly #places = new Map<string, ItemPlace>();
+  #places = new Map<string, ItemPlace>();
   /** Calls that the model has written and that have no item yet, by their ids. */
-  readonly #open = new Map<string, ToolCall>();
+  #open = new Map<string, ToolCall>();
   /** Ids of the requests for approval, by the ids of their calls. */
   readonly #requests: Map<string, string>;
-  readonly #running = new Map<string, RunningCall>();
+  #running = new Map<string, RunningCall>();
   /** Number of items that belong to no message. */
   #others = 0;
 
@@ -53,9 +54,20 @@ export class ServerToolEvents {
     approved: Readonly<Record<string, string>>,
   ) {
     this.#requests = new Map(Object.entries(approved));
-    this.#runDigits = runId.slice(runId.indexOf("_") + 1);
+    this.#runId = runId;
     this.#output = output;
     this.#list = list;
+  }
+
+  /** A copy that continues from here. */
+  copy(output: EventOutput, list: OutputList): ServerToolEvents {
+    const copy = new ServerToolEvents(this.#runId, output, list, Object.fromEntries(this.#requests));
+    copy.#tools = new Map(this.#tools);
+    copy.#places = new Map(this.#places);
+    copy.#open = new Map(this.#open);
+    copy.#running = new Map(this.#running);
+    copy.#others = this.#others;
+    return copy;
   }
 
   /** Whether the sidecar executes the tool of that name. */
@@ -169,7 +181,7 @@ export class ServerToolEvents {
   /** Id of an item that belongs to no message of the run: no answer has the number that it has for a message. */
   #otherId(type: string): string {
     this.#others += 1;
-    return itemIdOf(type, `msg_${this.#runDigits}0000`, this.#others);
+    return itemIdOf(type, answerMessageId(this.#runId, 0, false), this.#others);
   }
 }
 

@@ -94,6 +94,11 @@ export const defaultSettings: ResponseSettings = {
   approved: {},
 };
 
+/** Whether reasoning items have the state of the provider: a caller that keeps the conversation has to return it. */
+export function carriesState({ echoed, include }: ResponseSettings): boolean {
+  return !echoed.store || include.includes("reasoning.encrypted_content");
+}
+
 /** Name of this API in the origin of a run. */
 const API_NAME = "responses";
 

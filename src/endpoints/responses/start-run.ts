@@ -13,12 +13,21 @@ import type { EndpointRequest } from "../endpoint.ts";
 import { conversationIdOf, responseIdOf } from "./ids.ts";
 import { conversationNotFound, previousNotFound } from "./not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
+import { prepareRun } from "./prepare-run.ts";
 import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
 
 /** A run, and the request that started it. */
 export interface RequestedRun {
   readonly read: ReadRequest;
-  readonly started: StartedRun;
+  readonly started: Pick<StartedRun, "run" | "events">;
+}
+
+/** How a run is started. */
+export interface StartOptions {
+  /** Id of a response that the input continues already. */
+  readonly continuedId?: string | undefined;
+  /** Whether the model is called. Otherwise the response is empty. Default true. */
+  readonly generates?: boolean | undefined;
 }
 
 /**
@@ -28,16 +37,19 @@ export interface RequestedRun {
  */
 export async function startRun(
   body: Uint8Array,
-  { engine, models }: ResponsesParts,
+  { engine, models, allowsUnstoredContinuation }: ResponsesParts,
   request: EndpointRequest,
+  { continuedId, generates = true }: StartOptions = {},
 ): Promise<RequestedRun> {
   const { caller, signal, client } = request;
   const owner = caller.name;
-  const read = await readRequest(body, { models, engine: ofRequest(engine), owner });
+  const reading = { models, engine: ofRequest(engine), owner, allowsUnstoredContinuation, continuedId };
+  const read = await readRequest(body, reading);
   const { provider, model } = read.target.served;
   // A run in the background calls the models after the request, without its caller.
   if (read.input.request.background && !caller.allowsModel(provider, model))
     throw new AccessDeniedError(`the access key may not use the model ${model} of ${provider}`);
+  if (!generates) return { read, started: prepareRun(read) };
   try {
     return { read, started: await engine.createRun(read.input, { owner, signal, client }) };
   } catch (thrown) {

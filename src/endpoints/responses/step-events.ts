@@ -71,6 +71,13 @@ interface OpenItem {
   readonly streams: boolean;
 }
 
+/** An item that is over but for its status. */
+interface LatestItem {
+  readonly place: OutputPlace;
+  /** Holds nothing of the writer that made it: copies share it. */
+  readonly write: (status: ItemStatus) => WrittenItem;
+}
+
 type Event = StreamEvent["event"];
 type StartEvent = Extract<Event, { case: "textStart" | "reasoningStart" | "toolCallStart" }>;
 type PartEvent = Exclude<Event, { case: "streamStart" | "finish" | "error" | "providerEvent" | undefined }>;
@@ -79,21 +86,38 @@ type PartEvent = Exclude<Event, { case: "streamStart" | "finish" | "error" | "pr
 export class StepEvents {
   readonly #context: StepContext;
   readonly #messageId: string;
-  readonly #parts: OpenPart[] = [];
+  #parts: OpenPart[] = [];
   /** The parts that are over, by their indices: the state of all of them follows the items. */
-  readonly #content: ContentPart[] = [];
+  #content: ContentPart[] = [];
   /** Events of parts whose turn has not come, by the index of the part. */
-  readonly #waiting = new Map<number, PartEvent[]>();
+  #waiting = new Map<number, PartEvent[]>();
   /** Index of the first part that has neither an item nor an end. */
   #next = 0;
   /** Status of the items before the latest one. */
   #status: ItemStatus = "completed";
-  /** Writes the last event of the latest item, once it is known whether the answer was cut. */
-  #finishLatest: ((status: ItemStatus) => void) | undefined;
+  /** The latest item if it is over. Its last event is written when it is known whether the answer was cut. */
+  #latest: LatestItem | undefined;
 
   constructor(context: StepContext, messageId: string) {
     this.#context = context;
     this.#messageId = messageId;
+  }
+
+  /** A copy that continues from here. @param context That of the copied writer. */
+  copy(context: StepContext): StepEvents {
+    const copy = new StepEvents(context, this.#messageId);
+    copy.#parts = this.#parts.map((part) => ({ ...part }));
+    copy.#content = this.#content.slice();
+    copy.#waiting = new Map([...this.#waiting].map(([index, events]) => [index, [...events]]));
+    copy.#next = this.#next;
+    copy.#status = this.#status;
+    copy.#latest = this.#latest;
+    return copy;
+  }
+
+  /** UTF-16 units of the texts so far. */
+  get units(): number {
+    return this.#parts.reduce((sum, { text }) => sum + text.length, 0);
   }
 
   /** Takes one event of the model. */
@@ -121,8 +145,7 @@ export class StepEvents {
         this.#endReasoning(create(ReasoningEndSchema, { partIndex }));
       else this.#endText(create(TextEndSchema, { partIndex }));
     }
-    this.#finishLatest?.(this.#status);
-    this.#finishLatest = undefined;
+    this.#finishLatest(this.#status);
   }
 
   #pushPart(event: PartEvent): void {
@@ -176,7 +199,7 @@ export class StepEvents {
   }
 
   #start(event: StartEvent): void {
-    this.#finishEarlier();
+    this.#finishLatest("completed");
     const refusal = event.case === "textStart" && event.value.refusal;
     const part: OpenPart = { item: undefined, text: "", refusal, isOver: false, start: event };
     this.#parts[event.value.partIndex] = part;
@@ -189,9 +212,10 @@ export class StepEvents {
   #append(index: number, delta: string): void {
     const part = this.#parts[index];
     if (part === undefined) return;
+    const isFirst = part.text === "";
     part.text += delta;
     if (part.item === undefined && !part.isOver) part.item = this.#addText(index, part.refusal);
-    if (part.item?.streams === true) part.item.content.append(delta);
+    if (part.item?.streams === true) part.item.content.append(this.#context.output, delta, isFirst);
   }
 
   #addText(index: number, refusal: boolean): OpenItem {
@@ -202,13 +226,13 @@ export class StepEvents {
   }
 
   #addReasoning(index: number): OpenItem {
-    const { output, items } = this.#context;
+    const { items } = this.#context;
     const place = this.#add(items.openReasoning(this.#idOf("reasoning", index)));
-    return { place, content: new OpenReasoning(output, place, items.reasoningField), streams: true };
+    return { place, content: new OpenReasoning(place, items.reasoningField), streams: true };
   }
 
   #addCall({ partIndex, id, name, inputKind }: ToolCallStart): OpenItem {
-    const { output, items } = this.#context;
+    const { items } = this.#context;
     const isText = inputKind === InputKind.TEXT;
     const call = create(ToolCallSchema, {
       id,
@@ -219,7 +243,7 @@ export class StepEvents {
     const type = isCustom(call, tool) ? "custom_tool_call" : "function_call";
     const place = this.#add(items.call(this.#idOf(type, partIndex), "in_progress", call));
     const functionName = type === "function_call" ? (tool?.ownName ?? name) : undefined;
-    const content = new OpenInput(output, place, type, functionName);
+    const content = new OpenInput(place, type, functionName);
     // The input of a custom tool that the provider has as a function is known when its JSON is complete.
     return { place, content, streams: type === "function_call" || isText };
   }
@@ -236,11 +260,9 @@ export class StepEvents {
     this.#content[partIndex] = whole;
     const { item } = part;
     if (item === undefined) return;
-    const written = contentOf(whole);
-    item.content.end(part.text, written);
-    this.#finishItem(partIndex, item.place, (status) =>
-      this.#context.items.message(item.place.id, status, whole),
-    );
+    const { items, output } = this.#context;
+    item.content.end(output, part.text, contentOf(whole));
+    this.#finishItem(partIndex, item.place, (status) => items.message(item.place.id, status, whole));
   }
 
   #endReasoning({ partIndex, redacted, providerState }: ReasoningEnd): void {
@@ -251,25 +273,28 @@ export class StepEvents {
     });
     this.#content[partIndex] = whole;
     if (item === undefined) return;
-    item.content.end(text);
-    this.#finishItem(partIndex, item.place, () => this.#context.items.reasoning(item.place.id, whole));
+    const { items, output } = this.#context;
+    item.content.end(output, text);
+    this.#finishItem(partIndex, item.place, () => items.reasoning(item.place.id, whole));
   }
 
   #endCall({ partIndex, toolCall: call, providerState }: ToolCallEnd): void {
     const { item } = this.#endPart(partIndex);
     if (call === undefined) return;
     this.#content[partIndex] = partOf({ part: { case: "toolCall", value: call }, ...stateIn(providerState) });
-    const { items, tools } = this.#context;
+    const { items, tools, output } = this.#context;
     if (item === undefined) return tools.called(call, { messageId: this.#messageId, part: partIndex });
     const input = inputOf(call, items.callerTool(call.name));
-    if (!item.streams && input !== "") item.content.append(input);
-    item.content.end(input);
-    this.#finishItem(partIndex, item.place, (status) => items.call(item.place.id, status, call));
+    if (!item.streams && input !== "") item.content.append(output, input, true);
+    item.content.end(output, input);
+    this.#finishItem(partIndex, item.place, (status) =>
+      items.call(item.place.id, status, call, providerState),
+    );
   }
 
   /** A part that arrives whole: its item is added, and its events are written, at once. */
   #addWhole({ partIndex, part }: PartAdded): void {
-    this.#finishEarlier();
+    this.#finishLatest("completed");
     this.#parts[partIndex] = { item: undefined, text: "", refusal: false, isOver: true };
     if (part === undefined) return;
     this.#content[partIndex] = part;
@@ -295,21 +320,20 @@ export class StepEvents {
   }
 
   /** Ends an item; the last one of the answer when it is known whether the answer was cut. */
-  #finishItem(index: number, place: OutputPlace, item: (status: ItemStatus) => WrittenItem): void {
-    const finish = (status: ItemStatus) => this.#context.list.finish(place, item(status));
-    if (index === this.#parts.length - 1) this.#finishLatest = finish;
-    else finish(this.#status);
+  #finishItem(index: number, place: OutputPlace, write: LatestItem["write"]): void {
+    if (index === this.#parts.length - 1) this.#latest = { place, write };
+    else this.#context.list.finish(place, write(this.#status));
   }
 
-  #finishEarlier(): void {
-    this.#finishLatest?.("completed");
-    this.#finishLatest = undefined;
+  #finishLatest(status: ItemStatus): void {
+    const latest = this.#latest;
+    this.#latest = undefined;
+    if (latest !== undefined) this.#context.list.finish(latest.place, latest.write(status));
   }
 
   #finish(reason: FinishReason | undefined): void {
     this.#applyWaiting();
-    this.#finishLatest?.(itemStatusAt(reason));
-    this.#finishLatest = undefined;
+    this.#finishLatest(itemStatusAt(reason));
     const carrier = this.#context.items.carrier(this.#messageId, this.#content);
     if (carrier !== undefined) this.#context.list.finish(this.#add(carrier), carrier);
   }

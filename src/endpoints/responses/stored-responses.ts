@@ -5,6 +5,7 @@ import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
 import { jsonResponse } from "../json-response.ts";
 import { KEEP_ALIVE_MS } from "./create-response.ts";
+import type { EventOptions } from "./event-output.ts";
 import { quote } from "./fields.ts";
 import { runIdOf } from "./ids.ts";
 import { listItems, pageOf, withinMemory } from "./item-list.ts";
@@ -13,7 +14,7 @@ import { objectFromEvents } from "./read-events.ts";
 import { type ResponseSettings, settingsOf } from "./settings.ts";
 import { ItemWriter } from "./write-items.ts";
 import { writeRun } from "./write-run.ts";
-import { streamResponse } from "./write-stream.ts";
+import { type StreamSource, streamResponse } from "./write-stream.ts";
 
 /** `GET /v1/responses/{id}`: the response as it is now, or its events from any of them on. */
 export async function getResponse(
@@ -29,30 +30,32 @@ export async function getResponse(
     throw invalidField("starting_after", "is set without stream=true, expected both or neither");
   const run = await findRun(request, parts, id);
   if (!isStreamed) return jsonResponse(await objectOf(run, request, parts));
-  const { engine, keepAliveMs = KEEP_ALIVE_MS } = parts;
-  const { signal, caller } = request;
-  const events = engine.streamRun(caller.name, run.id, -1, signal);
-  const include = includedIn(query);
-  return streamResponse({
-    run,
-    events,
-    include,
-    keepAliveMs,
-    signal,
-    startedRun: false,
-    onFailure: request.noteFailure,
-    pads,
-    startingAfter: startingAfter ?? -1,
-  });
+  return streamResponse(createSource(run, request, parts, { pads, startingAfter: startingAfter ?? -1 }));
+}
+
+/** The events of a stored run, from a mark on that is near the first event that the caller wants. */
+function createSource(
+  run: Run,
+  { query, signal, caller, noteFailure }: EndpointRequest,
+  { engine, marks: all, keepAliveMs = KEEP_ALIVE_MS }: ResponsesParts,
+  options: EventOptions,
+): StreamSource {
+  const settings = wantedSettings(run, query);
+  const marks = all.open(run, settings);
+  const mark = marks.find(options.startingAfter);
+  const events = engine.streamRun(caller.name, run.id, mark?.sequence ?? -1, signal);
+  const reading = { run, events, settings, marks, mark };
+  return { ...reading, ...options, keepAliveMs, signal, startedRun: false, onFailure: noteFailure };
 }
 
 /** `DELETE /v1/responses/{id}`. */
 export async function deleteResponse(
   request: EndpointRequest,
-  { engine }: ResponsesParts,
+  { engine, marks }: ResponsesParts,
   id: string,
 ): Promise<EndpointResponse> {
   await orNotFound(id, () => engine.deleteRun(request.caller.name, runOf(id)));
+  marks.forget(runOf(id));
   return jsonResponse({ id, object: "response", deleted: true });
 }
 
@@ -126,7 +129,7 @@ async function isStreamWantedInBody({ readBody }: EndpointRequest): Promise<bool
 function cursorIn(query: URLSearchParams): number | undefined {
   const value = query.get("starting_after");
   if (value === null) return undefined;
-  if (/^\d{1,9}$/.test(value)) return Number(value);
+  if (/^(-1|\d{1,9})$/.test(value)) return Number(value);
   throw invalidField("starting_after", `expected the sequence number of an event, found ${quote(value)}`);
 }
 

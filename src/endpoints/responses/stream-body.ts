@@ -4,9 +4,11 @@
 import { type SDKError, toSdkError } from "../../core/errors.ts";
 import type { RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { SseSink } from "./event-output.ts";
+import { LoopShare } from "./loop-share.ts";
+import type { RunMarks } from "./replay-marks.ts";
 import type { ResponseEvents } from "./write-events.ts";
 
-/** Ends a stream, as that of Chat Completions does. Official SDKs stop reading at it. */
+/** Ends a stream that is complete, as that of Chat Completions does. Official SDKs stop reading at it. */
 const DONE_LINE = "data: [DONE]\n\n";
 
 /** A comment, which readers of event streams skip. Proxies close connections that are silent. */
@@ -16,6 +18,8 @@ const COMMENT = Buffer.from(": keep-alive\n\n");
 export interface StreamBodyOptions {
   readonly events: AsyncIterator<readonly RunEvent[]>;
   readonly writer: ResponseEvents;
+  /** Takes marks of the run, if it is stored. */
+  readonly marks: RunMarks | undefined;
   /** What the writer writes to. It may hold events already. */
   readonly sink: SseSink;
   /** Whether the events are over. */
@@ -37,10 +41,13 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   readonly #options: StreamBodyOptions;
   #isOver: boolean;
   #hasEnded = false;
+  /** Whether the stream ends before the response. */
+  #isInterrupted = false;
   #timer: NodeJS.Timeout | undefined;
   #isSilent = false;
   /** Whether a read of the events is under way. It outlives the comments that are written meanwhile. */
   #isReading = false;
+  readonly #share = new LoopShare();
   #reader: PromiseWithResolvers<Result> | undefined;
 
   constructor(options: StreamBodyOptions) {
@@ -92,28 +99,36 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   /** What comes next of the events. Bytes that are there already come first. */
   async #read(): Promise<Result> {
     this.#isReading = true;
-    const { events, writer, sink, signal } = this.#options;
+    const { events, sink, signal, writer } = this.#options;
     let bytes = sink.take();
     try {
       while (bytes.byteLength === 0 && !this.#isOver) {
         const { done, value } = await events.next();
         this.#isOver = done === true;
-        if (value !== undefined) writer.push(value);
+        if (value !== undefined) this.#push(value);
         bytes = sink.take();
+        await this.#share.yield();
       }
       if (this.#isOver) writer.end();
     } catch (thrown) {
       if (signal.aborted) throw thrown;
       this.#isOver = true;
       // A run that failed has said so in its last event.
-      if (writer.last === undefined) this.#fail(toSdkError(thrown));
+      if (writer.last === undefined) this.#interrupt(toSdkError(thrown));
     }
     return { done: false, value: this.#isOver ? this.#last(bytes) : bytes };
   }
 
-  #fail(error: SDKError): void {
+  #push(batch: readonly RunEvent[]): void {
+    const { marks, writer } = this.#options;
+    writer.push(batch);
+    marks?.note(writer, batch);
+  }
+
+  #interrupt(error: SDKError): void {
     const { writer, onFailure } = this.#options;
-    writer.fail(error);
+    this.#isInterrupted = true;
+    writer.interrupt(error);
     onFailure(error);
   }
 
@@ -122,6 +137,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
     this.#hasEnded = true;
     clearInterval(this.#timer);
     if (startedRun && writer.failure !== undefined) onFailure(writer.failure);
-    return Buffer.concat([bytes, this.#options.sink.take(), Buffer.from(DONE_LINE)]);
+    const done = this.#isInterrupted ? "" : DONE_LINE;
+    return Buffer.concat([bytes, this.#options.sink.take(), Buffer.from(done)]);
   }
 }

@@ -20,14 +20,26 @@ export interface CallerTool {
   readonly type: "function" | "custom";
 }
 
+/**
+ * Whether a request lets the model search its tools, which only OpenAI's API does: groups and tools that are loaded later
+ * are sent to it as they are.
+ */
+export function searchesTools(tools: readonly JsonObject[]): boolean {
+  const all = tools.flatMap((tool) => [tool, ...objectsIn<JsonObject>(tool.tools)]);
+  return all.some((tool) => tool.type === "tool_search" || tool.defer_loading === true);
+}
+
 /** The tools of a request by their names. */
 export class ToolNames {
   readonly #byName = new Map<string, CallerTool>();
   readonly #byOwnName = new Map<string, CallerTool>();
 
-  /** @param tools `tools` of a request or a response. The names depend on nothing else. */
-  constructor(tools: readonly JsonObject[]) {
-    const groups = tools.filter(({ type }) => type === "namespace");
+  /**
+   * @param tools `tools` of a request or a response.
+   * @param hasGroups Whether the provider has groups: their tools keep their names.
+   */
+  constructor(tools: readonly JsonObject[], hasGroups = false) {
+    const groups = hasGroups ? [] : tools.filter(({ type }) => type === "namespace");
     for (const tool of tools) this.#add(tool, undefined);
     for (const { name, tools: members } of groups)
       for (const member of objectsIn(members)) this.#add(member, textIn(name));
@@ -36,6 +48,11 @@ export class ToolNames {
   /** The tool that the model calls by a name. Undefined where no tool of the caller has it. */
   called(name: string): CallerTool | undefined {
     return this.#byName.get(name);
+  }
+
+  /** A tool of the caller. Undefined if this request does not have it. */
+  find(ownName: string, namespace: string | undefined): CallerTool | undefined {
+    return this.#byOwnName.get(keyOf(ownName, namespace));
   }
 
   /** The name under which the model sees a tool of the caller, also one that this request does not have any more. */

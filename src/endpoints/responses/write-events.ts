@@ -40,7 +40,7 @@ export class ResponseEvents {
   /** Index of its first item. */
   #stepBegin = 0;
   /** Steps whose model was called again. */
-  readonly #repeated = new Set<number>();
+  #repeated = new Set<number>();
   #model = "";
   /** How many items there were at the end of the latest step. The response of a run that failed has no others. */
   #kept = 0;
@@ -52,15 +52,57 @@ export class ResponseEvents {
   #failure: SDKError | undefined;
 
   /** @param run The run as it was created, or later. */
-  constructor(run: Run, sink: EventSink, options: EventOptions, settings = settingsOf(run)) {
-    this.#runId = run.id;
-    this.#output = new EventOutput(sink, options);
-    this.#response = new ResponseWriter(run, settings);
-    this.#list = new OutputList(this.#output);
-    const items = new ItemWriter(settings);
-    const tools = new ServerToolEvents(run.id, this.#output, this.#list, settings.approved);
-    this.#tools = tools;
-    this.#context = { output: this.#output, list: this.#list, items, tools };
+  static create(
+    run: Run,
+    sink: EventSink,
+    options: EventOptions,
+    settings = settingsOf(run),
+  ): ResponseEvents {
+    const output = new EventOutput(sink, options);
+    const list = new OutputList(output);
+    const tools = new ServerToolEvents(run.id, output, list, settings.approved);
+    const context = { output, list, tools, items: new ItemWriter(settings) };
+    return new ResponseEvents(run.id, new ResponseWriter(run, settings), context);
+  }
+
+  private constructor(runId: string, response: ResponseWriter, context: StepContext) {
+    this.#runId = runId;
+    this.#response = response;
+    this.#context = context;
+    this.#output = context.output;
+    this.#list = context.list;
+    this.#tools = context.tools;
+  }
+
+  /** A copy that continues from here, with another sink. */
+  copy(sink: EventSink, options: EventOptions): ResponseEvents {
+    const output = new EventOutput(sink, options, this.#output.next);
+    const list = this.#list.copy(output);
+    const tools = this.#tools.copy(output, list);
+    const context = { output, list, tools, items: this.#context.items };
+    const copy = new ResponseEvents(this.#runId, this.#response, context);
+    copy.#warnings.push(...this.#warnings);
+    copy.#step = this.#step?.copy(context);
+    copy.#stepBegin = this.#stepBegin;
+    copy.#repeated = new Set(this.#repeated);
+    copy.#model = this.#model;
+    copy.#kept = this.#kept;
+    copy.#hasStarted = this.#hasStarted;
+    copy.#isInProgress = this.#isInProgress;
+    copy.#paused = this.#paused;
+    copy.#last = this.#last;
+    copy.#failure = this.#failure;
+    return copy;
+  }
+
+  /** Number of the next event. */
+  get nextNumber(): number {
+    return this.#output.next;
+  }
+
+  /** UTF-16 units of what a copy holds, roughly. */
+  get units(): number {
+    return this.#list.units + (this.#step?.units ?? 0) + this.#response.units;
   }
 
   /** The response object of the last event, as JSON text. Undefined before that. */
@@ -92,11 +134,9 @@ export class ResponseEvents {
     if (this.#last === undefined) throw new StreamError("the events of the run ended before the run did");
   }
 
-  /** Writes the event of a failure that ends the stream but not the run. */
-  fail(error: SDKError): void {
-    const { code, message, param } = errorObjectOf(error);
-    const members = JSON.stringify({ code, message, param });
-    this.#output.emit("error", members.slice(1, -1));
+  /** Writes the event of a failure that ends the stream but not the run. A reader may resume after it. */
+  interrupt(error: SDKError): void {
+    this.#output.emitUnnumbered("error", errorMembers(error));
   }
 
   #pushEvent({ event, step }: RunEvent): void {
@@ -189,7 +229,7 @@ export class ResponseEvents {
     if (hasFailed) {
       this.#failure =
         run.error === undefined ? new InternalError("the run failed") : errorFromProto(run.error);
-      this.fail(this.#failure);
+      this.#output.emit("error", errorMembers(this.#failure));
     }
     const items = isWhole ? this.#list.length : this.#kept;
     this.#last = this.#write(run, items);
@@ -204,4 +244,14 @@ export class ResponseEvents {
     const output = this.#list.before(items);
     return this.#response.write(run, { model: this.#model, items: output, warnings: this.#warnings });
   }
+}
+
+/**
+ * The members of an `error` event: as OpenAI's documentation has them, and in `error` again. OpenAI's API sends that
+ * form, and the SDK for Python takes nothing else for a failure.
+ */
+function errorMembers(error: SDKError): string {
+  const nested = errorObjectOf(error);
+  const { code, message, param } = nested;
+  return JSON.stringify({ code, message, param, error: nested }).slice(1, -1);
 }

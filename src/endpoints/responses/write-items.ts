@@ -1,15 +1,22 @@
 /** Parts of an assistant's message -> output items. One part is one item. */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type ContentPart, ContentPartSchema, type ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import {
+  type ContentPart,
+  ContentPartSchema,
+  type ProviderState,
+  type ToolCall,
+} from "../../gen/outrigger/v1/message_pb.ts";
 import {
   type FinishReason,
   FinishReason_Reason as Reason,
   type Response,
 } from "../../gen/outrigger/v1/response_pb.ts";
+import { isPause } from "../../generation/continuation.ts";
 import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { isUnfinished } from "../../runs/outcome.ts";
 import type {
   CustomToolCall,
   FunctionCall,
@@ -21,7 +28,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { type ItemPlace, itemIdOf } from "./ids.ts";
 import { isOpenAiItem } from "./item-types.ts";
 import { encodeOtherParts, encodeReasoning } from "./provider-state.ts";
-import type { ResponseSettings } from "./settings.ts";
+import { carriesState, type ResponseSettings } from "./settings.ts";
 import { type CallerTool, ToolNames } from "./tool-names.ts";
 import { annotationsOf } from "./write-annotations.ts";
 
@@ -40,12 +47,14 @@ export class ItemWriter {
   readonly #names: ToolNames;
   readonly #summarizes: boolean;
   readonly #carriesState: boolean;
+  readonly #isStored: boolean;
 
-  constructor({ echoed, include }: ResponseSettings) {
+  constructor(settings: ResponseSettings) {
+    const { echoed } = settings;
     this.#names = new ToolNames(echoed.tools);
     this.#summarizes = typeof echoed.reasoning.summary === "string";
-    // A caller that keeps the conversation itself must get the state that the provider needs back.
-    this.#carriesState = !echoed.store || include.includes("reasoning.encrypted_content");
+    this.#carriesState = carriesState(settings);
+    this.#isStored = echoed.store;
   }
 
   /** The items of a whole answer. @param messageId Id of its message. */
@@ -86,7 +95,7 @@ export class ItemWriter {
         const type = isCustom(part.value, this.callerTool(part.value.name))
           ? "custom_tool_call"
           : "function_call";
-        return this.call(itemIdOf(type, messageId, index), status, part.value);
+        return this.call(itemIdOf(type, messageId, index), status, part.value, whole.providerState);
       }
       default:
         return this.whole(messageId, index, whole);
@@ -146,11 +155,16 @@ export class ItemWriter {
     return { id, type: "reasoning", summary: [], content } satisfies Untrusted<ReasoningItem>;
   }
 
-  /** A call of a tool that the caller executes, by the names that the caller gave it. */
-  call(id: string, status: ItemStatus, call: ToolCall): WrittenItem {
-    const tool = this.#names.called(call.name);
+  /**
+   * A call of a tool that the caller executes, by the names that the caller gave it.
+   * @param state What the provider says of it. OpenAI's API names the group of the tool.
+   */
+  call(id: string, status: ItemStatus, call: ToolCall, state?: ProviderState): WrittenItem {
+    const group = asString(objectIn(dataOfState(state).item).namespace);
+    const tool = group === undefined ? this.#names.called(call.name) : undefined;
     const name = tool?.ownName ?? call.name;
-    const namespace = tool?.namespace === undefined ? {} : { namespace: tool.namespace };
+    const ofGroup = group ?? tool?.namespace;
+    const namespace = ofGroup === undefined ? {} : { namespace: ofGroup };
     const input = inputOf(call, tool);
     const own = { call_id: call.id, name, ...namespace };
     if (isCustom(call, tool))
@@ -161,7 +175,10 @@ export class ItemWriter {
   /** The item of a part that arrived whole: a generated image, a native part, a sound. */
   whole(messageId: string, index: number, part: ContentPart): WrittenItem {
     const type = typeOf(part);
-    return { ...fieldsOf(part, type), id: itemIdOf(type, messageId, index), type };
+    const fields: { readonly id?: unknown } = fieldsOf(part, type);
+    // The caller of a response that is not stored returns the item to the provider, which knows its own id.
+    const providerId = this.#isStored || part.part.case !== "native" ? undefined : asString(fields.id);
+    return { ...fields, id: providerId ?? itemIdOf(type, messageId, index), type };
   }
 
   /**
@@ -176,10 +193,15 @@ export class ItemWriter {
   }
 }
 
-/** Status of the last item of an answer: incomplete where the answer was cut, and not where the model refused. */
+/**
+ * Status of the last item of an answer: incomplete if the answer is unfinished, and not if the model refused. A turn that
+ * the provider paused ends between items: the next answer goes on with others.
+ */
 export function itemStatusAt(reason: FinishReason | undefined): ItemStatus {
-  const isFiltered = reason?.reason === Reason.CONTENT_FILTER && reason.raw !== "refusal";
-  return reason?.reason === Reason.LENGTH || isFiltered ? "incomplete" : "completed";
+  if (reason === undefined) return "completed";
+  const isFiltered = reason.reason === Reason.CONTENT_FILTER && reason.raw !== "refusal";
+  const isCut = isFiltered || reason.reason === Reason.LENGTH || reason.reason === Reason.ERROR;
+  return isCut || (isUnfinished(reason) && !isPause(reason)) ? "incomplete" : "completed";
 }
 
 /** Makes a part. */

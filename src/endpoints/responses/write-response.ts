@@ -47,6 +47,11 @@ export class ResponseWriter {
     this.#tail = JSON.stringify(echoed).slice(1);
   }
 
+  /** UTF-16 units of what does not change. */
+  get units(): number {
+    return this.#head.length + this.#tail.length;
+  }
+
   /** The response object of a run, as JSON text. */
   write(run: Run, { model, items, warnings }: RunOutput): string {
     const state = membersOf(stateOf(run, model));

@@ -6,7 +6,8 @@ import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import { isUnderWay } from "../../runs/status.ts";
 import type { EndpointResponse } from "../endpoint.ts";
 import { type EventOptions, SseSink } from "./event-output.ts";
-import { settingsOf } from "./settings.ts";
+import type { Mark, RunMarks } from "./replay-marks.ts";
+import type { ResponseSettings } from "./settings.ts";
 import { StreamBody } from "./stream-body.ts";
 import { ResponseEvents } from "./write-events.ts";
 
@@ -14,8 +15,11 @@ import { ResponseEvents } from "./write-events.ts";
 export interface StreamSource extends EventOptions {
   readonly run: Run;
   readonly events: Batches<RunEvent>;
-  /** Items that `include` asks for in addition to what the request asked for. */
-  readonly include: readonly string[];
+  readonly settings: ResponseSettings;
+  /** Takes marks of the run. Undefined if it is not stored. */
+  readonly marks: RunMarks | undefined;
+  /** The mark after which the events begin. Undefined: they are all events of the run. */
+  readonly mark?: Mark | undefined;
   readonly keepAliveMs: number;
   /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
@@ -57,12 +61,11 @@ class OpenStream {
   #isOver = false;
 
   constructor(source: StreamSource) {
-    const { run, include } = source;
-    const settings = settingsOf(run);
-    const wanted = { ...settings, include: [...settings.include, ...include] };
+    const { run, settings, mark } = source;
     this.#source = source;
     this.#events = source.events[Symbol.asyncIterator]();
-    this.#writer = new ResponseEvents(run, this.#sink, source, wanted);
+    this.#writer =
+      mark?.writer.copy(this.#sink, source) ?? ResponseEvents.create(run, this.#sink, source, settings);
   }
 
   /** Reads until there is an event after the start of the run. Returns the error if the run fails before that. */
@@ -86,9 +89,10 @@ class OpenStream {
   }
 
   response(): EndpointResponse {
-    const { keepAliveMs, signal, startedRun, onFailure } = this.#source;
+    const { keepAliveMs, signal, startedRun, onFailure, marks } = this.#source;
     const [events, writer, sink, isOver] = [this.#events, this.#writer, this.#sink, this.#isOver];
-    const body = new StreamBody({ events, writer, sink, isOver, keepAliveMs, signal, startedRun, onFailure });
+    const reading = { events, writer, sink, isOver, marks };
+    const body = new StreamBody({ ...reading, keepAliveMs, signal, startedRun, onFailure });
     return { status: 200, headers: HEADERS, body };
   }
 }

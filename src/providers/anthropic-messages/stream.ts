@@ -55,6 +55,8 @@ export class MessagesDecoder implements StreamDecoder {
 
   push({ data, type }: SseEvent): void {
     const event = asObject<StreamEvent>(tryParseJson(data));
+    // Compatible servers give the event another type in its data (llama.cpp), or text.
+    if (type === "error") throw reportedError(event ?? { detail: data }, this.#facts);
     if (event === undefined) throw new StreamError("an event of the provider's stream is not a JSON object");
     this.#dispatch(asString(event.type) ?? type, event, data);
   }

@@ -147,6 +147,8 @@ const PROFILES = {
     documentInput: "none",
     emptyErrorIsOverflow: true,
   },
+  // Its streams have no finish reason: `[DONE]` alone says that an answer is whole.
+  snowflake: { requireFinishReason: false },
   perplexity: {
     supportsUsageInStreaming: false,
     supportsJsonObject: false,
@@ -231,6 +233,7 @@ const HOSTS: readonly (readonly [host: string, profile: ProfileName])[] = [
   ["api.together.ai", "together"],
   ["api.cerebras.ai", "cerebras"],
   ["api.perplexity.ai", "perplexity"],
+  [".snowflakecomputing.com", "snowflake"],
   ["api.z.ai", "zai"],
   ["open.bigmodel.cn", "zai"],
   ["api.moonshot.ai", "moonshot"],

@@ -5,7 +5,7 @@ import type { ContentPart, Image, Message, ToolCall } from "../../gen/outrigger/
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { Origin } from "../../kit/adapter/state-origin.ts";
 import { type ToolCallNameRule, wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
-import { asJson, type JsonObject, without } from "../../kit/json/json.ts";
+import { asJson, type JsonObject, textIn, without } from "../../kit/json/json.ts";
 import type { CustomToolCall, FunctionCall, OutputText, Refusal } from "../../wire/openai-responses/items.ts";
 import type { AssistantMessage, ImageGenerationInput } from "../../wire/openai-responses/request.ts";
 import type { OutputItem } from "../../wire/openai-responses/response.ts";
@@ -13,7 +13,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { annotationsOf } from "./citations.ts";
 import type { RequestContext } from "./context.ts";
 import { mediaPart } from "./media.ts";
-import { reasoningItemOf } from "./reasoning.ts";
+import { isSelfContained, reasoningItemOf } from "./reasoning.ts";
 import { originOf, type PartState, readState } from "./state.ts";
 import { inputMessage, nativeBlock, type PartWithPath, withPaths } from "./user-content.ts";
 
@@ -47,10 +47,17 @@ class ItemsBuilder {
 
   constructor({ content }: Message, context: RequestContext) {
     this.#context = context;
-    // An item whose id refers to reasoning that is not there is refused.
-    this.#keepsIds = content.every(
-      (part) => part.part.case !== "reasoning" || reasoningItemOf(part, context) !== undefined,
-    );
+    this.#keepsIds = !content.some(isReasoning) || content.every((part) => this.#hasId(part));
+  }
+
+  /** Whether an item has an id: the API refuses reasoning with an id beside items without, and the reverse. */
+  #hasId(part: ContentPart): boolean {
+    // Other parts have no id, or one that refers to no reasoning.
+    if (!isReasoning(part) && part.part.case !== "text" && part.part.case !== "toolCall") return true;
+    const item = isReasoning(part)
+      ? reasoningItemOf(part, this.#context)
+      : this.#originOf(part) === "own" && readState(part.providerState)?.item;
+    return item !== undefined && item !== false && textIn(item.id) !== "";
   }
 
   async add(partWithPath: PartWithPath): Promise<void> {
@@ -136,7 +143,9 @@ class ItemsBuilder {
   #addReasoning(contentPart: ContentPart, field: string): void {
     const { request, loss } = this.#context;
     const item = reasoningItemOf(contentPart, this.#context);
-    if (item !== undefined) return this.#addItem(item);
+    // Reasoning without content of its own is found by its id alone.
+    const needsId = item !== undefined && !isSelfContained(item);
+    if (item !== undefined) return this.#addItem(this.#keepsIds || needsId ? item : without(item, "id"));
     if (this.#originOf(contentPart) === "own" && readState(contentPart.providerState) !== undefined) {
       const message = "reasoning without encrypted content cannot be sent back; it was left out";
       return loss.note(field, "foreign_state_stripped", message);
@@ -186,6 +195,10 @@ class ItemsBuilder {
     const content = [await mediaPart({ case: "image", value: image }, `${field}.image`, this.#context)];
     this.#addItem(inputMessage("user", content));
   }
+}
+
+function isReasoning({ part }: ContentPart): boolean {
+  return part.case === "reasoning";
 }
 
 function keyOf(state: PartState | undefined): string {

@@ -41,6 +41,6 @@ export function reasoningItemOf(
 }
 
 /** Whether an item can be sent back to an API that keeps nothing: it finds reasoning again only by its content. */
-function isSelfContained({ encrypted_content: encrypted, content }: Untrusted<OutputItem>): boolean {
+export function isSelfContained({ encrypted_content: encrypted, content }: Untrusted<OutputItem>): boolean {
   return typeof encrypted === "string" || objectsIn(content).length > 0;
 }

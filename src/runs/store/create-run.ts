@@ -14,6 +14,7 @@ import {
   type RunRow,
 } from "./bodies.ts";
 import type { Call, Queries } from "./driver.ts";
+import { firstCallId } from "./first-call-id.ts";
 import { IS_HELD } from "./holds.ts";
 
 export const LOCK_THREAD = `
@@ -69,7 +70,8 @@ const CONCLUDE = `
   UPDATE :schema.runs SET status = $2, over_ms = $3, body = $4, holder = NULL, fence = fence + 1 WHERE id = $1`;
 
 const INSERT_MESSAGE = `
-  INSERT INTO :schema.messages (id, owner, run_id, is_output, body) VALUES ($1, $2, $3, $4, $5)`;
+  INSERT INTO :schema.messages (id, owner, run_id, is_output, call_id, body)
+  VALUES ($1, $2, $3, $4, $5, $6)`;
 
 const INSERT_LINK = `
   INSERT INTO :schema.thread_messages (thread, position, message)
@@ -265,7 +267,8 @@ export function insertMessages(
 ): Call[] {
   return messages.flatMap((message, index) => {
     const { id, runId, isOutput } = message;
-    const values = [id, owner, runId, isOutput ? 1 : 0, bodies.writeMessage(message)];
+    const callId = firstCallId(message) ?? null;
+    const values = [id, owner, runId, isOutput ? 1 : 0, callId, bodies.writeMessage(message)];
     return [
       { text: INSERT_MESSAGE, values },
       { text: INSERT_LINK, values: [threadId, id, position + index] },

@@ -63,6 +63,10 @@ export const UPDATE_THREAD = `UPDATE :schema.threads SET body = $3 WHERE id = $1
 
 export const GET_MESSAGE = `SELECT id, body FROM :schema.messages WHERE id = $1 AND owner = $2`;
 
+/** The latest message whose first tool call has this id. */
+export const FIND_CALL = `
+  SELECT id, body FROM :schema.messages WHERE owner = $1 AND call_id = $2 ORDER BY number DESC LIMIT 1`;
+
 export const READ_HISTORY_OF_RUN = `
   SELECT messages.id, messages.body
   FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id

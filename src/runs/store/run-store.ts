@@ -52,6 +52,7 @@ import {
   USE_THREAD,
 } from "./create-run.ts";
 import type { Call, Driver, Reader, Value } from "./driver.ts";
+import { isIndexedId } from "./first-call-id.ts";
 import * as holds from "./holds.ts";
 import { createThroughOutage, readThroughOutage, UncertainWrites } from "./outages.ts";
 import * as reads from "./reads.ts";
@@ -412,6 +413,12 @@ export class SqlRunStore implements RunStore {
 
   async getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined> {
     const [row] = await this.#read<MessageRow>(reads.GET_MESSAGE, [messageId, owner]);
+    return row && this.#bodies.readMessage(row);
+  }
+
+  async findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined> {
+    if (!isIndexedId(toolCallId)) return undefined;
+    const [row] = await this.#read<MessageRow>(reads.FIND_CALL, [owner, toolCallId]);
     return row && this.#bodies.readMessage(row);
   }
 

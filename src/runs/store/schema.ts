@@ -99,8 +99,11 @@ export const migrations: readonly string[] = [
     -- Empty: no run added it. The run may have been deleted.
     run_id :id NOT NULL,
     is_output INTEGER NOT NULL,
+    -- Id of the first tool call of an output. NULL: there is none.
+    call_id TEXT,
     body :bytes NOT NULL
   ) :table;
+  CREATE INDEX messages_by_call ON :schema.messages (owner, call_id, number) WHERE call_id IS NOT NULL;
 
   -- The messages of threads. A fork shares the messages of its thread. A message goes with its last thread.
   CREATE TABLE :schema.thread_messages (

@@ -5,6 +5,7 @@ import { isTerminal } from "../status.ts";
 import type { RunWrite } from "../store.ts";
 import { type Bodies, getLatestTime, getOverTime } from "./bodies.ts";
 import type { Call, SpaceUse, Value } from "./driver.ts";
+import { firstCallId } from "./first-call-id.ts";
 
 /** The condition for the hold. Parameters: the id of the run, its holder, its fence. */
 const HOLD = "runs.id = $1 AND runs.holder = $2 AND runs.fence = $3";
@@ -54,8 +55,8 @@ const INSERT_STEP = `
 
 /** Nothing is inserted if the thread was deleted. */
 const INSERT_MESSAGE = `
-  INSERT INTO :schema.messages (id, owner, run_id, is_output, body)
-  SELECT $3, runs.owner, $4, $5, $6
+  INSERT INTO :schema.messages (id, owner, run_id, is_output, call_id, body)
+  SELECT $3, runs.owner, $4, $5, $6, $7
   FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id WHERE ${MARKED}`;
 
 const INSERT_LINK = `
@@ -170,8 +171,9 @@ function appendMessages(messages: readonly ThreadMessage[], bodies: Bodies, mark
   if (messages.length === 0) return [];
   const inserted = messages.flatMap((message, index) => {
     const { id, runId, isOutput } = message;
+    const callId = firstCallId(message) ?? null;
     return [
-      marked(INSERT_MESSAGE, id, runId, isOutput ? 1 : 0, bodies.writeMessage(message)),
+      marked(INSERT_MESSAGE, id, runId, isOutput ? 1 : 0, callId, bodies.writeMessage(message)),
       marked(INSERT_LINK, id, index),
     ];
   });

@@ -3,6 +3,7 @@
  * by DNS rebinding: so a request that names its origin is rejected unless that origin is allowed. Programs name none.
  */
 import { cors } from "@connectrpc/connect";
+import { SDK_HEADERS } from "../../endpoints/sdk-headers.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import type { CorsOptions } from "../options.ts";
 import { RETRY_AFTER_HEADER, RETRY_PUSHBACK_TRAILER } from "../status/status.ts";
@@ -40,7 +41,14 @@ const EXPOSED_HEADERS = [
   RETRY_AFTER_HEADER,
   RETRY_PUSHBACK_TRAILER,
 ].join(", ");
-const ALLOWED_HEADERS = [...cors.allowedHeaders, "authorization", REQUEST_ID_HEADER].join(", ");
+
+const ALLOWED_HEADERS = [
+  ...cors.allowedHeaders,
+  "authorization",
+  "accept",
+  REQUEST_ID_HEADER,
+  ...SDK_HEADERS,
+].join(", ");
 const PREFLIGHT_MAX_AGE_SECONDS = "7200";
 
 function isPreflight({ method, headers }: HttpRequest): boolean {

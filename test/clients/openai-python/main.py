@@ -12,6 +12,7 @@ from openai import OpenAI
 import answers
 import conversations
 import failures
+import sockets
 import stored
 import tools
 from target import Target
@@ -22,6 +23,7 @@ CHECKS: dict[str, Callable[[Target], None]] = {
     **stored.CHECKS,
     **conversations.CHECKS,
     **failures.CHECKS,
+    **sockets.CHECKS,
 }
 
 

@@ -1,6 +1,6 @@
 import { buildOnce } from "./build-cache.ts";
 import { folderOf, type TestClient } from "./client.ts";
-import { openaiSdkChecks } from "./openai-sdk.ts";
+import { atEachProvider, openaiSdkChecks } from "./openai-sdk.ts";
 import { build, probe } from "./process.ts";
 
 const folder = folderOf("openai-python");
@@ -10,7 +10,7 @@ const python = `${folder}/.venv/bin/python`;
 /** OpenAI's SDK for Python, in a virtual environment of its own. */
 export const openaiPython: TestClient = {
   name: "openai-python",
-  checks: openaiSdkChecks,
+  checks: [...openaiSdkChecks, ...atEachProvider(["socket_lanes", "socket_prepares", "socket_forgets"])],
   missing: () => (version() === undefined ? "python3 (3.10 or newer, with venv)" : undefined),
   async build() {
     const inputs = { paths: [requirements], facts: [version() ?? "", folder] };

@@ -34,6 +34,11 @@ const checks = [
 ];
 
 /** The checks of every program with an official OpenAI SDK: each at every provider of the demo, by its wire API. */
-export const openaiSdkChecks: readonly string[] = ["openai", "anthropic", "gemini", "compatible"].flatMap(
-  (provider) => checks.map((check) => `${provider}/${check}`),
-);
+export const openaiSdkChecks = atEachProvider(checks);
+
+/** Checks at every provider of the demo. */
+export function atEachProvider(names: readonly string[]): readonly string[] {
+  return ["openai", "anthropic", "gemini", "compatible"].flatMap((provider) =>
+    names.map((name) => `${provider}/${name}`),
+  );
+}

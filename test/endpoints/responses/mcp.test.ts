@@ -6,6 +6,7 @@ import { defaultCatalog } from "../../../src/catalog/catalog.ts";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
 import { KeptResponses } from "../../../src/endpoints/responses/latest-response.ts";
+import { ReplayMarks } from "../../../src/endpoints/responses/replay-marks.ts";
 import { responsesRoutes } from "../../../src/endpoints/responses/routes.ts";
 import { createMcpTools } from "../../../src/runs/mcp/mcp-tools.ts";
 import { ScriptedModel, type Turn } from "../../generation/support/scripted-model.ts";
@@ -39,6 +40,7 @@ async function open(...turns: Turn[]) {
   const create = async (body: object) => {
     const routes = responsesRoutes({
       keptResponses: new KeptResponses(new MemoryAccount().kept),
+      marks: new ReplayMarks(),
       engine,
       models,
     });

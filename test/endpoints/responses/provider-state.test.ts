@@ -95,7 +95,7 @@ describe("provider state in reasoning items", () => {
   });
 
   it("reports state whose part the client has changed or left out", () => {
-    const carried = decode(encodeOtherParts([text("said", { part: {} })]) ?? "") ?? [];
+    const carried = decode(encodeOtherParts([text("said", { part: { thoughtSignature: "a" } })]) ?? "") ?? [];
     const changed = text("changed");
     expect(new StateAttacher().attach([changed], carried)).toHaveLength(1);
     expect(changed.providerState).toBeUndefined();
@@ -109,6 +109,23 @@ describe("provider state in reasoning items", () => {
     expect(encodeOtherParts([encrypted, answer])).toBeNull();
     const byId = partOf({ case: "reasoning", value: {} }, { item });
     expect(decode(encodeOtherParts([byId, answer]) ?? "")?.[0]?.state).toEqual(answer.providerState);
+  });
+
+  it.each([
+    ["that a call came from the model itself", { block: { caller: { type: "direct" } } }, "anthropic"],
+    ["the id of a call", { part: { functionCall: { id: "call_1" } } }, "gemini"],
+    ["nothing", { part: {} }, "gemini"],
+  ])("does not carry state that says only %s", (_name, data, provider) => {
+    const { part } = call("call_1");
+    expect(encodeOtherParts([partOf(part as Part, data, provider)])).toBeNull();
+    const signed = text("", { part: { thoughtSignature: "s" } });
+    expect(decode(encodeOtherParts([partOf(part as Part, data, provider), signed]) ?? "")).toHaveLength(2);
+  });
+
+  it("carries the caller of a call that the model's code made", () => {
+    const { part } = call("call_1");
+    const data = { block: { caller: { type: "code_execution_20260120", tool_id: "srvtoolu_1" } } };
+    expect(encodeOtherParts([partOf(part as Part, data, "anthropic")])).not.toBeNull();
   });
 
   it.each([

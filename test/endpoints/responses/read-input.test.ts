@@ -140,7 +140,19 @@ const items: readonly { name: string; input: unknown; messages: readonly unknown
       { type: "custom_tool_call_output", call_id: "c", output: "1" },
     ],
     messages: [
-      { role: "ROLE_ASSISTANT", content: [{ toolCall: { id: "c", name: "db__sql", text: "select 1" } }] },
+      {
+        role: "ROLE_ASSISTANT",
+        content: [
+          {
+            providerState: {
+              provider: "openai",
+              model: "gpt-5.2",
+              dataJson: '{"item":{"type":"custom_tool_call","namespace":"db"}}',
+            },
+            toolCall: { id: "c", name: "sql", text: "select 1" },
+          },
+        ],
+      },
       {
         role: "ROLE_TOOL",
         toolCallId: "c",

@@ -124,6 +124,7 @@ describe("the settings of a request", () => {
       top_logprobs: 2,
       client_metadata: {},
       a_field_of_next_year: 1,
+      verbosity: "low",
       text: { verbosity: "high" },
       include: ["reasoning.encrypted_content", "message.output_text.logprobs"],
     };
@@ -133,6 +134,7 @@ describe("the settings of a request", () => {
       "top_logprobs",
       "client_metadata",
       "a_field_of_next_year",
+      "verbosity",
       "text.verbosity",
       "include[1]",
     ]);

@@ -11,7 +11,7 @@ import type { ResponsesEvent } from "../support/events-in.ts";
 import { expectWholeStream } from "../support/expect-whole-stream.ts";
 import { ownForms } from "../support/own-forms.ts";
 import { runEventsOf } from "./support/run-events.ts";
-import { runWith, written, writtenBody } from "./support/written.ts";
+import { runWith, written, writtenBody, writtenByCopy } from "./support/written.ts";
 
 const names: readonly ColumnName[] = ["openai", "anthropic", "gemini", "compatible"];
 const recordings = names.flatMap((name) =>
@@ -73,6 +73,18 @@ describe("A recorded stream of a provider as a response", () => {
       const cursors = each.length > 60 ? [0, 1, 2, 30, each.length - 2, each.length - 1] : each.keys();
       for (const cursor of cursors)
         expect(writtenBody(events, run, cursor, 3)).toBe(each.slice(cursor + 1).join(""));
+    },
+  );
+
+  it.each(recordings)(
+    "is the same if a copy of its writer continues after any event: $file",
+    async ({ name, recording }) => {
+      const calls = await eventsOf(name, recording);
+      if (calls.length === 0) return;
+      const { events } = runEventsOf({ created: run, calls: [calls] });
+      const whole = writtenBody(events, run);
+      const places = events.length > 60 ? [1, 2, 30, events.length - 2] : events.keys();
+      for (const place of places) expect(writtenByCopy(events, run, place)).toBe(whole);
     },
   );
 });

@@ -121,6 +121,15 @@ describe("POST /v1/responses", () => {
     expect(answer.headers.get("x-should-retry")).toBe(retry);
   });
 
+  it.each(["openai", "anthropic", "gemini", "compatible"])(
+    "names a model that %s does not know in one way",
+    async (provider) => {
+      const api = await startApi(servers);
+      const { status, body } = await post(api, { model: `${provider}/sim-text:status=404`, input: "a" });
+      expect([status, body.error]).toMatchObject([404, { code: "model_not_found" }]);
+    },
+  );
+
   it("forks a conversation that two responses continue", async () => {
     const api = await startApi(servers);
     const model = "anthropic/sim-echo";

@@ -152,6 +152,92 @@ describe.each(columns)("With $title behind it, a WebSocket of the API", ({ name 
   });
 });
 
+describe("The lanes of a WebSocket", () => {
+  const model = "openai/sim-echo";
+  const seen = (api: ApiServer) => JSON.stringify(api.simulator.requests.at(-1)?.body);
+
+  it("keep a response each, which a request of any lane continues", async () => {
+    const api = await startApi(servers);
+    const connection = new Connection(api);
+    const ask = async (input: string, stream_id: string | undefined, previous?: string) => {
+      const events = await connection.create({
+        model,
+        input,
+        store: false,
+        ...(stream_id !== undefined && { stream_id }),
+        ...(previous !== undefined && { previous_response_id: previous }),
+      });
+      for (const event of events) expect((event as { stream_id?: string }).stream_id).toBe(stream_id);
+      return responseOf(events);
+    };
+    const main = await ask("one", undefined);
+    const left = await ask("left", "a".repeat(256), main.id);
+    expect(left.previous_response_id).toBe(main.id);
+    const right = await ask("right", "right.1", main.id);
+    expect(seen(api)).toMatch(/one.*one.*right/s);
+    expect(seen(api)).not.toContain("left");
+    await ask("left again", "a".repeat(256), left.id);
+    expect(seen(api)).toMatch(/one.*one.*left.*left.*left again/s);
+    await ask("fork", "third", right.id);
+    expect(seen(api)).toMatch(/one.*one.*right.*right.*fork/s);
+  });
+
+  it.each([
+    ["has no characters", ""],
+    ["is longer than 256 characters", "a".repeat(257)],
+    ["has other characters", "a b"],
+    ["is a number", 7],
+  ])("are refused if their name %s", async (_what, stream_id) => {
+    const connection = new Connection(await startApi(servers));
+    const events = await connection.sendRaw(
+      JSON.stringify({ type: "response.create", model, input: "x", stream_id }),
+    );
+    expect(events).toMatchObject([
+      { type: "error", status: 400, error: { code: "invalid_stream_id", param: "stream_id" } },
+    ]);
+  });
+
+  it("have at most 32 names", async () => {
+    const connection = new Connection(await startApi(servers));
+    for (let lane = 0; lane < 32; lane += 1)
+      responseOf(await connection.create({ model, input: "x", stream_id: `lane-${lane}` }));
+    const refused = await connection.create({ model, input: "x", stream_id: "lane-32" });
+    expect(refused).toMatchObject([{ type: "error", error: { code: "invalid_stream_id" } }]);
+    responseOf(await connection.create({ model, input: "x", stream_id: "lane-0" }));
+  });
+
+  it("forget a response that a request failed to continue", async () => {
+    const connection = new Connection(await startApi(servers));
+    const first = responseOf(await connection.create({ model, input: "one", store: false }));
+    const next = { model, input: "two", store: false, previous_response_id: first.id } satisfies Request;
+    expect(await connection.create({ ...next, temperature: 9 })).toMatchObject([
+      { type: "error", status: 400 },
+    ]);
+    expect(await connection.create(next)).toMatchObject([
+      {
+        type: "error",
+        status: 400,
+        error: { code: "previous_response_not_found", param: "previous_response_id" },
+      },
+    ]);
+  });
+
+  it.each([true, false])("prepare a request without calling the model, with store: %s", async (store) => {
+    const api = await startApi(servers);
+    const connection = new Connection(api);
+    const first = responseOf(
+      await connection.create({ model, input: "one", store, generate: false, instructions: "Be brief." }),
+    );
+    expect(first).toMatchObject({ status: "completed", output: [] });
+    expect(api.simulator.requests).toHaveLength(0);
+    const second = responseOf(
+      await connection.create({ model, input: "two", store, previous_response_id: first.id }),
+    );
+    expect(second.previous_response_id).toBe(first.id);
+    expect(seen(api)).toMatch(/one.*two/s);
+  });
+});
+
 describe("A WebSocket of the API", () => {
   it("answers an invalid message with an error and stays open", async () => {
     const api = await startApi(servers);

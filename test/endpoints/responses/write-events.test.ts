@@ -4,58 +4,22 @@ import { MessageSink } from "../../../src/endpoints/responses/event-output.ts";
 import { ResponseEvents } from "../../../src/endpoints/responses/write-events.ts";
 import type { ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { type RunEvent, RunEventSchema, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import {
-  ToolCallStart_InputKind as InputKind,
-  type StreamEvent,
-  StreamEventSchema,
-} from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import type { ResponsesEvent } from "../support/events-in.ts";
+  type RunEvent,
+  RunEventSchema,
+  RunStatus,
+  StepRestart_Reason,
+} from "../../../src/gen/outrigger/v1/run_pb.ts";
+import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { eventsIn, type ResponsesEvent } from "../support/events-in.ts";
 import { expectWholeStream } from "../support/expect-whole-stream.ts";
+import { callEvents, type ModelEvent, textEvents, toolCallEvents } from "./support/model-events.ts";
 import { RUN_ID, runEventsOf, runOf } from "./support/run-events.ts";
-import { runWith, written } from "./support/written.ts";
-
-type Init = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
+import { runWith, written, writtenByCopy } from "./support/written.ts";
 
 const DIGITS = RUN_ID.slice("run_".length);
 
-/** The events of a model call, from its start to its finish. */
-function callOf(events: readonly Init[], reason: Reason = Reason.STOP): StreamEvent[] {
-  const finish: Init = {
-    case: "finish",
-    value: {
-      finishReason: { reason },
-      response: { model: "m", finishReason: { reason }, message: { content: [] } },
-    },
-  };
-  const all: Init[] = [{ case: "streamStart", value: { model: "m" } }, ...events, finish];
-  return all.map((event, sequence) => create(StreamEventSchema, { sequence, event }));
-}
-
-function text(partIndex: number, ...deltas: string[]): Init[] {
-  return [
-    { case: "textStart", value: { partIndex } },
-    ...deltas.map((delta): Init => ({ case: "textDelta", value: { partIndex, delta } })),
-    { case: "textEnd", value: { partIndex } },
-  ];
-}
-
-function call(partIndex: number, name: string, argumentsJson: string): Init[] {
-  const id = `call_${partIndex}`;
-  return [
-    {
-      case: "toolCallStart",
-      value: { partIndex, id, name, inputKind: InputKind.ARGUMENTS_JSON },
-    },
-    { case: "toolCallDelta", value: { partIndex, delta: argumentsJson } },
-    {
-      case: "toolCallEnd",
-      value: { partIndex, toolCall: { id, name, input: { case: "argumentsJson", value: argumentsJson } } },
-    },
-  ];
-}
-
-function whole(partIndex: number, part: MessageInitShape<typeof ContentPartSchema>): Init {
+function whole(partIndex: number, part: MessageInitShape<typeof ContentPartSchema>): ModelEvent {
   return { case: "partAdded", value: { partIndex, part } };
 }
 
@@ -69,16 +33,20 @@ function outputOf(events: readonly ResponsesEvent[]): Record<string, unknown>[] 
   return response.output;
 }
 
-/** What becomes of model calls. */
+/** What becomes of model calls, also if a copy of the writer continues. */
 function eventsOf(calls: readonly StreamEvent[][], run = runOf()): readonly ResponsesEvent[] {
-  return written(runEventsOf({ created: run, calls }).events, run);
+  const { events } = runEventsOf({ created: run, calls });
+  const whole = written(events, run);
+  for (const place of events.keys())
+    expect(eventsIn(writtenByCopy(events, run, place)), `copied after ${place} events`).toEqual(whole);
+  return whole;
 }
 
 describe("The events of a response", () => {
   it("have the text of a refusal as a refusal", () => {
-    const [, ...rest] = text(0, "I can", "not.");
+    const [, ...rest] = textEvents(0, "I can", "not.");
     const events = eventsOf([
-      callOf([
+      callEvents([
         { case: "textStart", value: { partIndex: 0, refusal: true } },
         ...rest.slice(0, -1),
         { case: "textEnd", value: { partIndex: 0 } },
@@ -98,9 +66,11 @@ describe("The events of a response", () => {
   });
 
   it("begin items in the order of the parts, also where a later part begins first", () => {
-    const [start, delta, end] = text(1, "Later");
-    const [first, ...others] = text(0, "Earlier");
-    const events = eventsOf([callOf([start, delta, first, ...others, end].flatMap((event) => event ?? []))]);
+    const [start, delta, end] = textEvents(1, "Later");
+    const [first, ...others] = textEvents(0, "Earlier");
+    const events = eventsOf([
+      callEvents([start, delta, first, ...others, end].flatMap((event) => event ?? [])),
+    ]);
     expectWholeStream(events);
     expect(outputOf(events)).toMatchObject([
       { id: `msg_${DIGITS}0001000`, content: [{ text: "Earlier" }] },
@@ -109,11 +79,14 @@ describe("The events of a response", () => {
   });
 
   it("leave out a text without characters", () => {
-    expect(typesOf(eventsOf([callOf(text(0))]))).toEqual([]);
+    expect(typesOf(eventsOf([callEvents(textEvents(0))]))).toEqual([]);
   });
 
   it("count items over all steps", () => {
-    const events = eventsOf([callOf(call(0, "a", "{}"), Reason.TOOL_CALLS), callOf(text(0, "Done"))]);
+    const events = eventsOf([
+      callEvents(toolCallEvents(0, "a", "{}"), Reason.TOOL_CALLS),
+      callEvents(textEvents(0, "Done")),
+    ]);
     expectWholeStream(events);
     expect(outputOf(events)).toMatchObject([
       { type: "function_call", id: `fc_${DIGITS}0001000` },
@@ -124,14 +97,20 @@ describe("The events of a response", () => {
   it("call tools by the names that the caller gave them", () => {
     const member = { type: "function", name: "read", parameters: {} };
     const run = runWith({ tools: [{ type: "namespace", name: "files", description: "", tools: [member] }] });
-    const events = eventsOf([callOf(call(0, "files__read", '{"a":1}'), Reason.TOOL_CALLS)], run);
+    const events = eventsOf(
+      [callEvents(toolCallEvents(0, "files__read", '{"a":1}'), Reason.TOOL_CALLS)],
+      run,
+    );
     expect(outputOf(events)).toMatchObject([{ name: "read", namespace: "files", arguments: '{"a":1}' }]);
     expect(events.find(({ type }) => type === "response.function_call_arguments.done")?.name).toBe("read");
   });
 
   it("have the text of a custom tool that the provider called as a function", () => {
     const run = runWith({ tools: [{ type: "custom", name: "run" }] });
-    const events = eventsOf([callOf(call(0, "run", '{"input":"ls \\"x\\""}'), Reason.TOOL_CALLS)], run);
+    const events = eventsOf(
+      [callEvents(toolCallEvents(0, "run", '{"input":"ls \\"x\\""}'), Reason.TOOL_CALLS)],
+      run,
+    );
     expect(typesOf(events)).toEqual([
       "output_item.added",
       "custom_tool_call_input.delta",
@@ -150,7 +129,7 @@ describe("The events of a response", () => {
       action: { type: "search", query: "q" },
     };
     const native = { provider: "openai", kind: "web_search_call", dataJson: JSON.stringify(data) };
-    const events = eventsOf([callOf([whole(0, { part: { case: "native", value: native } })])]);
+    const events = eventsOf([callEvents([whole(0, { part: { case: "native", value: native } })])]);
     expect(typesOf(events)).toEqual([
       "output_item.added",
       "web_search_call.in_progress",
@@ -168,26 +147,29 @@ describe("The events of a response", () => {
     const run = runOf();
     const { events } = runEventsOf({
       created: run,
-      calls: [callOf([whole(0, { part: { case: "native", value: native } })])],
+      calls: [callEvents([whole(0, { part: { case: "native", value: native } })])],
     });
     const sink = new MessageSink();
-    const writer = new ResponseEvents(run, sink, { startingAfter: -1, pads: false });
+    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: false });
     writer.push(events);
     expect(writer.last).toContain(`"data":${dataJson}`);
     expect(writer.last).toContain('"type":"anthropic:server_tool_use"');
   });
 
   it("have reasoning as a summary where the request asks for one, and as content otherwise", () => {
-    const reasoning: Init[] = [
+    const reasoning: ModelEvent[] = [
       { case: "reasoningStart", value: { partIndex: 0 } },
       { case: "reasoningDelta", value: { partIndex: 0, delta: "Hm." } },
       { case: "reasoningEnd", value: { partIndex: 0 } },
-      ...text(1, "Yes"),
+      ...textEvents(1, "Yes"),
     ];
-    const asked = eventsOf([callOf(reasoning)], runWith({ reasoning: { effort: "low", summary: "auto" } }));
+    const asked = eventsOf(
+      [callEvents(reasoning)],
+      runWith({ reasoning: { effort: "low", summary: "auto" } }),
+    );
     expectWholeStream(asked);
     expect(outputOf(asked)[0]).toMatchObject({ summary: [{ type: "summary_text", text: "Hm." }] });
-    const plain = eventsOf([callOf(reasoning)]);
+    const plain = eventsOf([callEvents(reasoning)]);
     expectWholeStream(plain);
     expect(outputOf(plain)[0]).toMatchObject({
       summary: [],
@@ -197,10 +179,10 @@ describe("The events of a response", () => {
 
   it("carry the state of calls in a reasoning item where nothing is kept", () => {
     const providerState = { provider: "gemini", model: "m", dataJson: '{"part":{"thoughtSignature":"s"}}' };
-    const [start, delta, end] = call(0, "a", "{}");
-    const signed = { case: "toolCallEnd", value: { ...(end?.value as object), providerState } } as Init;
+    const [start, delta, end] = toolCallEvents(0, "a", "{}");
+    const signed = { case: "toolCallEnd", value: { ...(end?.value as object), providerState } } as ModelEvent;
     const calls = [
-      callOf(
+      callEvents(
         [start, delta, signed].flatMap((event) => event ?? []),
         Reason.TOOL_CALLS,
       ),
@@ -216,7 +198,7 @@ describe("The events of a response", () => {
   });
 
   it("mark the last item of an answer that was cut", () => {
-    const calls = [callOf([...text(0, "One"), ...text(1, "Tw")], Reason.LENGTH)];
+    const calls = [callEvents([...textEvents(0, "One"), ...textEvents(1, "Tw")], Reason.LENGTH)];
     const run = runOf();
     const { events } = runEventsOf({ created: run, calls, end: { status: RunStatus.INCOMPLETE } });
     const stream = written(events, run);
@@ -227,7 +209,10 @@ describe("The events of a response", () => {
 
   it("end a response that was cancelled as incomplete, without what a step had begun", () => {
     const run = runOf();
-    const calls = [callOf(text(0, "Kept"), Reason.TOOL_CALLS), callOf(text(0, "Begun")).slice(0, 3)];
+    const calls = [
+      callEvents(textEvents(0, "Kept"), Reason.TOOL_CALLS),
+      callEvents(textEvents(0, "Begun")).slice(0, 3),
+    ];
     const { events } = runEventsOf({ created: run, calls, end: { status: RunStatus.CANCELLED } });
     const last = written(events, run).at(-1);
     expect(last).toMatchObject({ type: "response.incomplete", response: { status: "cancelled" } });
@@ -237,7 +222,7 @@ describe("The events of a response", () => {
   it("are queued first where the run is", () => {
     const run = runOf({ status: RunStatus.QUEUED, background: true });
     const begun = create(RunEventSchema, { event: { case: "run", value: runOf({ background: true }) } });
-    const { events } = runEventsOf({ created: run, calls: [callOf(text(0, "Hi"))] });
+    const { events } = runEventsOf({ created: run, calls: [callEvents(textEvents(0, "Hi"))] });
     const stream = written([...events.slice(0, 1), begun, ...events.slice(1)], run);
     expect(stream.slice(0, 3).map(({ type }) => type)).toEqual([
       "response.created",
@@ -251,10 +236,10 @@ describe("The events of a response", () => {
     const run = runOf();
     const { events } = runEventsOf({
       created: run,
-      calls: [callOf(text(0, "a", "0123456789abcdef", "0123456789abcdefg"))],
+      calls: [callEvents(textEvents(0, "a", "0123456789abcdef", "0123456789abcdefg"))],
     });
     const sink = new MessageSink();
-    const writer = new ResponseEvents(run, sink, { startingAfter: -1, pads: true });
+    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: true });
     writer.push(events);
     const deltas = sink
       .take()
@@ -265,7 +250,7 @@ describe("The events of a response", () => {
 
   it("do not end where those of the run do not", () => {
     const run = runOf();
-    const { events } = runEventsOf({ created: run, calls: [callOf(text(0, "Hi"))] });
+    const { events } = runEventsOf({ created: run, calls: [callEvents(textEvents(0, "Hi"))] });
     expect(() => written(events.slice(0, -1), run)).toThrow("ended before the run did");
   });
 });
@@ -293,7 +278,7 @@ describe("The events of tools of MCP servers", () => {
     approvals: readonly object[] = [],
   ): readonly ResponsesEvent[] {
     const run = runOf();
-    const model = callOf(call(0, tool.name, '{"q":1}'), Reason.TOOL_CALLS);
+    const model = callEvents(toolCallEvents(0, tool.name, '{"q":1}'), Reason.TOOL_CALLS);
     const { events, run: ended } = runEventsOf({ created: run, calls: [model] });
     const list: Value = { case: "serverToolList", value: { serverLabel: "docs", tools: [tool] } };
     const finish = events.findIndex(({ event }) => event.case === "stepFinish");
@@ -306,7 +291,10 @@ describe("The events of tools of MCP servers", () => {
       events[finish],
       create(RunEventSchema, { event: { case: "run", value: last } }),
     ].filter((event): event is RunEvent => event !== undefined);
-    return written(all, run);
+    const whole = written(all, run);
+    for (const place of all.keys())
+      expect(eventsIn(writtenByCopy(all, run, place)), `copied after ${place} events`).toEqual(whole);
+    return whole;
   }
 
   const result = (isError: boolean): Value[] => [
@@ -379,5 +367,49 @@ describe("The events of tools of MCP servers", () => {
     const events = runOfCall([], RunStatus.INCOMPLETE);
     expectWholeStream(events);
     expect(outputOf(events)[1]).toMatchObject({ type: "mcp_call", status: "incomplete", output: null });
+  });
+});
+
+describe("The events of a step that was begun again", () => {
+  const whole: readonly ModelEvent[] = [...textEvents(0, "First"), ...toolCallEvents(1, "f", '{"a":1}')];
+  const last = textEvents(0, "Whole", " answer.");
+
+  /** The events of a run whose process stopped after some events of its model call. */
+  function runRestartedAfter(count: number): readonly RunEvent[] {
+    const { events } = runEventsOf({ calls: [callEvents(textEvents(0, "Before")), callEvents(last)] });
+    const begin = events.findIndex(({ step }) => step === 2);
+    const abandoned = callEvents([...whole])
+      .slice(0, count)
+      .map((value) => ({ step: 2, event: { case: "modelEvent", value } as const }));
+    const value = { reason: StepRestart_Reason.LOST, abandonedAttempt: { step: 2 } };
+    const restart = { step: 2, event: { case: "stepRestarted", value } as const };
+    return [...events.slice(0, begin), ...abandoned, restart, ...events.slice(begin)].map((event, sequence) =>
+      create(RunEventSchema, { step: event.step, event: event.event, sequence }),
+    );
+  }
+
+  it.each([
+    ["before its first item", 1, []],
+    ["within a text", 3, ["message"]],
+    ["between two items", 4, ["message"]],
+    ["within a call", 6, ["message", "function_call"]],
+    ["after its last item", 7, ["message", "function_call"]],
+  ] as const)("are the same for a reader from a mark if it was abandoned %s", (_name, count, begun) => {
+    const run = runOf();
+    const events = runRestartedAfter(count);
+    const all = written(events, run);
+    for (const place of events.keys())
+      expect(eventsIn(writtenByCopy(events, run, place)), `copied after ${place} events`).toEqual(all);
+    const items = all.flatMap(({ type, item }) => (type === "response.output_item.done" ? [item] : []));
+    const abandoned = begun.map((type, index) => {
+      const status = index === begun.length - 1 ? "incomplete" : "completed";
+      return expect.objectContaining({ type, status });
+    });
+    const answer = expect.objectContaining({ type: "message", status: "completed" });
+    expect(items).toEqual([answer, ...abandoned, answer]);
+    expect(outputOf(all)).toMatchObject([
+      { id: `msg_${DIGITS}0001000`, content: [{ text: "Before" }] },
+      { id: `msg_${DIGITS}8002000`, content: [{ text: "Whole answer." }] },
+    ]);
   });
 });

@@ -66,6 +66,17 @@ export const amendments: Readonly<Record<string, Amendment>> = {
       "unsupported_value",
     ],
   },
+  // The API sends the members under `error`, as Open Responses has them. The sidecar sends both forms.
+  ResponseErrorEvent: {
+    properties: {
+      error: {
+        type: "object",
+        properties: { type: text, code: orNull(text), message: text, param: orNull(text) },
+        required: ["type", "code", "message", "param"],
+        additionalProperties: false,
+      },
+    },
+  },
   Reasoning: { properties: { context: orNull(text), mode: orNull(text) } },
   ResponseUsage: {
     properties: {

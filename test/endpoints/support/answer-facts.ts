@@ -23,7 +23,7 @@ export function factsOfAnswer({ message, finishReason, usage }: Response): Answe
     text: parts.map(textOf).join(""),
     reasoning: parts.map(reasoningOf).join(""),
     calls: parts.flatMap(callOf),
-    status: finishReason !== undefined && isCut(finishReason, parts) ? "incomplete" : "completed",
+    status: finishReason !== undefined && isUnfinished(finishReason, parts) ? "incomplete" : "completed",
     usage: [usage?.inputTokens ?? 0, usage?.outputTokens ?? 0, usage?.totalTokens ?? 0],
   };
 }
@@ -32,10 +32,14 @@ export function factsOfAnswer({ message, finishReason, usage }: Response): Answe
  * Whether an answer ended before the model had said all: at its token limit, or at a filter. A refusal in its own words
  * is an answer.
  */
-function isCut({ reason }: FinishReason, parts: readonly ContentPart[]): boolean {
+function isUnfinished({ reason, raw }: FinishReason, parts: readonly ContentPart[]): boolean {
+  if (reason === FinishReason_Reason.OTHER && UNFINISHED.includes(raw)) return true;
   if (reason === FinishReason_Reason.CONTENT_FILTER) return !parts.some(({ refusal }) => refusal);
   return reason === FinishReason_Reason.LENGTH;
 }
+
+/** Words of Gemini and Anthropic that have no unified form. */
+const UNFINISHED = ["OTHER", "LANGUAGE", "NO_IMAGE", "FINISH_REASON_UNSPECIFIED", "pause_turn", "compaction"];
 
 function textOf({ part }: ContentPart): string {
   return part.case === "text" ? part.value : "";

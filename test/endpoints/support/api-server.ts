@@ -27,6 +27,11 @@ export interface ApiServer {
 /** What a test may change. */
 export interface ApiServerOptions extends TestServerOptions {
   readonly keepAliveMs?: number;
+  readonly allowsUnstoredContinuation?: boolean;
+  /** Address of the providers. The simulator's by default. */
+  readonly providerUrl?: string;
+  /** Wraps the engine that the API uses. */
+  readonly wrapEngine?: (engine: RunEngine) => RunEngine;
   /** Default: a new one in memory. */
   readonly store?: RunStore;
 }
@@ -41,17 +46,29 @@ const APIS: Readonly<Record<ColumnName, WireApi>> = {
 /** Starts them; the hooks of the test servers close them. */
 export async function startApi(
   servers: ReturnType<typeof useTestServers>,
-  { keepAliveMs, store: given, ...options }: ApiServerOptions = {},
+  {
+    keepAliveMs,
+    allowsUnstoredContinuation,
+    providerUrl,
+    store: given,
+    wrapEngine = (engine) => engine,
+    ...options
+  }: ApiServerOptions = {},
 ): Promise<ApiServer> {
   const simulator = await startSimulator();
-  const adapters = columns.map(({ connect }) => connect(simulator.url, { apiKey: "any" }));
+  const adapters = columns.map(({ connect }) => connect(providerUrl ?? simulator.url, { apiKey: "any" }));
   const providers = Object.fromEntries(adapters.map((adapter) => [adapter.name, adapter]));
   const client = new Client({ providers, defaultProvider: "openai", fieldPaths: "contract" });
   const store = given ?? (await openMemory());
   const engine = createRunEngine({ client, store });
   const apis = new Map(columns.map(({ name }) => [name, APIS[name]]));
   const models = new ModelDirectory({ providers: apis, catalog: defaultCatalog });
-  const endpoint = createV1Api({ engine, models, keepAliveMs });
+  const endpoint = createV1Api({
+    engine: wrapEngine(engine),
+    models,
+    keepAliveMs,
+    allowsUnstoredContinuation,
+  });
   servers.onEnd(() => simulator.close());
   servers.onEnd(() => client.close());
   servers.onEnd(() => engine.close());

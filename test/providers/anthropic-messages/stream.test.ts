@@ -332,6 +332,19 @@ describe("a failure inside the stream", () => {
     expect(kinds).toEqual(["streamStart", "textStart", "textDelta", "error"]);
   });
 
+  it.each([
+    [
+      "another type in its data, as llama.cpp sends it",
+      '{"type":"server_error","code":500,"message":"The context is full."}',
+      "The context is full.",
+    ],
+    ["text as its data", "upstream timed out", "upstream timed out"],
+  ])("is told by the name of its event, with %s", async (_what, data, message) => {
+    const { error, kinds } = await read([START, `event: error\ndata: ${data}\n\n`]);
+    expect(error).toMatchObject({ message: expect.stringContaining(message) });
+    expect(kinds).toEqual(["streamStart", "error"]);
+  });
+
   it("is found in the stream as plain JSON instead of an event", async () => {
     const { error } = await read([START, `${JSON.stringify(overloaded)}\n`]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, errorCode: "overloaded_error" });

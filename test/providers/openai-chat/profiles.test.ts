@@ -15,6 +15,7 @@ describe("the profile of a server", () => {
     ["https://api.together.xyz/v1", "together"],
     ["https://api.cerebras.ai/v1", "cerebras"],
     ["https://api.perplexity.ai", "perplexity"],
+    ["https://acme.snowflakecomputing.com/api/v2/cortex/v1", "snowflake"],
     ["https://api.z.ai/api/paas/v4", "zai"],
     ["https://api.moonshot.ai/v1", "moonshot"],
     ["https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "alibaba"],

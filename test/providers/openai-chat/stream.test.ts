@@ -3,6 +3,7 @@ import { StreamError } from "../../../src/core/errors.ts";
 import { reasoningOf, textOf, toolCallsOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { profileOf } from "../../../src/providers/openai-chat/profiles.ts";
 import { randomOf } from "../../support/random.ts";
 import { readParts } from "./reading.ts";
 import { answerTo, chunk, decodeBytes, decodeEvents, finalOf, respond } from "./support.ts";
@@ -515,7 +516,8 @@ describe("the framing of a stream", () => {
   it("needs its end marker or its finish reason only where the profile requires it", async () => {
     const unmarked = await decodeEvents([text("a"), chunk({}, "stop")], { requireDone: true });
     expect(unmarked.error).toBeInstanceOf(StreamError);
-    const lenient = { requireFinishReason: false };
+    const lenient = profileOf("snowflake", "");
+    expect(lenient.requireFinishReason).toBe(false);
     const response = finalOf(await decodeEvents([text("a"), "[DONE]"], lenient));
     expect(response.finishReason).toMatchObject({ reason: Reason.OTHER, raw: "" });
     expect((await decodeEvents([text("a")], lenient)).error).toBeInstanceOf(StreamError);

@@ -99,6 +99,19 @@ describe("an answer sent back to the model that wrote it", () => {
     expect(await own(output, { lossPolicy: LossPolicy.REFUSE })).toEqual({ items: output, warnings: [] });
   });
 
+  it("has the ids of all items or of none, which the API requires beside encrypted reasoning", async () => {
+    const withoutId = ({ id: _, ...item }: Item) => item;
+    for (const output of [
+      [withoutId(REASONING), CALL],
+      [REASONING, withoutId(CALL)],
+      [REASONING, CALL, withoutId(HIDDEN), CUSTOM],
+    ]) {
+      const { items, warnings } = await own([...output, MESSAGE]);
+      expect(items).toEqual([...output, MESSAGE].map(withoutId));
+      expect(warnings).toEqual([]);
+    }
+  });
+
   it("keeps messages separate: phases, and messages without ids or content", async () => {
     const comment = {
       type: "message",

@@ -1,7 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
+import { type Message, MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import type { ThreadMessage } from "../../../src/gen/outrigger/v1/thread_pb.ts";
 import type { RunCreation } from "../../../src/runs/store.ts";
 import type { StoreContext } from "../store-contract.ts";
 import {
@@ -18,6 +21,12 @@ import {
   thread,
   threadTexts,
 } from "./data.ts";
+
+/** An answer with two tool calls. */
+function calling(...ids: string[]): Message {
+  const content = ids.map((id) => ({ part: { case: "toolCall", value: { id, name: "f" } } as const }));
+  return create(MessageSchema, { role: Role.ASSISTANT, content });
+}
 
 /** What runs read, and how threads fork. */
 export function threadTests(context: StoreContext): void {
@@ -180,6 +189,36 @@ export function threadTests(context: StoreContext): void {
     expect(await store.getMessage("someone", original.id)).toBeUndefined();
     expect(await store.getMessage("owner", newId("msg"))).toBeUndefined();
     expect((await store.getRun("owner", run.id))?.run).toEqual(run);
+  });
+
+  it("finds the latest answer of an owner by the id of its first tool call", async () => {
+    const { store } = context;
+    const answers: ThreadMessage[] = [];
+    for (const id of ["call_1", "call_1", ""]) {
+      const run = await createdRun(store);
+      await nextTurn();
+      const answer = message("", { message: calling(id, "call_1b"), runId: run.id, isOutput: true });
+      await store.write({ hold: getHold(run.id), messages: [answer] });
+      answers.push(answer);
+    }
+    const found = await store.findCall("owner", "call_1");
+    expect(found?.id).toBe(answers[1]?.id);
+    expect(found?.message).toEqual(answers[1]?.message);
+    expect(await store.findCall("someone", "call_1")).toBeUndefined();
+    expect(await store.findCall("owner", "call_1b")).toBeUndefined();
+    expect(await store.findCall("owner", "")).toBeUndefined();
+    await store.deleteRun("owner", found?.runId ?? "");
+    expect((await store.findCall("owner", "call_1"))?.id).toBe(answers[0]?.id);
+  });
+
+  it("stores answers whose call ids are too long or unusual for an index", async () => {
+    const { store } = context;
+    for (const id of ["c".repeat(100_000), "call\u0000"]) {
+      const answer = message("", { message: calling(id), isOutput: true });
+      await store.createThread("owner", thread(), [answer]);
+      expect(await store.getMessage("owner", answer.id)).toEqual(answer);
+      expect(await store.findCall("owner", id)).toBeUndefined();
+    }
   });
 
   it("reads thousands of messages in order", async () => {

@@ -89,6 +89,9 @@ describe("a preflight", () => {
       "grpc-timeout",
       "connect-protocol-version",
       "authorization",
+      "x-stainless-lang",
+      "x-stainless-retry-count",
+      "openai-organization",
     ]) {
       expect(allowed).toContain(name);
     }

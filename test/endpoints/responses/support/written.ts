@@ -24,7 +24,7 @@ export function written(
   startingAfter = -1,
 ): readonly ResponsesEvent[] {
   const sink = new MessageSink();
-  const writer = new ResponseEvents(run, sink, { startingAfter, pads: false });
+  const writer = ResponseEvents.create(run, sink, { startingAfter, pads: false });
   writer.push(events);
   writer.end();
   return sink.take().map((text) => JSON.parse(text));
@@ -38,7 +38,7 @@ export function writtenBody(
   size = events.length,
 ): string {
   const sink = new SseSink();
-  const writer = new ResponseEvents(run, sink, { startingAfter, pads: false });
+  const writer = ResponseEvents.create(run, sink, { startingAfter, pads: false });
   let body = "";
   for (let at = 0; at < events.length; at += size) {
     writer.push(events.slice(at, at + size));
@@ -46,4 +46,19 @@ export function writtenBody(
   }
   writer.end();
   return body + sink.take().toString();
+}
+
+/** The body of a stream that a copy of its writer continues. @param place How many events the original takes before. */
+export function writtenByCopy(events: readonly RunEvent[], run: Run, place: number): string {
+  const options = { startingAfter: -1, pads: false };
+  const [before, after] = [new SseSink(), new SseSink()];
+  const original = ResponseEvents.create(run, before, options);
+  original.push(events.slice(0, place));
+  const begun = before.take().toString();
+  const copy = original.copy(after, options);
+  // What the original does later must not change the copy.
+  original.push(events.slice(place));
+  copy.push(events.slice(place));
+  copy.end();
+  return begun + after.take().toString();
 }

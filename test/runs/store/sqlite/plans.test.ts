@@ -60,6 +60,7 @@ async function callEverything(store: RunStore): Promise<void> {
   await store.updateThread("owner", conversation);
   await store.deleteMessage("owner", conversation.id, first.id);
   await store.getMessage("owner", first.id);
+  await store.findCall("owner", "call_1");
   const queued = await createdRun(store, { threadId: conversation.id, queued: true });
   await store.countQueued("owner");
   await store.takeQueued(holder, 1, ["someone"]);

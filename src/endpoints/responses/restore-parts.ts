@@ -1,0 +1,206 @@
+/**
+ * Restores what clients lose of the model's messages that are stored. Some return all items but only the fields that
+ * they know, some drop the ids of items, some return a call with its `call_id` and nothing else. A stored message is
+ * found by the id of an item or of a call; its parts are then recognized by their content.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { ContentPart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { originOf } from "../../kit/adapter/state-origin.ts";
+import { asObject, tryParseJson, without } from "../../kit/json/json.ts";
+import { getCatalogProvider, type ServedModel } from "../models/model-directory.ts";
+import type { KeptMessage, KeptMessages } from "./kept-messages.ts";
+import type { ModelTurn, ReturnedPart } from "./message-drafts.ts";
+
+/** A part that the client returned, and the message that it is from. */
+interface FoundPart {
+  readonly turn: ModelTurn;
+  readonly returned: ReturnedPart;
+}
+
+/** A stored message. */
+class FoundMessage {
+  readonly content: readonly ContentPart[];
+  /** Those of its parts that the client returned, by their indices. */
+  readonly parts = new Map<number, FoundPart>();
+  /** Indices of its parts by their keys, the last one first. */
+  readonly #indices = new Map<string, number[]>();
+
+  constructor({ message }: KeptMessage) {
+    this.content = message.content;
+    for (const [index, part] of [...message.content.entries()].reverse())
+      for (const key of createKeys(part)) this.#add(key, index);
+  }
+
+  has(key: string): boolean {
+    return this.#indices.has(key);
+  }
+
+  /** Index of the first part with a key that has not been returned yet. */
+  next(key: string): number | undefined {
+    const indices = this.#indices.get(key) ?? [];
+    for (let index = indices.pop(); index !== undefined; index = indices.pop())
+      if (!this.parts.has(index)) return index;
+    return undefined;
+  }
+
+  #add(key: string, index: number): void {
+    const indices = this.#indices.get(key);
+    if (indices === undefined) this.#indices.set(key, [index]);
+    else indices.push(index);
+  }
+}
+
+/** Restores the model's messages of one request. */
+export class PartRestorer {
+  readonly #kept: KeptMessages;
+  readonly #served: ServedModel;
+  readonly #found = new Map<string, FoundMessage>();
+
+  constructor(kept: KeptMessages, served: ServedModel) {
+    this.#kept = kept;
+    this.#served = served;
+  }
+
+  /** Gives parts what the stored ones have beside their content, and adds parts that clients do not return. */
+  async restore(turns: readonly ModelTurn[]): Promise<void> {
+    // The latest first: they matter most if the request looks up too much.
+    for (const turn of turns.toReversed()) await this.#matchTurn(turn);
+    for (const found of this.#found.values()) this.#addMissing(found);
+  }
+
+  async #matchTurn(turn: ModelTurn): Promise<void> {
+    const sources = new Set<FoundMessage>();
+    const loose: ReturnedPart[] = [];
+    for (const returned of turn.returned) {
+      const found = await this.#findMessage(returned, sources);
+      if (found !== undefined) sources.add(found);
+      const { place } = returned;
+      if (found === undefined || place === undefined) loose.push(returned);
+      else this.#take(found, { turn, returned }, place.part);
+    }
+    for (const returned of loose) this.#matchByContent(sources, { turn, returned });
+  }
+
+  async #findMessage(
+    { part: { part }, place }: ReturnedPart,
+    sources: ReadonlySet<FoundMessage>,
+  ): Promise<FoundMessage | undefined> {
+    if (place !== undefined) return this.#register(await this.#kept.withId(place.messageId));
+    if (part.case !== "toolCall") return undefined;
+    const { id } = part.value;
+    const isKnown = [...sources].some((source) => source.has(callKey(id)));
+    return isKnown ? undefined : this.#register(await this.#kept.withCall(id));
+  }
+
+  #register(kept: KeptMessage | undefined): FoundMessage | undefined {
+    if (kept === undefined) return undefined;
+    const known = this.#found.get(kept.id);
+    if (known !== undefined) return known;
+    const found = new FoundMessage(kept);
+    this.#found.set(kept.id, found);
+    return found;
+  }
+
+  #matchByContent(sources: ReadonlySet<FoundMessage>, found: FoundPart): void {
+    const [key = ""] = createKeys(found.returned.part);
+    for (const source of sources) {
+      const index = source.next(key);
+      if (index !== undefined) return this.#take(source, found, index);
+    }
+  }
+
+  /** Notes that a part was returned, and restores it if it is unchanged: signed content must not be changed. */
+  #take({ content, parts }: FoundMessage, found: FoundPart, index: number): void {
+    const stored = content[index];
+    if (stored === undefined || parts.has(index)) return;
+    parts.set(index, found);
+    if (isSame(found.returned.part, stored)) restorePart(found.returned.part, stored);
+  }
+
+  /** Adds the parts of a message that have no item, or whose items clients leave out, if the model needs them back. */
+  #addMissing({ content, parts }: FoundMessage): void {
+    const returned = [...parts.keys()].sort((left, right) => left - right);
+    for (const [index, part] of content.entries()) {
+      if (parts.has(index) || !isLeftOut(part) || !this.#isOwn(part)) continue;
+      const next = returned.find((each) => each > index);
+      const neighbour = parts.get(next ?? returned.at(-1) ?? -1);
+      neighbour?.turn.insert(part, neighbour.returned, next === undefined ? "after" : "before");
+    }
+  }
+
+  #isOwn(part: ContentPart): boolean {
+    const { provider, model, api } = this.#served;
+    const catalog = (api && getCatalogProvider(api)) ?? provider;
+    return originOf(part, { owners: [provider, catalog], model, catalog }) === "own";
+  }
+}
+
+/** The keys by which a part is recognized. A returned part is looked up by its first key. */
+function createKeys({ part }: ContentPart): readonly string[] {
+  switch (part.case) {
+    case "text":
+      return [`text ${part.value}`];
+    case "reasoning":
+      // Some clients return it without its text.
+      return part.value.text === "" ? ["reasoning"] : [`reasoning ${part.value.text}`, "reasoning"];
+    case "toolCall":
+      return [callKey(part.value.id)];
+    case "native":
+      return [`${part.value.kind} ${JSON.stringify(withoutId(part.value.dataJson))}`];
+    default:
+      return [];
+  }
+}
+
+function callKey(id: string): string {
+  return `call ${id}`;
+}
+
+/** A block of OpenAI's API has the id of this API as an item. */
+function withoutId(dataJson: string): unknown {
+  const block = asObject(tryParseJson(dataJson));
+  return block === undefined ? dataJson : without(block, "id");
+}
+
+/** Parts that clients do not return: reasoning, and texts without characters, which have no item. */
+function isLeftOut({ part, providerState }: ContentPart): boolean {
+  if (providerState === undefined) return false;
+  return part.case === "reasoning" || (part.case === "text" && part.value === "");
+}
+
+/** Whether the client returned the content unchanged. */
+function isSame({ part: returned }: ContentPart, { part: kept }: ContentPart): boolean {
+  switch (kept.case) {
+    case "reasoning":
+      // Clients return a reasoning item without its text if they do not know the field that has it.
+      return returned.case === "reasoning" && ["", kept.value.text].includes(returned.value.text);
+    case "toolCall":
+      return returned.case === "toolCall" && isSameCall(returned.value, kept.value);
+    case "native":
+      return (
+        returned.case === "native" &&
+        isDeepStrictEqual(withoutId(returned.value.dataJson), withoutId(kept.value.dataJson))
+      );
+    default:
+      return isDeepStrictEqual(returned, kept);
+  }
+}
+
+/** Items of MCP servers do not show the id of the call. Some clients parse the arguments and write them again. */
+function isSameCall(returned: ToolCall, kept: ToolCall): boolean {
+  const [input = "", keptInput = ""] = [returned.input.value, kept.input.value];
+  if (returned.name !== kept.name || returned.input.case !== kept.input.case) return false;
+  if (input === keptInput) return true;
+  const value = tryParseJson(input);
+  return value !== undefined && isDeepStrictEqual(value, tryParseJson(keptInput));
+}
+
+/** Makes a part the stored one, but for the id of a call: the results refer to the one that was returned. */
+function restorePart(returned: ContentPart, kept: ContentPart): void {
+  const id = returned.part.case === "toolCall" ? returned.part.value.id : "";
+  returned.part =
+    kept.part.case === "toolCall" ? { case: "toolCall", value: { ...kept.part.value, id } } : kept.part;
+  returned.citations = kept.citations;
+  returned.refusal = kept.refusal;
+  if (kept.providerState !== undefined) returned.providerState = kept.providerState;
+}

@@ -1,0 +1,73 @@
+/**
+ * A response that is not stored and continues stored ones: the history becomes a part of its input, and nothing is
+ * written to the conversation.
+ */
+
+import { NotFoundError } from "../../core/errors.ts";
+import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
+import { composeConversation } from "../../runs/conversation.ts";
+import { isUnderWay } from "../../runs/status.ts";
+import { Fields, mistake } from "./fields.ts";
+import { conversationIdOf } from "./ids.ts";
+import { conversationNotFound } from "./not-found.ts";
+import { type HistorySource, readHistory } from "./read-history.ts";
+import type { ReadInput } from "./read-input.ts";
+
+/** What a request continues. */
+export interface Continued {
+  readonly previous: Run | undefined;
+  /** The conversation, if the response is not stored. Otherwise the engine reads it. */
+  readonly history: readonly Message[];
+}
+
+/** The fields of a request about its conversation. */
+interface Continuation {
+  readonly store: boolean;
+  readonly previousRunId: string;
+  readonly threadId: string;
+}
+
+/** Reads the conversation that a response continues without being stored. */
+export async function readUnstoredHistory(
+  { engine, owner }: { readonly engine: HistorySource; readonly owner: string },
+  { store, previousRunId, threadId }: Continuation,
+  previous: Run | undefined,
+): Promise<readonly Message[]> {
+  if (store) return [];
+  if (previous !== undefined && isUnderWay(previous.status))
+    throw mistake(
+      "previous_response_id",
+      "invalid_value",
+      "is in progress, expected a response that has ended",
+    );
+  try {
+    return await readHistory(engine, owner, { previousRunId, threadId });
+  } catch (thrown) {
+    if (thrown instanceof NotFoundError && threadId !== "")
+      throw conversationNotFound(conversationIdOf(threadId));
+    throw thrown;
+  }
+}
+
+/** The messages of a request after those that it continues, and where they are in its body. */
+export function composeContinuation(
+  history: readonly Message[],
+  { messages, paths, approvals }: ReadInput,
+): Pick<ReadInput, "messages" | "paths"> {
+  if (history.length === 0) return { messages, paths };
+  const input = messages.flatMap(({ message }) => message ?? []);
+  const placed = composeConversation({ history, input, approvals }).messages;
+  const ofHistory = { path: "previous_response_id", parts: [] };
+  return {
+    messages: placed.map(({ message }) => ({ message, originJson: "" })),
+    paths: placed.map(({ inputIndex }) => paths[inputIndex ?? -1] ?? ofHistory),
+  };
+}
+
+/** A request with the tools of the response that it continues. */
+export function withTools(fields: Fields, tools: readonly JsonObject[]): Fields {
+  const text = () => `${fields.text().trimEnd().slice(0, -1)},"tools":${JSON.stringify(tools)}}`;
+  return new Fields({ ...fields.value, tools: [...tools] }, fields.path, text);
+}

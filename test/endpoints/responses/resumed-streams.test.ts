@@ -1,0 +1,170 @@
+/** Streams of stored responses that are read again, from any event on. */
+import { describe, expect, it } from "vitest";
+import { ReplayMarks } from "../../../src/endpoints/responses/replay-marks.ts";
+import { settingsOf } from "../../../src/endpoints/responses/settings.ts";
+import { streamResponse } from "../../../src/endpoints/responses/write-stream.ts";
+import type { RunEvent } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import type { RunEngine } from "../../../src/runs/engine.ts";
+import { useTestServers } from "../../server/support/test-server.ts";
+import { type ApiServer, startApi } from "../support/api-server.ts";
+import { eventsIn } from "../support/events-in.ts";
+import { callEvents, textEvents } from "./support/model-events.ts";
+import { runEventsOf, runOf } from "./support/run-events.ts";
+
+const servers = useTestServers();
+
+/** Counts the events of runs that are read of an engine. */
+class ReadEvents {
+  count = 0;
+
+  readonly wrap = (engine: RunEngine): RunEngine => {
+    const counted = (batches: AsyncIterable<readonly RunEvent[]>) => this.#counted(batches);
+    return new Proxy(engine, {
+      get(target, name: keyof RunEngine) {
+        if (name !== "streamRun") {
+          const member = target[name];
+          return typeof member === "function" ? member.bind(target) : member;
+        }
+        return (...args: Parameters<RunEngine["streamRun"]>) => counted(target.streamRun(...args));
+      },
+    });
+  };
+
+  async *#counted(batches: AsyncIterable<readonly RunEvent[]>): AsyncGenerator<readonly RunEvent[]> {
+    for await (const batch of batches) {
+      this.count += batch.length;
+      yield batch;
+    }
+  }
+}
+
+/** Creates a long response, and returns its id and the body of its stream. */
+async function createLong({ fetch }: ApiServer): Promise<{ id: string; body: string }> {
+  const request = { model: "openai/sim-long:tokens=6000,rate=1000000", input: "a", stream: true };
+  const init = {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(request),
+  };
+  const body = await (await fetch("/v1/responses", init)).text();
+  const [first] = eventsIn(body) as unknown as { response: { id: string } }[];
+  if (first === undefined) throw new Error("the stream has no events");
+  return { id: first.response.id, body };
+}
+
+async function resume({ fetch }: ApiServer, id: string, startingAfter: number): Promise<string> {
+  return (await fetch(`/v1/responses/${id}?stream=true&starting_after=${startingAfter}`)).text();
+}
+
+describe("A stream of a long response that is resumed", () => {
+  it("has the same bytes, and reads only the events near the last one that the caller has", async () => {
+    const read = new ReadEvents();
+    const api = await startApi(servers, { wrapEngine: read.wrap });
+    const { id, body } = await createLong(api);
+    const each = body.split(/(?<=\n\n)/);
+    expect(each.length).toBeGreaterThan(4000);
+    for (const startingAfter of [-1, 0, 700, 2500, each.length - 600, each.length - 3]) {
+      read.count = 0;
+      expect(await resume(api, id, startingAfter)).toBe(each.slice(startingAfter + 1).join(""));
+      expect(read.count).toBeLessThan(each.length - startingAfter + 2100);
+    }
+    expect(read.count).toBeLessThan(1100);
+  });
+
+  it("has the same bytes where nothing is known of the run but what is stored", async () => {
+    const api = await startApi(servers);
+    const { id, body } = await createLong(api);
+    const restarted = await startApi(servers, { wrapEngine: () => api.engine });
+    const each = body.split(/(?<=\n\n)/);
+    for (const startingAfter of [3000, 3000, 10])
+      expect(await resume(restarted, id, startingAfter)).toBe(each.slice(startingAfter + 1).join(""));
+  });
+
+  it("lets other work run while it skips events", async () => {
+    const run = runOf();
+    const { events } = runEventsOf({ created: run, calls: [callEvents(textEvents(0, "a", "b", "c", "d"))] });
+    let turns = 0;
+    const counter = setInterval(() => (turns += 1), 0);
+    /** A store in this process that is busy for longer than the loop may be. */
+    async function* read(): AsyncGenerator<readonly RunEvent[], undefined> {
+      for (const event of events) {
+        const end = performance.now() + 20;
+        while (performance.now() < end);
+        yield [event];
+      }
+      return undefined;
+    }
+    const { body } = streamResponse({
+      run,
+      events: read(),
+      settings: settingsOf(run),
+      marks: undefined,
+      keepAliveMs: 60_000,
+      signal: new AbortController().signal,
+      startedRun: false,
+      onFailure: () => {},
+      pads: false,
+      startingAfter: 1000,
+    });
+    for await (const _ of body as AsyncIterable<Uint8Array>);
+    clearInterval(counter);
+    expect(turns).toBeGreaterThanOrEqual(events.length - 1);
+  });
+});
+
+describe("The marks of a run", () => {
+  const run = runOf();
+  const settings = settingsOf(run);
+  const deltas = Array.from({ length: 40_000 }, (_, index) => `${index} `);
+  const { events } = runEventsOf({ created: run, calls: [callEvents(textEvents(0, ...deltas))] });
+
+  /** Replays the run as a reader does. */
+  async function replay(marks: ReplayMarks): Promise<void> {
+    async function* read(): AsyncGenerator<readonly RunEvent[], undefined> {
+      for (let at = 0; at < events.length; at += 256) yield events.slice(at, at + 256);
+      return undefined;
+    }
+    const { body } = streamResponse({
+      run,
+      events: read(),
+      settings,
+      marks: marks.open(run, settings),
+      keepAliveMs: 60_000,
+      signal: new AbortController().signal,
+      startedRun: false,
+      onFailure: () => {},
+      pads: false,
+      startingAfter: Number.POSITIVE_INFINITY,
+    });
+    for await (const _ of body as AsyncIterable<Uint8Array>);
+  }
+
+  it("are close to each other near the end, and take bounded memory", async () => {
+    const marks = new ReplayMarks();
+    await replay(marks);
+    const found = new Set(
+      deltas.flatMap((_, number) => marks.open(run, settings).find(number)?.sequence ?? []),
+    );
+    expect(found.size).toBeLessThanOrEqual(32);
+    expect(Math.max(...found)).toBeGreaterThan(events.length - 1100);
+    expect(marks.bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
+  });
+
+  it("are those of the runs that were read last, and of no run that was deleted", async () => {
+    const marks = new ReplayMarks(6 * 1024 * 1024);
+    await replay(marks);
+    const size = marks.bytes;
+    const ids = Array.from({ length: 8 }, (_, index) => `run_${String(index).padStart(32, "0")}`);
+    const mark = marks.open(run, settings).find(40_000);
+    for (const id of ids) {
+      const other = marks.open(runOf({ id }), settings);
+      if (mark !== undefined) other.note(mark.writer, events.slice(-1));
+    }
+    expect(marks.bytes).toBeLessThanOrEqual(6 * 1024 * 1024);
+    expect(size).toBeGreaterThan(0);
+    const last = runOf({ id: ids.at(-1) ?? "" });
+    expect(marks.open(last, settings).find(40_000)).toBeDefined();
+    marks.forget(last.id);
+    expect(marks.open(last, settings).find(40_000)).toBeUndefined();
+  });
+});

@@ -1,0 +1,118 @@
+/**
+ * Conversations that clients keep themselves, in the forms in which frameworks return them. The simulated providers
+ * refuse what the real ones refuse: thinking that is missing or was changed, calls without their thought signature,
+ * reasoning and calls of which only one has its id.
+ */
+import type OpenAI from "openai";
+import { describe, expect, it } from "vitest";
+import { useTestServers } from "../../server/support/test-server.ts";
+import { type ApiServer, startApi } from "../support/api-server.ts";
+
+const servers = useTestServers();
+
+type Items = OpenAI.Responses.ResponseInputItem[];
+type Output = OpenAI.Responses.ResponseOutputItem[];
+type Body = OpenAI.Responses.ResponseCreateParamsNonStreaming;
+
+const tools: OpenAI.Responses.Tool[] = [
+  {
+    type: "function",
+    name: "get_weather",
+    parameters: { type: "object", properties: { city: { type: "string" } } },
+    strict: false,
+  },
+];
+
+const models = ["openai", "anthropic", "gemini", "compatible"].flatMap((provider) => [
+  `${provider}/sim-reasoning`,
+  `${provider}/sim-reasoning:calls=3,preamble=1`,
+]);
+
+/** What clients do to the items of an answer before they return them. */
+const clients: Readonly<Record<string, (output: Output) => object[]>> = {
+  "returns them unchanged": (output) => output,
+  "drops their ids": (output) => output.map(withoutId),
+  "returns calls and texts without ids": (output) =>
+    output.filter(({ type }) => type !== "reasoning").map(withoutId),
+  "returns calls alone, and writes the arguments again": (output) =>
+    output.flatMap((item) =>
+      item.type === "function_call"
+        ? [{ ...withoutId(item), arguments: JSON.stringify(JSON.parse(item.arguments), null, 2) }]
+        : [],
+    ),
+  "returns reasoning without its text": (output) =>
+    output.map((item) => (item.type === "reasoning" ? { ...item, summary: [], content: undefined } : item)),
+};
+
+function withoutId(item: object): object {
+  return { ...item, id: undefined };
+}
+
+/** What a client adds to the request. */
+const settings: Readonly<Record<string, Partial<Body>>> = {
+  "stores the response": {},
+  "stores the response and asks for encrypted reasoning": { include: ["reasoning.encrypted_content"] },
+};
+
+async function answerOf(
+  { openai }: ApiServer,
+  body: Body,
+  streams: boolean,
+): Promise<OpenAI.Responses.Response> {
+  if (!streams) return await openai.responses.create(body);
+  return await openai.responses.stream({ ...body, stream: true }).finalResponse();
+}
+
+function resultsOf(output: Output): Items {
+  return output.flatMap((item) =>
+    item.type === "function_call"
+      ? [{ type: "function_call_output", call_id: item.call_id, output: "Rain, 4 °C." } as const]
+      : [],
+  );
+}
+
+/** The body of the latest request that a provider got. */
+function latestBody({ simulator }: ApiServer): unknown {
+  return simulator.requests.at(-1)?.body;
+}
+
+const user = { role: "user", content: "Weather in Oslo and Rome?" } as const;
+
+describe.each(Object.entries(settings))("A client that %s", (_setting, extra) => {
+  describe.each(Object.entries(clients))("and %s", (name, change) => {
+    it.each(models.flatMap((model) => [false, true].map((streams) => [model, streams] as const)))(
+      "sends the provider what it wrote: %s, streamed: %s",
+      async (model, streams) => {
+        const api = await startApi(servers);
+        const body = { model, tools, ...extra };
+        const first = await answerOf(api, { ...body, input: [user] }, streams);
+        const results = resultsOf(first.output);
+        expect(results.length).toBeGreaterThan(0);
+        await answerOf(api, { ...body, previous_response_id: first.id, input: results }, streams);
+        const expected = latestBody(api);
+        const input = [user, ...change(first.output), ...results] as Items;
+        const second = await answerOf(api, { ...body, input }, streams);
+        expect(second.status).toBe("completed");
+        expect((second as { warnings?: unknown }).warnings).toBeUndefined();
+        if (!/calls alone/.test(name)) expect(latestBody(api)).toEqual(expected);
+      },
+    );
+  });
+});
+
+describe.each(["returns them unchanged", "drops their ids"])(
+  "A client that stores nothing and %s",
+  (name) => {
+    it.each(models.flatMap((model) => [false, true].map((streams) => [model, streams] as const)))(
+      "sends the provider what it wrote: %s, streamed: %s",
+      async (model, streams) => {
+        const api = await startApi(servers);
+        const first = await answerOf(api, { model, tools, input: [user], store: false }, streams);
+        const input = [user, ...(clients[name]?.(first.output) ?? []), ...resultsOf(first.output)] as Items;
+        const second = await answerOf(api, { model, tools, input, store: false }, streams);
+        expect(second.status).toBe("completed");
+        expect((second as { warnings?: unknown }).warnings).toBeUndefined();
+      },
+    );
+  },
+);

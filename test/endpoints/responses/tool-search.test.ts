@@ -1,0 +1,135 @@
+/** Tools that OpenAI's models find by a search, and tools of groups. */
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { defaultSettings } from "../../../src/endpoints/responses/settings.ts";
+import { ItemWriter } from "../../../src/endpoints/responses/write-items.ts";
+import { StepResultSchema } from "../../../src/gen/outrigger/v1/generation_pb.ts";
+import { MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { toResponse } from "../../../src/providers/openai-responses/response.ts";
+import { build } from "../../providers/openai-responses/build.ts";
+import { factsFor } from "../../support/decode.ts";
+import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+import { inputOf, read } from "./support/reading.ts";
+import { RUN_ID, runOf } from "./support/run-events.ts";
+
+const model = "gpt-5.4";
+const weather = { type: "function", name: "get_weather", parameters: { type: "object" } };
+const group = {
+  type: "namespace",
+  name: "crm",
+  description: "Customers.",
+  tools: [{ ...weather, name: "find" }],
+};
+
+const recordings = recordingsOf("openai-responses", ".json").filter(({ file }) => /tool-search/.test(file));
+
+/** Items of a response that is not stored. */
+function itemsOf(body: string) {
+  const answer = toResponse(body, factsFor("openai", { model }), new ToolCallIdAllocator("inf_1"));
+  const settings = { ...defaultSettings, echoed: { ...defaultSettings.echoed, store: false } };
+  return new ItemWriter(settings).answer(`msg_${"0".repeat(36)}`, answer);
+}
+
+describe("Recorded answers with a search of tools", () => {
+  it.each(recordings.map((recording) => [recording.file, recording] as const))(
+    "go back to OpenAI as they came, by a client that keeps the conversation: %s",
+    async (_, recording) => {
+      const body = bytesOf(recording).toString("utf8");
+      const { output } = JSON.parse(body) as { output: { type: string; call_id?: string }[] };
+      const items = JSON.parse(JSON.stringify(itemsOf(body)));
+      const results = output.flatMap(({ type, call_id }) =>
+        type === "function_call" ? [{ type: "function_call_output", call_id, output: "done" }] : [],
+      );
+      const messages = await inputOf([...items, ...results, { role: "user", content: "hi" }], model);
+      const { body: sent } = await build({ model, messages: messages.flatMap((message) => message ?? []) });
+      const content = (item: object) => ({ ...item, id: undefined, status: undefined });
+      const calls = output.filter(({ type }) => type !== "message");
+      const returned = (sent.input as { type: string }[]).filter(({ type }) =>
+        calls.some((each) => each.type === type),
+      );
+      expect(returned.map(content)).toEqual(calls.map(content));
+      const hosted = ({ type }: { type: string }) => type.startsWith("tool_search");
+      expect(returned.filter(hosted)).toEqual(calls.filter(hosted));
+    },
+  );
+});
+
+describe("Calls of tools in groups", () => {
+  const item = { type: "function_call", call_id: "call_1", name: "find", namespace: "crm", arguments: "{}" };
+  const output = { type: "function_call_output", call_id: "call_1", output: "done" };
+
+  it("go to OpenAI with their group if the request does not have it", async () => {
+    const messages = (await inputOf([item, output], model)).flatMap((message) => message ?? []);
+    const { body } = await build({ model, messages });
+    expect(body.input).toMatchObject([item, output]);
+  });
+
+  it("have the name under which the model saw the tool if the request has its group", async () => {
+    const request = await read({ model, input: [item, output], tools: [group] });
+    expect(request.input.input?.[0]?.message?.content[0]?.part.value).toMatchObject({ name: "crm__find" });
+  });
+
+  it("have the group in the item if OpenAI names it", () => {
+    const body = JSON.stringify({
+      id: "r",
+      model,
+      status: "completed",
+      output: [{ id: "fc_1", status: "completed", ...item }],
+    });
+    expect(itemsOf(body)).toMatchObject([{ name: "find", namespace: "crm" }]);
+  });
+});
+
+describe("Tools that are loaded later", () => {
+  const tools = [{ type: "tool_search" }, group, { ...weather, defer_loading: true }];
+
+  it("are sent to OpenAI as they are, with their groups", async () => {
+    const { input } = await read({ model, input: "hi", tools });
+    const { body } = await build({ model, tools: input.request.options?.request?.tools ?? [] });
+    expect(body.tools).toEqual(tools);
+  });
+
+  it("are all loaded by other providers, with a warning", async () => {
+    const { input, settings } = await read({ model: "anthropic/claude-opus-5-5", input: "hi", tools });
+    const names = input.request.options?.request?.tools.map(({ tool }) =>
+      tool.case === "function" ? tool.value.name : tool.case,
+    );
+    expect(names).toEqual(["hosted", "crm__find", "get_weather"]);
+    expect(settings.warnings).toMatchObject([
+      { param: "tools[2].defer_loading", code: "unsupported_setting" },
+    ]);
+  });
+});
+
+describe("The output of a search that the client runs", () => {
+  const search = {
+    type: "tool_search_call",
+    call_id: "call_1",
+    execution: "client",
+    arguments: {},
+    status: "completed",
+  };
+  const output = { type: "function_call_output", call_id: "call_1", output: "[]" };
+
+  it("is sent as it is", async () => {
+    const messages = (await inputOf([search, output], model)).flatMap((message) => message ?? []);
+    const { body } = await build({ model, messages });
+    expect(body.input).toEqual([search, output]);
+  });
+
+  it("is sent as it is if the search is in the previous response", async () => {
+    const native = { provider: "openai", kind: "tool_search_call", dataJson: JSON.stringify(search) };
+    const message = create(MessageSchema, {
+      role: Role.ASSISTANT,
+      content: [{ part: { case: "native", value: native } }],
+    });
+    const steps = [create(StepResultSchema, { response: create(ResponseSchema, { message }) })];
+    const request = await read(
+      { model, input: [output], previous_response_id: RUN_ID.replace("run_", "resp_") },
+      { runs: [runOf({ steps })] },
+    );
+    expect(request.input.input?.[0]?.message?.content[0]?.part.case).toBe("native");
+  });
+});
