@@ -97,7 +97,7 @@ func (x GenerateResult_StopReason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GenerateResult_StopReason.Descriptor instead.
 func (GenerateResult_StopReason) EnumDescriptor() ([]byte, []int) {
-	return file_outrigger_v1_generation_proto_rawDescGZIP(), []int{6, 0}
+	return file_outrigger_v1_generation_proto_rawDescGZIP(), []int{7, 0}
 }
 
 // What a generation does. A generation is one model call, or several with tool results in between.
@@ -226,10 +226,11 @@ func (x *GenerationOptions) GetLimits() *GenerationLimits {
 // never executes a tool again, and a stream is never retried after output began. An error is retried
 // if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
 // that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
-// one whose delay would end after the deadline.
+// one whose delay would end after the deadline. The retries of all steps of a generation, and the
+// retries and fallbacks of the configuration for them, are at most 100 together.
 type RetryPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Maximum number of retries after the first attempt. 0 disables retries. Default 2.
+	// Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
 	MaxRetries *int32 `protobuf:"varint,1,opt,name=max_retries,json=maxRetries,proto3,oneof" json:"max_retries,omitempty"`
 	// Delay before the first retry. Default 1 s.
 	BaseDelay *durationpb.Duration `protobuf:"bytes,2,opt,name=base_delay,json=baseDelay,proto3" json:"base_delay,omitempty"`
@@ -239,7 +240,8 @@ type RetryPolicy struct {
 	BackoffMultiplier *float64 `protobuf:"fixed64,4,opt,name=backoff_multiplier,json=backoffMultiplier,proto3,oneof" json:"backoff_multiplier,omitempty"`
 	// Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
 	Jitter *bool `protobuf:"varint,5,opt,name=jitter,proto3,oneof" json:"jitter,omitempty"`
-	// Also retries errors of kind REQUEST_TIMEOUT. Default false.
+	// Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
+	// (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
 	RetryTimeouts bool `protobuf:"varint,6,opt,name=retry_timeouts,json=retryTimeouts,proto3" json:"retry_timeouts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -395,14 +397,18 @@ type GenerationLimits struct {
 	MaxSteps *int32 `protobuf:"varint,1,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	// Maximum number of tokens of all steps (`Usage.total_tokens`).
 	MaxTotalTokens *int64 `protobuf:"varint,2,opt,name=max_total_tokens,json=maxTotalTokens,proto3,oneof" json:"max_total_tokens,omitempty"`
-	// Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
-	// free.
+	// Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
+	// continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
+	// `allow_unknown_prices`.
 	MaxCostNanoUsd *int64 `protobuf:"varint,3,opt,name=max_cost_nano_usd,json=maxCostNanoUsd,proto3,oneof" json:"max_cost_nano_usd,omitempty"`
 	// Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
 	// is executed.
-	MaxToolCalls  *int32 `protobuf:"varint,4,opt,name=max_tool_calls,json=maxToolCalls,proto3,oneof" json:"max_tool_calls,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	MaxToolCalls *int32 `protobuf:"varint,4,opt,name=max_tool_calls,json=maxToolCalls,proto3,oneof" json:"max_tool_calls,omitempty"`
+	// Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
+	// has the warning `unknown_price`.
+	AllowUnknownPrices bool `protobuf:"varint,5,opt,name=allow_unknown_prices,json=allowUnknownPrices,proto3" json:"allow_unknown_prices,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *GenerationLimits) Reset() {
@@ -463,6 +469,78 @@ func (x *GenerationLimits) GetMaxToolCalls() int32 {
 	return 0
 }
 
+func (x *GenerationLimits) GetAllowUnknownPrices() bool {
+	if x != nil {
+		return x.AllowUnknownPrices
+	}
+	return false
+}
+
+// What a generation had done before it failed: a detail of the status of RunTools and ContinueTools, if
+// a step was complete.
+type FailedGeneration struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The complete steps from the first one on, as many as fit into the status.
+	Steps []*StepResult `protobuf:"bytes,1,rep,name=steps,proto3" json:"steps,omitempty"`
+	// Number of complete steps, those that did not fit included.
+	StepCount int32 `protobuf:"varint,2,opt,name=step_count,json=stepCount,proto3" json:"step_count,omitempty"`
+	// The calls of providers, as many of the latest as fit into the status.
+	Attempts      []*Attempt `protobuf:"bytes,3,rep,name=attempts,proto3" json:"attempts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailedGeneration) Reset() {
+	*x = FailedGeneration{}
+	mi := &file_outrigger_v1_generation_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailedGeneration) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailedGeneration) ProtoMessage() {}
+
+func (x *FailedGeneration) ProtoReflect() protoreflect.Message {
+	mi := &file_outrigger_v1_generation_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailedGeneration.ProtoReflect.Descriptor instead.
+func (*FailedGeneration) Descriptor() ([]byte, []int) {
+	return file_outrigger_v1_generation_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FailedGeneration) GetSteps() []*StepResult {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+func (x *FailedGeneration) GetStepCount() int32 {
+	if x != nil {
+		return x.StepCount
+	}
+	return 0
+}
+
+func (x *FailedGeneration) GetAttempts() []*Attempt {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
+}
+
 // One model call and the execution of the tools that it called.
 type StepResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -480,7 +558,7 @@ type StepResult struct {
 
 func (x *StepResult) Reset() {
 	*x = StepResult{}
-	mi := &file_outrigger_v1_generation_proto_msgTypes[4]
+	mi := &file_outrigger_v1_generation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -492,7 +570,7 @@ func (x *StepResult) String() string {
 func (*StepResult) ProtoMessage() {}
 
 func (x *StepResult) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_generation_proto_msgTypes[4]
+	mi := &file_outrigger_v1_generation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -505,7 +583,7 @@ func (x *StepResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepResult.ProtoReflect.Descriptor instead.
 func (*StepResult) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_generation_proto_rawDescGZIP(), []int{4}
+	return file_outrigger_v1_generation_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StepResult) GetResponse() *Response {
@@ -540,7 +618,7 @@ type StepFinish struct {
 
 func (x *StepFinish) Reset() {
 	*x = StepFinish{}
-	mi := &file_outrigger_v1_generation_proto_msgTypes[5]
+	mi := &file_outrigger_v1_generation_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -552,7 +630,7 @@ func (x *StepFinish) String() string {
 func (*StepFinish) ProtoMessage() {}
 
 func (x *StepFinish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_generation_proto_msgTypes[5]
+	mi := &file_outrigger_v1_generation_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -565,7 +643,7 @@ func (x *StepFinish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepFinish.ProtoReflect.Descriptor instead.
 func (*StepFinish) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_generation_proto_rawDescGZIP(), []int{5}
+	return file_outrigger_v1_generation_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StepFinish) GetResult() *StepResult {
@@ -598,7 +676,7 @@ type GenerateResult struct {
 
 func (x *GenerateResult) Reset() {
 	*x = GenerateResult{}
-	mi := &file_outrigger_v1_generation_proto_msgTypes[6]
+	mi := &file_outrigger_v1_generation_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +688,7 @@ func (x *GenerateResult) String() string {
 func (*GenerateResult) ProtoMessage() {}
 
 func (x *GenerateResult) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_generation_proto_msgTypes[6]
+	mi := &file_outrigger_v1_generation_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +701,7 @@ func (x *GenerateResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GenerateResult.ProtoReflect.Descriptor instead.
 func (*GenerateResult) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_generation_proto_rawDescGZIP(), []int{6}
+	return file_outrigger_v1_generation_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GenerateResult) GetSteps() []*StepResult {
@@ -698,17 +776,23 @@ const file_outrigger_v1_generation_proto_rawDesc = "" +
 	"\x12GenerationTimeouts\x12/\n" +
 	"\x05total\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05total\x124\n" +
 	"\bper_step\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\aperStep\x124\n" +
-	"\bper_tool\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\aperTool\"\x8a\x02\n" +
+	"\bper_tool\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\aperTool\"\xbc\x02\n" +
 	"\x10GenerationLimits\x12 \n" +
 	"\tmax_steps\x18\x01 \x01(\x05H\x00R\bmaxSteps\x88\x01\x01\x12-\n" +
 	"\x10max_total_tokens\x18\x02 \x01(\x03H\x01R\x0emaxTotalTokens\x88\x01\x01\x12.\n" +
 	"\x11max_cost_nano_usd\x18\x03 \x01(\x03H\x02R\x0emaxCostNanoUsd\x88\x01\x01\x12)\n" +
-	"\x0emax_tool_calls\x18\x04 \x01(\x05H\x03R\fmaxToolCalls\x88\x01\x01B\f\n" +
+	"\x0emax_tool_calls\x18\x04 \x01(\x05H\x03R\fmaxToolCalls\x88\x01\x01\x120\n" +
+	"\x14allow_unknown_prices\x18\x05 \x01(\bR\x12allowUnknownPricesB\f\n" +
 	"\n" +
 	"_max_stepsB\x13\n" +
 	"\x11_max_total_tokensB\x14\n" +
 	"\x12_max_cost_nano_usdB\x11\n" +
-	"\x0f_max_tool_calls\"\xbc\x01\n" +
+	"\x0f_max_tool_calls\"\x94\x01\n" +
+	"\x10FailedGeneration\x12.\n" +
+	"\x05steps\x18\x01 \x03(\v2\x18.outrigger.v1.StepResultR\x05steps\x12\x1d\n" +
+	"\n" +
+	"step_count\x18\x02 \x01(\x05R\tstepCount\x121\n" +
+	"\battempts\x18\x03 \x03(\v2\x15.outrigger.v1.AttemptR\battempts\"\xbc\x01\n" +
 	"\n" +
 	"StepResult\x122\n" +
 	"\bresponse\x18\x01 \x01(\v2\x16.outrigger.v1.ResponseR\bresponse\x12;\n" +
@@ -753,48 +837,51 @@ func file_outrigger_v1_generation_proto_rawDescGZIP() []byte {
 }
 
 var file_outrigger_v1_generation_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_outrigger_v1_generation_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_outrigger_v1_generation_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_outrigger_v1_generation_proto_goTypes = []any{
 	(GenerateResult_StopReason)(0), // 0: outrigger.v1.GenerateResult.StopReason
 	(*GenerationOptions)(nil),      // 1: outrigger.v1.GenerationOptions
 	(*RetryPolicy)(nil),            // 2: outrigger.v1.RetryPolicy
 	(*GenerationTimeouts)(nil),     // 3: outrigger.v1.GenerationTimeouts
 	(*GenerationLimits)(nil),       // 4: outrigger.v1.GenerationLimits
-	(*StepResult)(nil),             // 5: outrigger.v1.StepResult
-	(*StepFinish)(nil),             // 6: outrigger.v1.StepFinish
-	(*GenerateResult)(nil),         // 7: outrigger.v1.GenerateResult
-	(*Request)(nil),                // 8: outrigger.v1.Request
-	(*durationpb.Duration)(nil),    // 9: google.protobuf.Duration
-	(*Response)(nil),               // 10: outrigger.v1.Response
-	(*ToolResult)(nil),             // 11: outrigger.v1.ToolResult
-	(*ToolCall)(nil),               // 12: outrigger.v1.ToolCall
-	(*Usage)(nil),                  // 13: outrigger.v1.Usage
-	(*Attempt)(nil),                // 14: outrigger.v1.Attempt
+	(*FailedGeneration)(nil),       // 5: outrigger.v1.FailedGeneration
+	(*StepResult)(nil),             // 6: outrigger.v1.StepResult
+	(*StepFinish)(nil),             // 7: outrigger.v1.StepFinish
+	(*GenerateResult)(nil),         // 8: outrigger.v1.GenerateResult
+	(*Request)(nil),                // 9: outrigger.v1.Request
+	(*durationpb.Duration)(nil),    // 10: google.protobuf.Duration
+	(*Attempt)(nil),                // 11: outrigger.v1.Attempt
+	(*Response)(nil),               // 12: outrigger.v1.Response
+	(*ToolResult)(nil),             // 13: outrigger.v1.ToolResult
+	(*ToolCall)(nil),               // 14: outrigger.v1.ToolCall
+	(*Usage)(nil),                  // 15: outrigger.v1.Usage
 }
 var file_outrigger_v1_generation_proto_depIdxs = []int32{
-	8,  // 0: outrigger.v1.GenerationOptions.request:type_name -> outrigger.v1.Request
+	9,  // 0: outrigger.v1.GenerationOptions.request:type_name -> outrigger.v1.Request
 	2,  // 1: outrigger.v1.GenerationOptions.retry:type_name -> outrigger.v1.RetryPolicy
 	3,  // 2: outrigger.v1.GenerationOptions.timeouts:type_name -> outrigger.v1.GenerationTimeouts
 	4,  // 3: outrigger.v1.GenerationOptions.limits:type_name -> outrigger.v1.GenerationLimits
-	9,  // 4: outrigger.v1.RetryPolicy.base_delay:type_name -> google.protobuf.Duration
-	9,  // 5: outrigger.v1.RetryPolicy.max_delay:type_name -> google.protobuf.Duration
-	9,  // 6: outrigger.v1.GenerationTimeouts.total:type_name -> google.protobuf.Duration
-	9,  // 7: outrigger.v1.GenerationTimeouts.per_step:type_name -> google.protobuf.Duration
-	9,  // 8: outrigger.v1.GenerationTimeouts.per_tool:type_name -> google.protobuf.Duration
-	10, // 9: outrigger.v1.StepResult.response:type_name -> outrigger.v1.Response
-	11, // 10: outrigger.v1.StepResult.tool_results:type_name -> outrigger.v1.ToolResult
-	12, // 11: outrigger.v1.StepResult.repaired_calls:type_name -> outrigger.v1.ToolCall
-	5,  // 12: outrigger.v1.StepFinish.result:type_name -> outrigger.v1.StepResult
-	5,  // 13: outrigger.v1.GenerateResult.steps:type_name -> outrigger.v1.StepResult
-	10, // 14: outrigger.v1.GenerateResult.response:type_name -> outrigger.v1.Response
-	13, // 15: outrigger.v1.GenerateResult.total_usage:type_name -> outrigger.v1.Usage
-	14, // 16: outrigger.v1.GenerateResult.attempts:type_name -> outrigger.v1.Attempt
-	0,  // 17: outrigger.v1.GenerateResult.stop_reason:type_name -> outrigger.v1.GenerateResult.StopReason
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	10, // 4: outrigger.v1.RetryPolicy.base_delay:type_name -> google.protobuf.Duration
+	10, // 5: outrigger.v1.RetryPolicy.max_delay:type_name -> google.protobuf.Duration
+	10, // 6: outrigger.v1.GenerationTimeouts.total:type_name -> google.protobuf.Duration
+	10, // 7: outrigger.v1.GenerationTimeouts.per_step:type_name -> google.protobuf.Duration
+	10, // 8: outrigger.v1.GenerationTimeouts.per_tool:type_name -> google.protobuf.Duration
+	6,  // 9: outrigger.v1.FailedGeneration.steps:type_name -> outrigger.v1.StepResult
+	11, // 10: outrigger.v1.FailedGeneration.attempts:type_name -> outrigger.v1.Attempt
+	12, // 11: outrigger.v1.StepResult.response:type_name -> outrigger.v1.Response
+	13, // 12: outrigger.v1.StepResult.tool_results:type_name -> outrigger.v1.ToolResult
+	14, // 13: outrigger.v1.StepResult.repaired_calls:type_name -> outrigger.v1.ToolCall
+	6,  // 14: outrigger.v1.StepFinish.result:type_name -> outrigger.v1.StepResult
+	6,  // 15: outrigger.v1.GenerateResult.steps:type_name -> outrigger.v1.StepResult
+	12, // 16: outrigger.v1.GenerateResult.response:type_name -> outrigger.v1.Response
+	15, // 17: outrigger.v1.GenerateResult.total_usage:type_name -> outrigger.v1.Usage
+	11, // 18: outrigger.v1.GenerateResult.attempts:type_name -> outrigger.v1.Attempt
+	0,  // 19: outrigger.v1.GenerateResult.stop_reason:type_name -> outrigger.v1.GenerateResult.StopReason
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_outrigger_v1_generation_proto_init() }
@@ -816,7 +903,7 @@ func file_outrigger_v1_generation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrigger_v1_generation_proto_rawDesc), len(file_outrigger_v1_generation_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

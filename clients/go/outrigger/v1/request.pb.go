@@ -344,7 +344,7 @@ type Request struct {
 	// What the contract does not model: provider name to the text of a JSON object, merged
 	// into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
 	// removes, everything else replaces; but `tools` and `include` are appended. Other
-	// providers' entries are not sent.
+	// providers' entries are not sent. `model` and `stream` may not be set.
 	ProviderOptionsJson map[string]string `protobuf:"bytes,13,rep,name=provider_options_json,json=providerOptionsJson,proto3" json:"provider_options_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// What happens where the provider cannot honour part of the request. Default WARN.
 	LossPolicy LossPolicy `protobuf:"varint,14,opt,name=loss_policy,json=lossPolicy,proto3,enum=outrigger.v1.LossPolicy" json:"loss_policy,omitempty"`

@@ -26,7 +26,8 @@ const (
 //
 //	status            next status
 //	QUEUED            IN_PROGRESS, FAILED, CANCELLED
-//	IN_PROGRESS       REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED
+//	IN_PROGRESS       REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED, QUEUED (the process
+//	                  that executed a background run stopped; another one continues it)
 //	REQUIRES_ACTION   IN_PROGRESS or QUEUED (results were submitted), COMPLETED (another run
 //	                  continued the thread), CANCELLED
 //	the others        none: they are terminal
@@ -46,7 +47,8 @@ const (
 	RunStatus_RUN_STATUS_COMPLETED RunStatus = 4
 	// The answer was cut off, see `incomplete_reason`.
 	RunStatus_RUN_STATUS_INCOMPLETE RunStatus = 5
-	// The run failed, see `error`.
+	// The run failed, see `error`. Also if the provider ended the last answer with an error as its
+	// finish reason, for instance `MALFORMED_FUNCTION_CALL`: the answer is in the steps.
 	RunStatus_RUN_STATUS_FAILED RunStatus = 6
 	// The caller cancelled the run, or disconnected from one that is not in the background.
 	RunStatus_RUN_STATUS_CANCELLED RunStatus = 7
@@ -115,6 +117,9 @@ const (
 	IncompleteReason_INCOMPLETE_REASON_CONTENT_FILTER IncompleteReason = 2
 	// A limit on steps, tool calls, tokens or cost was reached while the model still called tools.
 	IncompleteReason_INCOMPLETE_REASON_LIMIT IncompleteReason = 3
+	// The provider stopped before the answer was finished, for a reason of its own: see the `raw` finish
+	// reason of the last step, for instance `pause_turn` or `LANGUAGE`.
+	IncompleteReason_INCOMPLETE_REASON_PROVIDER_STOPPED IncompleteReason = 4
 )
 
 // Enum value maps for IncompleteReason.
@@ -124,12 +129,14 @@ var (
 		1: "INCOMPLETE_REASON_MAX_TOKENS",
 		2: "INCOMPLETE_REASON_CONTENT_FILTER",
 		3: "INCOMPLETE_REASON_LIMIT",
+		4: "INCOMPLETE_REASON_PROVIDER_STOPPED",
 	}
 	IncompleteReason_value = map[string]int32{
-		"INCOMPLETE_REASON_UNSPECIFIED":    0,
-		"INCOMPLETE_REASON_MAX_TOKENS":     1,
-		"INCOMPLETE_REASON_CONTENT_FILTER": 2,
-		"INCOMPLETE_REASON_LIMIT":          3,
+		"INCOMPLETE_REASON_UNSPECIFIED":      0,
+		"INCOMPLETE_REASON_MAX_TOKENS":       1,
+		"INCOMPLETE_REASON_CONTENT_FILTER":   2,
+		"INCOMPLETE_REASON_LIMIT":            3,
+		"INCOMPLETE_REASON_PROVIDER_STOPPED": 4,
 	}
 )
 
@@ -213,6 +220,59 @@ func (ApprovalPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{2}
 }
 
+// Why the process stopped. Values may be added.
+type StepRestart_Reason int32
+
+const (
+	// Not set.
+	StepRestart_REASON_UNSPECIFIED StepRestart_Reason = 0
+	// The process was told to end and handed the run over.
+	StepRestart_REASON_DRAINED StepRestart_Reason = 1
+	// The process gave no sign of life any more, or it could not write to the store.
+	StepRestart_REASON_LOST StepRestart_Reason = 2
+)
+
+// Enum value maps for StepRestart_Reason.
+var (
+	StepRestart_Reason_name = map[int32]string{
+		0: "REASON_UNSPECIFIED",
+		1: "REASON_DRAINED",
+		2: "REASON_LOST",
+	}
+	StepRestart_Reason_value = map[string]int32{
+		"REASON_UNSPECIFIED": 0,
+		"REASON_DRAINED":     1,
+		"REASON_LOST":        2,
+	}
+)
+
+func (x StepRestart_Reason) Enum() *StepRestart_Reason {
+	p := new(StepRestart_Reason)
+	*p = x
+	return p
+}
+
+func (x StepRestart_Reason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (StepRestart_Reason) Descriptor() protoreflect.EnumDescriptor {
+	return file_outrigger_v1_run_proto_enumTypes[3].Descriptor()
+}
+
+func (StepRestart_Reason) Type() protoreflect.EnumType {
+	return &file_outrigger_v1_run_proto_enumTypes[3]
+}
+
+func (x StepRestart_Reason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use StepRestart_Reason.Descriptor instead.
+func (StepRestart_Reason) EnumDescriptor() ([]byte, []int) {
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{3, 0}
+}
+
 // A generation with a state that is stored: its status, steps and events can be read while it runs
 // and afterwards. It belongs to a thread: it reads the thread's messages and appends to them. Over
 // the HTTP API a run is a response: the run `run_X` is the response `resp_X`.
@@ -232,7 +292,7 @@ type Run struct {
 	Stored bool `protobuf:"varint,6,opt,name=stored,proto3" json:"stored,omitempty"`
 	// When the run was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When the first model call began. Unset in QUEUED.
+	// When the run was first IN_PROGRESS. Unset before.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
 	// When the run last reached a terminal status or REQUIRES_ACTION. When another run continues a
 	// run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
@@ -246,9 +306,11 @@ type Run struct {
 	Metadata map[string]string `protobuf:"bytes,12,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Steps, in order. Only GetRun, CreateRun and SubmitToolResults fill it.
 	Steps []*StepResult `protobuf:"bytes,13,rep,name=steps,proto3" json:"steps,omitempty"`
-	// All provider calls, in order, failed ones included. At most the latest 256.
+	// All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+	// had no answer when its process stopped has an error of the kind ABORT.
 	Attempts []*Attempt `protobuf:"bytes,14,rep,name=attempts,proto3" json:"attempts,omitempty"`
-	// Sum of the usage of all steps. Unset if no provider reported any.
+	// Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+	// if no provider reported any.
 	Usage *Usage `protobuf:"bytes,15,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Why the generation ended. Unset until it ends, and if it failed.
 	StopReason GenerateResult_StopReason `protobuf:"varint,16,opt,name=stop_reason,json=stopReason,proto3,enum=outrigger.v1.GenerateResult_StopReason" json:"stop_reason,omitempty"`
@@ -553,6 +615,7 @@ type RunEvent struct {
 	//	*RunEvent_ServerToolList
 	//	*RunEvent_ServerToolStart
 	//	*RunEvent_ServerToolFinish
+	//	*RunEvent_StepRestarted
 	Event         isRunEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -663,6 +726,15 @@ func (x *RunEvent) GetServerToolFinish() *ServerToolFinish {
 	return nil
 }
 
+func (x *RunEvent) GetStepRestarted() *StepRestart {
+	if x != nil {
+		if x, ok := x.Event.(*RunEvent_StepRestarted); ok {
+			return x.StepRestarted
+		}
+	}
+	return nil
+}
+
 type isRunEvent_Event interface {
 	isRunEvent_Event()
 }
@@ -691,13 +763,20 @@ type RunEvent_ServerToolList struct {
 
 type RunEvent_ServerToolStart struct {
 	// The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-	// sent one tool after the other, in the order of the calls.
+	// sent as they happen.
 	ServerToolStart *ServerToolStart `protobuf:"bytes,14,opt,name=server_tool_start,json=serverToolStart,proto3,oneof"`
 }
 
 type RunEvent_ServerToolFinish struct {
 	// The execution of that tool has ended.
 	ServerToolFinish *ServerToolFinish `protobuf:"bytes,15,opt,name=server_tool_finish,json=serverToolFinish,proto3,oneof"`
+}
+
+type RunEvent_StepRestarted struct {
+	// The process that executed the run stopped in the middle of this step, and another one, or the
+	// same one after a restart, continues the run. What earlier events said of this step counts no
+	// more, unless `continues_answer` is set: the step begins again. Only in background runs.
+	StepRestarted *StepRestart `protobuf:"bytes,16,opt,name=step_restarted,json=stepRestarted,proto3,oneof"`
 }
 
 func (*RunEvent_Run) isRunEvent_Event() {}
@@ -711,6 +790,85 @@ func (*RunEvent_ServerToolList) isRunEvent_Event() {}
 func (*RunEvent_ServerToolStart) isRunEvent_Event() {}
 
 func (*RunEvent_ServerToolFinish) isRunEvent_Event() {}
+
+func (*RunEvent_StepRestarted) isRunEvent_Event() {}
+
+// How a step is continued after the process that executed it stopped.
+type StepRestart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why the process stopped.
+	Reason StepRestart_Reason `protobuf:"varint,1,opt,name=reason,proto3,enum=outrigger.v1.StepRestart_Reason" json:"reason,omitempty"`
+	// Whether the model had answered already: its answer stays, and only the tools of the step are
+	// continued. Otherwise the model is called again, at most once per step.
+	ContinuesAnswer bool `protobuf:"varint,2,opt,name=continues_answer,json=continuesAnswer,proto3" json:"continues_answer,omitempty"`
+	// The model call that had no answer when the process stopped. It may be billed by the provider
+	// although its usage is unknown; it is in `Run.attempts` as well. Unset if `continues_answer` is
+	// set, or if no call was made.
+	AbandonedAttempt *Attempt `protobuf:"bytes,3,opt,name=abandoned_attempt,json=abandonedAttempt,proto3" json:"abandoned_attempt,omitempty"`
+	// Ids of the tool calls that may have been executed and are not repeated, since their tools are
+	// annotated neither `readOnlyHint` nor `idempotentHint`. The model gets an error result that says so.
+	InterruptedToolCallIds []string `protobuf:"bytes,4,rep,name=interrupted_tool_call_ids,json=interruptedToolCallIds,proto3" json:"interrupted_tool_call_ids,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *StepRestart) Reset() {
+	*x = StepRestart{}
+	mi := &file_outrigger_v1_run_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StepRestart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StepRestart) ProtoMessage() {}
+
+func (x *StepRestart) ProtoReflect() protoreflect.Message {
+	mi := &file_outrigger_v1_run_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StepRestart.ProtoReflect.Descriptor instead.
+func (*StepRestart) Descriptor() ([]byte, []int) {
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StepRestart) GetReason() StepRestart_Reason {
+	if x != nil {
+		return x.Reason
+	}
+	return StepRestart_REASON_UNSPECIFIED
+}
+
+func (x *StepRestart) GetContinuesAnswer() bool {
+	if x != nil {
+		return x.ContinuesAnswer
+	}
+	return false
+}
+
+func (x *StepRestart) GetAbandonedAttempt() *Attempt {
+	if x != nil {
+		return x.AbandonedAttempt
+	}
+	return nil
+}
+
+func (x *StepRestart) GetInterruptedToolCallIds() []string {
+	if x != nil {
+		return x.InterruptedToolCallIds
+	}
+	return nil
+}
 
 // A tool of an MCP server, which the sidecar executes.
 type ServerTool struct {
@@ -733,7 +891,7 @@ type ServerTool struct {
 
 func (x *ServerTool) Reset() {
 	*x = ServerTool{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[3]
+	mi := &file_outrigger_v1_run_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -745,7 +903,7 @@ func (x *ServerTool) String() string {
 func (*ServerTool) ProtoMessage() {}
 
 func (x *ServerTool) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[3]
+	mi := &file_outrigger_v1_run_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -758,7 +916,7 @@ func (x *ServerTool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerTool.ProtoReflect.Descriptor instead.
 func (*ServerTool) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{3}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ServerTool) GetName() string {
@@ -818,7 +976,7 @@ type ServerToolList struct {
 
 func (x *ServerToolList) Reset() {
 	*x = ServerToolList{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[4]
+	mi := &file_outrigger_v1_run_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -830,7 +988,7 @@ func (x *ServerToolList) String() string {
 func (*ServerToolList) ProtoMessage() {}
 
 func (x *ServerToolList) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[4]
+	mi := &file_outrigger_v1_run_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -843,7 +1001,7 @@ func (x *ServerToolList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerToolList.ProtoReflect.Descriptor instead.
 func (*ServerToolList) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{4}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ServerToolList) GetServerLabel() string {
@@ -884,7 +1042,7 @@ type ServerToolStart struct {
 
 func (x *ServerToolStart) Reset() {
 	*x = ServerToolStart{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[5]
+	mi := &file_outrigger_v1_run_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -896,7 +1054,7 @@ func (x *ServerToolStart) String() string {
 func (*ServerToolStart) ProtoMessage() {}
 
 func (x *ServerToolStart) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[5]
+	mi := &file_outrigger_v1_run_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -909,7 +1067,7 @@ func (x *ServerToolStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerToolStart.ProtoReflect.Descriptor instead.
 func (*ServerToolStart) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{5}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ServerToolStart) GetCall() *ToolCall {
@@ -955,7 +1113,7 @@ type ServerToolFinish struct {
 
 func (x *ServerToolFinish) Reset() {
 	*x = ServerToolFinish{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[6]
+	mi := &file_outrigger_v1_run_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -967,7 +1125,7 @@ func (x *ServerToolFinish) String() string {
 func (*ServerToolFinish) ProtoMessage() {}
 
 func (x *ServerToolFinish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[6]
+	mi := &file_outrigger_v1_run_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -980,7 +1138,7 @@ func (x *ServerToolFinish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerToolFinish.ProtoReflect.Descriptor instead.
 func (*ServerToolFinish) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{6}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ServerToolFinish) GetResult() *ToolResult {
@@ -1032,7 +1190,7 @@ type McpServer struct {
 
 func (x *McpServer) Reset() {
 	*x = McpServer{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[7]
+	mi := &file_outrigger_v1_run_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1202,7 @@ func (x *McpServer) String() string {
 func (*McpServer) ProtoMessage() {}
 
 func (x *McpServer) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[7]
+	mi := &file_outrigger_v1_run_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1215,7 @@ func (x *McpServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use McpServer.ProtoReflect.Descriptor instead.
 func (*McpServer) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *McpServer) GetServerLabel() string {
@@ -1136,7 +1294,7 @@ type McpToolFilter struct {
 
 func (x *McpToolFilter) Reset() {
 	*x = McpToolFilter{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[8]
+	mi := &file_outrigger_v1_run_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1306,7 @@ func (x *McpToolFilter) String() string {
 func (*McpToolFilter) ProtoMessage() {}
 
 func (x *McpToolFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[8]
+	mi := &file_outrigger_v1_run_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1319,7 @@ func (x *McpToolFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use McpToolFilter.ProtoReflect.Descriptor instead.
 func (*McpToolFilter) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *McpToolFilter) GetToolNames() []string {
@@ -1193,7 +1351,7 @@ type ToolApproval struct {
 
 func (x *ToolApproval) Reset() {
 	*x = ToolApproval{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[9]
+	mi := &file_outrigger_v1_run_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1205,7 +1363,7 @@ func (x *ToolApproval) String() string {
 func (*ToolApproval) ProtoMessage() {}
 
 func (x *ToolApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[9]
+	mi := &file_outrigger_v1_run_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1218,7 +1376,7 @@ func (x *ToolApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolApproval.ProtoReflect.Descriptor instead.
 func (*ToolApproval) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ToolApproval) GetToolCallId() string {
@@ -1284,7 +1442,7 @@ const file_outrigger_v1_run_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"B\n" +
 	"\tRunOrigin\x12\x10\n" +
 	"\x03api\x18\x01 \x01(\tR\x03api\x12#\n" +
-	"\rsettings_json\x18\x02 \x01(\tR\fsettingsJson\"\xcc\x03\n" +
+	"\rsettings_json\x18\x02 \x01(\tR\fsettingsJson\"\x90\x04\n" +
 	"\bRunEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x05R\bsequence\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\x05R\x04step\x12%\n" +
@@ -1296,8 +1454,18 @@ const file_outrigger_v1_run_proto_rawDesc = "" +
 	"stepFinish\x12H\n" +
 	"\x10server_tool_list\x18\r \x01(\v2\x1c.outrigger.v1.ServerToolListH\x00R\x0eserverToolList\x12K\n" +
 	"\x11server_tool_start\x18\x0e \x01(\v2\x1d.outrigger.v1.ServerToolStartH\x00R\x0fserverToolStart\x12N\n" +
-	"\x12server_tool_finish\x18\x0f \x01(\v2\x1e.outrigger.v1.ServerToolFinishH\x00R\x10serverToolFinishB\a\n" +
-	"\x05event\"\xd9\x01\n" +
+	"\x12server_tool_finish\x18\x0f \x01(\v2\x1e.outrigger.v1.ServerToolFinishH\x00R\x10serverToolFinish\x12B\n" +
+	"\x0estep_restarted\x18\x10 \x01(\v2\x19.outrigger.v1.StepRestartH\x00R\rstepRestartedB\a\n" +
+	"\x05event\"\xb8\x02\n" +
+	"\vStepRestart\x128\n" +
+	"\x06reason\x18\x01 \x01(\x0e2 .outrigger.v1.StepRestart.ReasonR\x06reason\x12)\n" +
+	"\x10continues_answer\x18\x02 \x01(\bR\x0fcontinuesAnswer\x12B\n" +
+	"\x11abandoned_attempt\x18\x03 \x01(\v2\x15.outrigger.v1.AttemptR\x10abandonedAttempt\x129\n" +
+	"\x19interrupted_tool_call_ids\x18\x04 \x03(\tR\x16interruptedToolCallIds\"E\n" +
+	"\x06Reason\x12\x16\n" +
+	"\x12REASON_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eREASON_DRAINED\x10\x01\x12\x0f\n" +
+	"\vREASON_LOST\x10\x02\"\xd9\x01\n" +
 	"\n" +
 	"ServerTool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
@@ -1352,12 +1520,13 @@ const file_outrigger_v1_run_proto_rawDesc = "" +
 	"\x14RUN_STATUS_COMPLETED\x10\x04\x12\x19\n" +
 	"\x15RUN_STATUS_INCOMPLETE\x10\x05\x12\x15\n" +
 	"\x11RUN_STATUS_FAILED\x10\x06\x12\x18\n" +
-	"\x14RUN_STATUS_CANCELLED\x10\a*\x9a\x01\n" +
+	"\x14RUN_STATUS_CANCELLED\x10\a*\xc2\x01\n" +
 	"\x10IncompleteReason\x12!\n" +
 	"\x1dINCOMPLETE_REASON_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cINCOMPLETE_REASON_MAX_TOKENS\x10\x01\x12$\n" +
 	" INCOMPLETE_REASON_CONTENT_FILTER\x10\x02\x12\x1b\n" +
-	"\x17INCOMPLETE_REASON_LIMIT\x10\x03*h\n" +
+	"\x17INCOMPLETE_REASON_LIMIT\x10\x03\x12&\n" +
+	"\"INCOMPLETE_REASON_PROVIDER_STOPPED\x10\x04*h\n" +
 	"\x0eApprovalPolicy\x12\x1f\n" +
 	"\x1bAPPROVAL_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16APPROVAL_POLICY_ALWAYS\x10\x01\x12\x19\n" +
@@ -1376,73 +1545,78 @@ func file_outrigger_v1_run_proto_rawDescGZIP() []byte {
 	return file_outrigger_v1_run_proto_rawDescData
 }
 
-var file_outrigger_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_outrigger_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_outrigger_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_outrigger_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_outrigger_v1_run_proto_goTypes = []any{
 	(RunStatus)(0),                 // 0: outrigger.v1.RunStatus
 	(IncompleteReason)(0),          // 1: outrigger.v1.IncompleteReason
 	(ApprovalPolicy)(0),            // 2: outrigger.v1.ApprovalPolicy
-	(*Run)(nil),                    // 3: outrigger.v1.Run
-	(*RunOrigin)(nil),              // 4: outrigger.v1.RunOrigin
-	(*RunEvent)(nil),               // 5: outrigger.v1.RunEvent
-	(*ServerTool)(nil),             // 6: outrigger.v1.ServerTool
-	(*ServerToolList)(nil),         // 7: outrigger.v1.ServerToolList
-	(*ServerToolStart)(nil),        // 8: outrigger.v1.ServerToolStart
-	(*ServerToolFinish)(nil),       // 9: outrigger.v1.ServerToolFinish
-	(*McpServer)(nil),              // 10: outrigger.v1.McpServer
-	(*McpToolFilter)(nil),          // 11: outrigger.v1.McpToolFilter
-	(*ToolApproval)(nil),           // 12: outrigger.v1.ToolApproval
-	nil,                            // 13: outrigger.v1.Run.MetadataEntry
-	nil,                            // 14: outrigger.v1.McpServer.HeadersEntry
-	(*timestamppb.Timestamp)(nil),  // 15: google.protobuf.Timestamp
-	(*StepResult)(nil),             // 16: outrigger.v1.StepResult
-	(*Attempt)(nil),                // 17: outrigger.v1.Attempt
-	(*Usage)(nil),                  // 18: outrigger.v1.Usage
-	(GenerateResult_StopReason)(0), // 19: outrigger.v1.GenerateResult.StopReason
-	(*InferenceError)(nil),         // 20: outrigger.v1.InferenceError
-	(*ToolCall)(nil),               // 21: outrigger.v1.ToolCall
-	(*Warning)(nil),                // 22: outrigger.v1.Warning
-	(*StreamEvent)(nil),            // 23: outrigger.v1.StreamEvent
-	(*StepFinish)(nil),             // 24: outrigger.v1.StepFinish
-	(*ToolResult)(nil),             // 25: outrigger.v1.ToolResult
+	(StepRestart_Reason)(0),        // 3: outrigger.v1.StepRestart.Reason
+	(*Run)(nil),                    // 4: outrigger.v1.Run
+	(*RunOrigin)(nil),              // 5: outrigger.v1.RunOrigin
+	(*RunEvent)(nil),               // 6: outrigger.v1.RunEvent
+	(*StepRestart)(nil),            // 7: outrigger.v1.StepRestart
+	(*ServerTool)(nil),             // 8: outrigger.v1.ServerTool
+	(*ServerToolList)(nil),         // 9: outrigger.v1.ServerToolList
+	(*ServerToolStart)(nil),        // 10: outrigger.v1.ServerToolStart
+	(*ServerToolFinish)(nil),       // 11: outrigger.v1.ServerToolFinish
+	(*McpServer)(nil),              // 12: outrigger.v1.McpServer
+	(*McpToolFilter)(nil),          // 13: outrigger.v1.McpToolFilter
+	(*ToolApproval)(nil),           // 14: outrigger.v1.ToolApproval
+	nil,                            // 15: outrigger.v1.Run.MetadataEntry
+	nil,                            // 16: outrigger.v1.McpServer.HeadersEntry
+	(*timestamppb.Timestamp)(nil),  // 17: google.protobuf.Timestamp
+	(*StepResult)(nil),             // 18: outrigger.v1.StepResult
+	(*Attempt)(nil),                // 19: outrigger.v1.Attempt
+	(*Usage)(nil),                  // 20: outrigger.v1.Usage
+	(GenerateResult_StopReason)(0), // 21: outrigger.v1.GenerateResult.StopReason
+	(*InferenceError)(nil),         // 22: outrigger.v1.InferenceError
+	(*ToolCall)(nil),               // 23: outrigger.v1.ToolCall
+	(*Warning)(nil),                // 24: outrigger.v1.Warning
+	(*StreamEvent)(nil),            // 25: outrigger.v1.StreamEvent
+	(*StepFinish)(nil),             // 26: outrigger.v1.StepFinish
+	(*ToolResult)(nil),             // 27: outrigger.v1.ToolResult
 }
 var file_outrigger_v1_run_proto_depIdxs = []int32{
 	0,  // 0: outrigger.v1.Run.status:type_name -> outrigger.v1.RunStatus
-	15, // 1: outrigger.v1.Run.created_at:type_name -> google.protobuf.Timestamp
-	15, // 2: outrigger.v1.Run.started_at:type_name -> google.protobuf.Timestamp
-	15, // 3: outrigger.v1.Run.ended_at:type_name -> google.protobuf.Timestamp
-	13, // 4: outrigger.v1.Run.metadata:type_name -> outrigger.v1.Run.MetadataEntry
-	16, // 5: outrigger.v1.Run.steps:type_name -> outrigger.v1.StepResult
-	17, // 6: outrigger.v1.Run.attempts:type_name -> outrigger.v1.Attempt
-	18, // 7: outrigger.v1.Run.usage:type_name -> outrigger.v1.Usage
-	19, // 8: outrigger.v1.Run.stop_reason:type_name -> outrigger.v1.GenerateResult.StopReason
+	17, // 1: outrigger.v1.Run.created_at:type_name -> google.protobuf.Timestamp
+	17, // 2: outrigger.v1.Run.started_at:type_name -> google.protobuf.Timestamp
+	17, // 3: outrigger.v1.Run.ended_at:type_name -> google.protobuf.Timestamp
+	15, // 4: outrigger.v1.Run.metadata:type_name -> outrigger.v1.Run.MetadataEntry
+	18, // 5: outrigger.v1.Run.steps:type_name -> outrigger.v1.StepResult
+	19, // 6: outrigger.v1.Run.attempts:type_name -> outrigger.v1.Attempt
+	20, // 7: outrigger.v1.Run.usage:type_name -> outrigger.v1.Usage
+	21, // 8: outrigger.v1.Run.stop_reason:type_name -> outrigger.v1.GenerateResult.StopReason
 	1,  // 9: outrigger.v1.Run.incomplete_reason:type_name -> outrigger.v1.IncompleteReason
-	20, // 10: outrigger.v1.Run.error:type_name -> outrigger.v1.InferenceError
-	21, // 11: outrigger.v1.Run.required_results:type_name -> outrigger.v1.ToolCall
-	21, // 12: outrigger.v1.Run.required_approvals:type_name -> outrigger.v1.ToolCall
-	6,  // 13: outrigger.v1.Run.server_tools:type_name -> outrigger.v1.ServerTool
-	4,  // 14: outrigger.v1.Run.origin:type_name -> outrigger.v1.RunOrigin
-	22, // 15: outrigger.v1.Run.warnings:type_name -> outrigger.v1.Warning
-	3,  // 16: outrigger.v1.RunEvent.run:type_name -> outrigger.v1.Run
-	23, // 17: outrigger.v1.RunEvent.model_event:type_name -> outrigger.v1.StreamEvent
-	24, // 18: outrigger.v1.RunEvent.step_finish:type_name -> outrigger.v1.StepFinish
-	7,  // 19: outrigger.v1.RunEvent.server_tool_list:type_name -> outrigger.v1.ServerToolList
-	8,  // 20: outrigger.v1.RunEvent.server_tool_start:type_name -> outrigger.v1.ServerToolStart
-	9,  // 21: outrigger.v1.RunEvent.server_tool_finish:type_name -> outrigger.v1.ServerToolFinish
-	6,  // 22: outrigger.v1.ServerToolList.tools:type_name -> outrigger.v1.ServerTool
-	20, // 23: outrigger.v1.ServerToolList.error:type_name -> outrigger.v1.InferenceError
-	21, // 24: outrigger.v1.ServerToolStart.call:type_name -> outrigger.v1.ToolCall
-	25, // 25: outrigger.v1.ServerToolFinish.result:type_name -> outrigger.v1.ToolResult
-	14, // 26: outrigger.v1.McpServer.headers:type_name -> outrigger.v1.McpServer.HeadersEntry
-	11, // 27: outrigger.v1.McpServer.allowed_tools:type_name -> outrigger.v1.McpToolFilter
-	2,  // 28: outrigger.v1.McpServer.approval:type_name -> outrigger.v1.ApprovalPolicy
-	11, // 29: outrigger.v1.McpServer.always_approve:type_name -> outrigger.v1.McpToolFilter
-	11, // 30: outrigger.v1.McpServer.never_approve:type_name -> outrigger.v1.McpToolFilter
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	22, // 10: outrigger.v1.Run.error:type_name -> outrigger.v1.InferenceError
+	23, // 11: outrigger.v1.Run.required_results:type_name -> outrigger.v1.ToolCall
+	23, // 12: outrigger.v1.Run.required_approvals:type_name -> outrigger.v1.ToolCall
+	8,  // 13: outrigger.v1.Run.server_tools:type_name -> outrigger.v1.ServerTool
+	5,  // 14: outrigger.v1.Run.origin:type_name -> outrigger.v1.RunOrigin
+	24, // 15: outrigger.v1.Run.warnings:type_name -> outrigger.v1.Warning
+	4,  // 16: outrigger.v1.RunEvent.run:type_name -> outrigger.v1.Run
+	25, // 17: outrigger.v1.RunEvent.model_event:type_name -> outrigger.v1.StreamEvent
+	26, // 18: outrigger.v1.RunEvent.step_finish:type_name -> outrigger.v1.StepFinish
+	9,  // 19: outrigger.v1.RunEvent.server_tool_list:type_name -> outrigger.v1.ServerToolList
+	10, // 20: outrigger.v1.RunEvent.server_tool_start:type_name -> outrigger.v1.ServerToolStart
+	11, // 21: outrigger.v1.RunEvent.server_tool_finish:type_name -> outrigger.v1.ServerToolFinish
+	7,  // 22: outrigger.v1.RunEvent.step_restarted:type_name -> outrigger.v1.StepRestart
+	3,  // 23: outrigger.v1.StepRestart.reason:type_name -> outrigger.v1.StepRestart.Reason
+	19, // 24: outrigger.v1.StepRestart.abandoned_attempt:type_name -> outrigger.v1.Attempt
+	8,  // 25: outrigger.v1.ServerToolList.tools:type_name -> outrigger.v1.ServerTool
+	22, // 26: outrigger.v1.ServerToolList.error:type_name -> outrigger.v1.InferenceError
+	23, // 27: outrigger.v1.ServerToolStart.call:type_name -> outrigger.v1.ToolCall
+	27, // 28: outrigger.v1.ServerToolFinish.result:type_name -> outrigger.v1.ToolResult
+	16, // 29: outrigger.v1.McpServer.headers:type_name -> outrigger.v1.McpServer.HeadersEntry
+	13, // 30: outrigger.v1.McpServer.allowed_tools:type_name -> outrigger.v1.McpToolFilter
+	2,  // 31: outrigger.v1.McpServer.approval:type_name -> outrigger.v1.ApprovalPolicy
+	13, // 32: outrigger.v1.McpServer.always_approve:type_name -> outrigger.v1.McpToolFilter
+	13, // 33: outrigger.v1.McpServer.never_approve:type_name -> outrigger.v1.McpToolFilter
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_outrigger_v1_run_proto_init() }
@@ -1464,15 +1638,16 @@ func file_outrigger_v1_run_proto_init() {
 		(*RunEvent_ServerToolList)(nil),
 		(*RunEvent_ServerToolStart)(nil),
 		(*RunEvent_ServerToolFinish)(nil),
+		(*RunEvent_StepRestarted)(nil),
 	}
-	file_outrigger_v1_run_proto_msgTypes[8].OneofWrappers = []any{}
+	file_outrigger_v1_run_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrigger_v1_run_proto_rawDesc), len(file_outrigger_v1_run_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   12,
+			NumEnums:      4,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -42,9 +42,11 @@ type Usage struct {
 	// Price of the call, in billionths of a US dollar. Unset where a price is unknown.
 	CostNanoUsd *int64 `protobuf:"varint,7,opt,name=cost_nano_usd,json=costNanoUsd,proto3,oneof" json:"cost_nano_usd,omitempty"`
 	// The provider's usage object, verbatim JSON text. Filled only with `Request.include_raw`.
-	RawJson       string `protobuf:"bytes,8,opt,name=raw_json,json=rawJson,proto3" json:"raw_json,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RawJson string `protobuf:"bytes,8,opt,name=raw_json,json=rawJson,proto3" json:"raw_json,omitempty"`
+	// Whether `cost_nano_usd` leaves out calls whose price is unknown. Only in sums of several calls.
+	CostIncomplete bool `protobuf:"varint,9,opt,name=cost_incomplete,json=costIncomplete,proto3" json:"cost_incomplete,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Usage) Reset() {
@@ -133,11 +135,18 @@ func (x *Usage) GetRawJson() string {
 	return ""
 }
 
+func (x *Usage) GetCostIncomplete() bool {
+	if x != nil {
+		return x.CostIncomplete
+	}
+	return false
+}
+
 var File_outrigger_v1_usage_proto protoreflect.FileDescriptor
 
 const file_outrigger_v1_usage_proto_rawDesc = "" +
 	"\n" +
-	"\x18outrigger/v1/usage.proto\x12\foutrigger.v1\"\x9e\x03\n" +
+	"\x18outrigger/v1/usage.proto\x12\foutrigger.v1\"\xc7\x03\n" +
 	"\x05Usage\x12!\n" +
 	"\finput_tokens\x18\x01 \x01(\x05R\vinputTokens\x12#\n" +
 	"\routput_tokens\x18\x02 \x01(\x05R\foutputTokens\x12!\n" +
@@ -146,7 +155,8 @@ const file_outrigger_v1_usage_proto_rawDesc = "" +
 	"\x11cache_read_tokens\x18\x05 \x01(\x05H\x01R\x0fcacheReadTokens\x88\x01\x01\x121\n" +
 	"\x12cache_write_tokens\x18\x06 \x01(\x05H\x02R\x10cacheWriteTokens\x88\x01\x01\x12'\n" +
 	"\rcost_nano_usd\x18\a \x01(\x03H\x03R\vcostNanoUsd\x88\x01\x01\x12\x19\n" +
-	"\braw_json\x18\b \x01(\tR\arawJsonB\x13\n" +
+	"\braw_json\x18\b \x01(\tR\arawJson\x12'\n" +
+	"\x0fcost_incomplete\x18\t \x01(\bR\x0ecostIncompleteB\x13\n" +
 	"\x11_reasoning_tokensB\x14\n" +
 	"\x12_cache_read_tokensB\x15\n" +
 	"\x13_cache_write_tokensB\x10\n" +

@@ -108,7 +108,8 @@ class RetryPolicy(_message.Message):
     never executes a tool again, and a stream is never retried after output began. An error is retried
     if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
     that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
-    one whose delay would end after the deadline.
+    one whose delay would end after the deadline. The retries of all steps of a generation, and the
+    retries and fallbacks of the configuration for them, are at most 100 together.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -120,13 +121,15 @@ class RetryPolicy(_message.Message):
     JITTER_FIELD_NUMBER: _builtins.int
     RETRY_TIMEOUTS_FIELD_NUMBER: _builtins.int
     max_retries: _builtins.int
-    """Maximum number of retries after the first attempt. 0 disables retries. Default 2."""
+    """Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2."""
     backoff_multiplier: _builtins.float
     """Factor between one delay and the next. Default 2."""
     jitter: _builtins.bool
     """Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true."""
     retry_timeouts: _builtins.bool
-    """Also retries errors of kind REQUEST_TIMEOUT. Default false."""
+    """Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
+    (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
+    """
     @_builtins.property
     def base_delay(self) -> _duration_pb2.Duration:
         """Delay before the first retry. Default 1 s."""
@@ -221,6 +224,7 @@ class GenerationLimits(_message.Message):
     MAX_TOTAL_TOKENS_FIELD_NUMBER: _builtins.int
     MAX_COST_NANO_USD_FIELD_NUMBER: _builtins.int
     MAX_TOOL_CALLS_FIELD_NUMBER: _builtins.int
+    ALLOW_UNKNOWN_PRICES_FIELD_NUMBER: _builtins.int
     max_steps: _builtins.int
     """Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
     `limits.max_generation_steps`; the lower one applies.
@@ -228,12 +232,17 @@ class GenerationLimits(_message.Message):
     max_total_tokens: _builtins.int
     """Maximum number of tokens of all steps (`Usage.total_tokens`)."""
     max_cost_nano_usd: _builtins.int
-    """Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
-    free.
+    """Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
+    continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
+    `allow_unknown_prices`.
     """
     max_tool_calls: _builtins.int
     """Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
     is executed.
+    """
+    allow_unknown_prices: _builtins.bool
+    """Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
+    has the warning `unknown_price`.
     """
     def __init__(
         self,
@@ -242,10 +251,11 @@ class GenerationLimits(_message.Message):
         max_total_tokens: _builtins.int | None = ...,
         max_cost_nano_usd: _builtins.int | None = ...,
         max_tool_calls: _builtins.int | None = ...,
+        allow_unknown_prices: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_max_cost_nano_usd", b"_max_cost_nano_usd", "_max_steps", b"_max_steps", "_max_tool_calls", b"_max_tool_calls", "_max_total_tokens", b"_max_total_tokens", "max_cost_nano_usd", b"max_cost_nano_usd", "max_steps", b"max_steps", "max_tool_calls", b"max_tool_calls", "max_total_tokens", b"max_total_tokens"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_cost_nano_usd", b"_max_cost_nano_usd", "_max_steps", b"_max_steps", "_max_tool_calls", b"_max_tool_calls", "_max_total_tokens", b"_max_total_tokens", "max_cost_nano_usd", b"max_cost_nano_usd", "max_steps", b"max_steps", "max_tool_calls", b"max_tool_calls", "max_total_tokens", b"max_total_tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_cost_nano_usd", b"_max_cost_nano_usd", "_max_steps", b"_max_steps", "_max_tool_calls", b"_max_tool_calls", "_max_total_tokens", b"_max_total_tokens", "allow_unknown_prices", b"allow_unknown_prices", "max_cost_nano_usd", b"max_cost_nano_usd", "max_steps", b"max_steps", "max_tool_calls", b"max_tool_calls", "max_total_tokens", b"max_total_tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_cost_nano_usd: _TypeAlias = _typing.Literal["max_cost_nano_usd"]  # noqa: Y015
     _WhichOneofArgType__max_cost_nano_usd: _TypeAlias = _typing.Literal["_max_cost_nano_usd", b"_max_cost_nano_usd"]  # noqa: Y015
@@ -265,6 +275,42 @@ class GenerationLimits(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_total_tokens) -> _WhichOneofReturnType__max_total_tokens | None: ...
 
 Global___GenerationLimits: _TypeAlias = GenerationLimits  # noqa: Y015
+
+@_typing.final
+class FailedGeneration(_message.Message):
+    """What a generation had done before it failed: a detail of the status of RunTools and ContinueTools, if
+    a step was complete.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STEPS_FIELD_NUMBER: _builtins.int
+    STEP_COUNT_FIELD_NUMBER: _builtins.int
+    ATTEMPTS_FIELD_NUMBER: _builtins.int
+    step_count: _builtins.int
+    """Number of complete steps, those that did not fit included."""
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___StepResult]:
+        """The complete steps from the first one on, as many as fit into the status."""
+
+    @_builtins.property
+    def attempts(self) -> _containers.RepeatedCompositeFieldContainer[_attempt_pb2.Attempt]:
+        """The calls of providers, as many of the latest as fit into the status."""
+
+    def __init__(
+        self,
+        *,
+        steps: _abc.Iterable[Global___StepResult] | None = ...,
+        step_count: _builtins.int = ...,
+        attempts: _abc.Iterable[_attempt_pb2.Attempt] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "step_count", b"step_count", "steps", b"steps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FailedGeneration: _TypeAlias = FailedGeneration  # noqa: Y015
 
 @_typing.final
 class StepResult(_message.Message):

@@ -238,7 +238,7 @@ class Request(_message.Message):
         """What the contract does not model: provider name to the text of a JSON object, merged
         into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
         removes, everything else replaces; but `tools` and `include` are appended. Other
-        providers' entries are not sent.
+        providers' entries are not sent. `model` and `stream` may not be set.
         """
 
     @_builtins.property

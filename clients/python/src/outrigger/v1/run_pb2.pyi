@@ -48,7 +48,9 @@ class _RunStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RunStatus.V
     RUN_STATUS_INCOMPLETE: _RunStatus.ValueType  # 5
     """The answer was cut off, see `incomplete_reason`."""
     RUN_STATUS_FAILED: _RunStatus.ValueType  # 6
-    """The run failed, see `error`."""
+    """The run failed, see `error`. Also if the provider ended the last answer with an error as its
+    finish reason, for instance `MALFORMED_FUNCTION_CALL`: the answer is in the steps.
+    """
     RUN_STATUS_CANCELLED: _RunStatus.ValueType  # 7
     """The caller cancelled the run, or disconnected from one that is not in the background."""
 
@@ -57,7 +59,8 @@ class RunStatus(_RunStatus, metaclass=_RunStatusEnumTypeWrapper):
 
       status            next status
       QUEUED            IN_PROGRESS, FAILED, CANCELLED
-      IN_PROGRESS       REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED
+      IN_PROGRESS       REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED, QUEUED (the process
+                        that executed a background run stopped; another one continues it)
       REQUIRES_ACTION   IN_PROGRESS or QUEUED (results were submitted), COMPLETED (another run
                         continued the thread), CANCELLED
       the others        none: they are terminal
@@ -78,7 +81,9 @@ RUN_STATUS_COMPLETED: RunStatus.ValueType  # 4
 RUN_STATUS_INCOMPLETE: RunStatus.ValueType  # 5
 """The answer was cut off, see `incomplete_reason`."""
 RUN_STATUS_FAILED: RunStatus.ValueType  # 6
-"""The run failed, see `error`."""
+"""The run failed, see `error`. Also if the provider ended the last answer with an error as its
+finish reason, for instance `MALFORMED_FUNCTION_CALL`: the answer is in the steps.
+"""
 RUN_STATUS_CANCELLED: RunStatus.ValueType  # 7
 """The caller cancelled the run, or disconnected from one that is not in the background."""
 Global___RunStatus: _TypeAlias = RunStatus  # noqa: Y015
@@ -97,6 +102,10 @@ class _IncompleteReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Inco
     """The provider blocked the rest of the answer."""
     INCOMPLETE_REASON_LIMIT: _IncompleteReason.ValueType  # 3
     """A limit on steps, tool calls, tokens or cost was reached while the model still called tools."""
+    INCOMPLETE_REASON_PROVIDER_STOPPED: _IncompleteReason.ValueType  # 4
+    """The provider stopped before the answer was finished, for a reason of its own: see the `raw` finish
+    reason of the last step, for instance `pause_turn` or `LANGUAGE`.
+    """
 
 class IncompleteReason(_IncompleteReason, metaclass=_IncompleteReasonEnumTypeWrapper):
     """Why a run is incomplete. Values may be added."""
@@ -109,6 +118,10 @@ INCOMPLETE_REASON_CONTENT_FILTER: IncompleteReason.ValueType  # 2
 """The provider blocked the rest of the answer."""
 INCOMPLETE_REASON_LIMIT: IncompleteReason.ValueType  # 3
 """A limit on steps, tool calls, tokens or cost was reached while the model still called tools."""
+INCOMPLETE_REASON_PROVIDER_STOPPED: IncompleteReason.ValueType  # 4
+"""The provider stopped before the answer was finished, for a reason of its own: see the `raw` finish
+reason of the last step, for instance `pause_turn` or `LANGUAGE`.
+"""
 Global___IncompleteReason: _TypeAlias = IncompleteReason  # noqa: Y015
 
 class _ApprovalPolicy:
@@ -219,7 +232,7 @@ class Run(_message.Message):
 
     @_builtins.property
     def started_at(self) -> _timestamp_pb2.Timestamp:
-        """When the first model call began. Unset in QUEUED."""
+        """When the run was first IN_PROGRESS. Unset before."""
 
     @_builtins.property
     def ended_at(self) -> _timestamp_pb2.Timestamp:
@@ -238,11 +251,15 @@ class Run(_message.Message):
 
     @_builtins.property
     def attempts(self) -> _containers.RepeatedCompositeFieldContainer[_attempt_pb2.Attempt]:
-        """All provider calls, in order, failed ones included. At most the latest 256."""
+        """All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+        had no answer when its process stopped has an error of the kind ABORT.
+        """
 
     @_builtins.property
     def usage(self) -> _usage_pb2.Usage:
-        """Sum of the usage of all steps. Unset if no provider reported any."""
+        """Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+        if no provider reported any.
+        """
 
     @_builtins.property
     def error(self) -> _error_pb2.InferenceError:
@@ -349,6 +366,7 @@ class RunEvent(_message.Message):
     SERVER_TOOL_LIST_FIELD_NUMBER: _builtins.int
     SERVER_TOOL_START_FIELD_NUMBER: _builtins.int
     SERVER_TOOL_FINISH_FIELD_NUMBER: _builtins.int
+    STEP_RESTARTED_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     """Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults."""
     step: _builtins.int
@@ -376,12 +394,19 @@ class RunEvent(_message.Message):
     @_builtins.property
     def server_tool_start(self) -> Global___ServerToolStart:
         """The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-        sent one tool after the other, in the order of the calls.
+        sent as they happen.
         """
 
     @_builtins.property
     def server_tool_finish(self) -> Global___ServerToolFinish:
         """The execution of that tool has ended."""
+
+    @_builtins.property
+    def step_restarted(self) -> Global___StepRestart:
+        """The process that executed the run stopped in the middle of this step, and another one, or the
+        same one after a restart, continues the run. What earlier events said of this step counts no
+        more, unless `continues_answer` is set: the step begins again. Only in background runs.
+        """
 
     def __init__(
         self,
@@ -394,16 +419,85 @@ class RunEvent(_message.Message):
         server_tool_list: Global___ServerToolList | None = ...,
         server_tool_start: Global___ServerToolStart | None = ...,
         server_tool_finish: Global___ServerToolFinish | None = ...,
+        step_restarted: Global___StepRestart | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "model_event", b"model_event", "run", b"run", "server_tool_finish", b"server_tool_finish", "server_tool_list", b"server_tool_list", "server_tool_start", b"server_tool_start", "step_finish", b"step_finish"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "model_event", b"model_event", "run", b"run", "server_tool_finish", b"server_tool_finish", "server_tool_list", b"server_tool_list", "server_tool_start", b"server_tool_start", "step_finish", b"step_finish", "step_restarted", b"step_restarted"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "model_event", b"model_event", "run", b"run", "sequence", b"sequence", "server_tool_finish", b"server_tool_finish", "server_tool_list", b"server_tool_list", "server_tool_start", b"server_tool_start", "step", b"step", "step_finish", b"step_finish"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "model_event", b"model_event", "run", b"run", "sequence", b"sequence", "server_tool_finish", b"server_tool_finish", "server_tool_list", b"server_tool_list", "server_tool_start", b"server_tool_start", "step", b"step", "step_finish", b"step_finish", "step_restarted", b"step_restarted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["run", "model_event", "step_finish", "server_tool_list", "server_tool_start", "server_tool_finish"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["run", "model_event", "step_finish", "server_tool_list", "server_tool_start", "server_tool_finish", "step_restarted"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
 Global___RunEvent: _TypeAlias = RunEvent  # noqa: Y015
+
+@_typing.final
+class StepRestart(_message.Message):
+    """How a step is continued after the process that executed it stopped."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    class _Reason:
+        ValueType = _typing.NewType("ValueType", _builtins.int)
+        V: _TypeAlias = ValueType  # noqa: Y015
+
+    class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[StepRestart._Reason.ValueType], _builtins.type):
+        DESCRIPTOR: _descriptor.EnumDescriptor
+        REASON_UNSPECIFIED: StepRestart._Reason.ValueType  # 0
+        """Not set."""
+        REASON_DRAINED: StepRestart._Reason.ValueType  # 1
+        """The process was told to end and handed the run over."""
+        REASON_LOST: StepRestart._Reason.ValueType  # 2
+        """The process gave no sign of life any more, or it could not write to the store."""
+
+    class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
+        """Why the process stopped. Values may be added."""
+
+    REASON_UNSPECIFIED: StepRestart.Reason.ValueType  # 0
+    """Not set."""
+    REASON_DRAINED: StepRestart.Reason.ValueType  # 1
+    """The process was told to end and handed the run over."""
+    REASON_LOST: StepRestart.Reason.ValueType  # 2
+    """The process gave no sign of life any more, or it could not write to the store."""
+
+    REASON_FIELD_NUMBER: _builtins.int
+    CONTINUES_ANSWER_FIELD_NUMBER: _builtins.int
+    ABANDONED_ATTEMPT_FIELD_NUMBER: _builtins.int
+    INTERRUPTED_TOOL_CALL_IDS_FIELD_NUMBER: _builtins.int
+    reason: Global___StepRestart.Reason.ValueType
+    """Why the process stopped."""
+    continues_answer: _builtins.bool
+    """Whether the model had answered already: its answer stays, and only the tools of the step are
+    continued. Otherwise the model is called again, at most once per step.
+    """
+    @_builtins.property
+    def abandoned_attempt(self) -> _attempt_pb2.Attempt:
+        """The model call that had no answer when the process stopped. It may be billed by the provider
+        although its usage is unknown; it is in `Run.attempts` as well. Unset if `continues_answer` is
+        set, or if no call was made.
+        """
+
+    @_builtins.property
+    def interrupted_tool_call_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the tool calls that may have been executed and are not repeated, since their tools are
+        annotated neither `readOnlyHint` nor `idempotentHint`. The model gets an error result that says so.
+        """
+
+    def __init__(
+        self,
+        *,
+        reason: Global___StepRestart.Reason.ValueType = ...,
+        continues_answer: _builtins.bool = ...,
+        abandoned_attempt: _attempt_pb2.Attempt | None = ...,
+        interrupted_tool_call_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["abandoned_attempt", b"abandoned_attempt"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abandoned_attempt", b"abandoned_attempt", "continues_answer", b"continues_answer", "interrupted_tool_call_ids", b"interrupted_tool_call_ids", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StepRestart: _TypeAlias = StepRestart  # noqa: Y015
 
 @_typing.final
 class ServerTool(_message.Message):

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18outrigger/v1/usage.proto\x12\x0coutrigger.v1\"\xac\x02\n\x05Usage\x12\x14\n\x0cinput_tokens\x18\x01 \x01(\x05\x12\x15\n\routput_tokens\x18\x02 \x01(\x05\x12\x14\n\x0ctotal_tokens\x18\x03 \x01(\x05\x12\x1d\n\x10reasoning_tokens\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x1e\n\x11\x63\x61\x63he_read_tokens\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x1f\n\x12\x63\x61\x63he_write_tokens\x18\x06 \x01(\x05H\x02\x88\x01\x01\x12\x1a\n\rcost_nano_usd\x18\x07 \x01(\x03H\x03\x88\x01\x01\x12\x10\n\x08raw_json\x18\x08 \x01(\tB\x13\n\x11_reasoning_tokensB\x14\n\x12_cache_read_tokensB\x15\n\x13_cache_write_tokensB\x10\n\x0e_cost_nano_usdB\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18outrigger/v1/usage.proto\x12\x0coutrigger.v1\"\xc5\x02\n\x05Usage\x12\x14\n\x0cinput_tokens\x18\x01 \x01(\x05\x12\x15\n\routput_tokens\x18\x02 \x01(\x05\x12\x14\n\x0ctotal_tokens\x18\x03 \x01(\x05\x12\x1d\n\x10reasoning_tokens\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x1e\n\x11\x63\x61\x63he_read_tokens\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x1f\n\x12\x63\x61\x63he_write_tokens\x18\x06 \x01(\x05H\x02\x88\x01\x01\x12\x1a\n\rcost_nano_usd\x18\x07 \x01(\x03H\x03\x88\x01\x01\x12\x10\n\x08raw_json\x18\x08 \x01(\t\x12\x17\n\x0f\x63ost_incomplete\x18\t \x01(\x08\x42\x13\n\x11_reasoning_tokensB\x14\n\x12_cache_read_tokensB\x15\n\x13_cache_write_tokensB\x10\n\x0e_cost_nano_usdB\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,5 +33,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\037io.github.outriggerinference.v1P\001ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\rOutrigger::V1'
   _globals['_USAGE']._serialized_start=43
-  _globals['_USAGE']._serialized_end=343
+  _globals['_USAGE']._serialized_end=368
 # @@protoc_insertion_point(module_scope)

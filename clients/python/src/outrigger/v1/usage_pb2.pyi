@@ -34,6 +34,7 @@ class Usage(_message.Message):
     CACHE_WRITE_TOKENS_FIELD_NUMBER: _builtins.int
     COST_NANO_USD_FIELD_NUMBER: _builtins.int
     RAW_JSON_FIELD_NUMBER: _builtins.int
+    COST_INCOMPLETE_FIELD_NUMBER: _builtins.int
     input_tokens: _builtins.int
     """All tokens of the prompt, including those read from and written to a cache."""
     output_tokens: _builtins.int
@@ -50,6 +51,8 @@ class Usage(_message.Message):
     """Price of the call, in billionths of a US dollar. Unset where a price is unknown."""
     raw_json: _builtins.str
     """The provider's usage object, verbatim JSON text. Filled only with `Request.include_raw`."""
+    cost_incomplete: _builtins.bool
+    """Whether `cost_nano_usd` leaves out calls whose price is unknown. Only in sums of several calls."""
     def __init__(
         self,
         *,
@@ -61,10 +64,11 @@ class Usage(_message.Message):
         cache_write_tokens: _builtins.int | None = ...,
         cost_nano_usd: _builtins.int | None = ...,
         raw_json: _builtins.str = ...,
+        cost_incomplete: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_cache_read_tokens", b"_cache_read_tokens", "_cache_write_tokens", b"_cache_write_tokens", "_cost_nano_usd", b"_cost_nano_usd", "_reasoning_tokens", b"_reasoning_tokens", "cache_read_tokens", b"cache_read_tokens", "cache_write_tokens", b"cache_write_tokens", "cost_nano_usd", b"cost_nano_usd", "reasoning_tokens", b"reasoning_tokens"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cache_read_tokens", b"_cache_read_tokens", "_cache_write_tokens", b"_cache_write_tokens", "_cost_nano_usd", b"_cost_nano_usd", "_reasoning_tokens", b"_reasoning_tokens", "cache_read_tokens", b"cache_read_tokens", "cache_write_tokens", b"cache_write_tokens", "cost_nano_usd", b"cost_nano_usd", "input_tokens", b"input_tokens", "output_tokens", b"output_tokens", "raw_json", b"raw_json", "reasoning_tokens", b"reasoning_tokens", "total_tokens", b"total_tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cache_read_tokens", b"_cache_read_tokens", "_cache_write_tokens", b"_cache_write_tokens", "_cost_nano_usd", b"_cost_nano_usd", "_reasoning_tokens", b"_reasoning_tokens", "cache_read_tokens", b"cache_read_tokens", "cache_write_tokens", b"cache_write_tokens", "cost_incomplete", b"cost_incomplete", "cost_nano_usd", b"cost_nano_usd", "input_tokens", b"input_tokens", "output_tokens", b"output_tokens", "raw_json", b"raw_json", "reasoning_tokens", b"reasoning_tokens", "total_tokens", b"total_tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__cache_read_tokens: _TypeAlias = _typing.Literal["cache_read_tokens"]  # noqa: Y015
     _WhichOneofArgType__cache_read_tokens: _TypeAlias = _typing.Literal["_cache_read_tokens", b"_cache_read_tokens"]  # noqa: Y015

@@ -47,6 +47,11 @@ public final class Generation extends com.google.protobuf.GeneratedFile {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_outrigger_v1_GenerationLimits_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_outrigger_v1_FailedGeneration_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_outrigger_v1_FailedGeneration_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_outrigger_v1_StepResult_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -97,40 +102,45 @@ public final class Generation extends com.google.protobuf.GeneratedFile {
       "\005total\030\001 \001(\0132\031.google.protobuf.DurationR" +
       "\005total\0224\n\010per_step\030\002 \001(\0132\031.google.protob" +
       "uf.DurationR\007perStep\0224\n\010per_tool\030\003 \001(\0132\031" +
-      ".google.protobuf.DurationR\007perTool\"\212\002\n\020G" +
+      ".google.protobuf.DurationR\007perTool\"\274\002\n\020G" +
       "enerationLimits\022 \n\tmax_steps\030\001 \001(\005H\000R\010ma" +
       "xSteps\210\001\001\022-\n\020max_total_tokens\030\002 \001(\003H\001R\016m" +
       "axTotalTokens\210\001\001\022.\n\021max_cost_nano_usd\030\003 " +
       "\001(\003H\002R\016maxCostNanoUsd\210\001\001\022)\n\016max_tool_cal" +
-      "ls\030\004 \001(\005H\003R\014maxToolCalls\210\001\001B\014\n\n_max_step" +
-      "sB\023\n\021_max_total_tokensB\024\n\022_max_cost_nano" +
-      "_usdB\021\n\017_max_tool_calls\"\274\001\n\nStepResult\0222" +
-      "\n\010response\030\001 \001(\0132\026.outrigger.v1.Response" +
-      "R\010response\022;\n\014tool_results\030\002 \003(\0132\030.outri" +
-      "gger.v1.ToolResultR\013toolResults\022=\n\016repai" +
-      "red_calls\030\003 \003(\0132\026.outrigger.v1.ToolCallR" +
-      "\rrepairedCalls\">\n\nStepFinish\0220\n\006result\030\001" +
-      " \001(\0132\030.outrigger.v1.StepResultR\006result\"\336" +
-      "\004\n\016GenerateResult\022.\n\005steps\030\001 \003(\0132\030.outri" +
-      "gger.v1.StepResultR\005steps\0222\n\010response\030\002 " +
-      "\001(\0132\026.outrigger.v1.ResponseR\010response\0224\n" +
-      "\013total_usage\030\003 \001(\0132\023.outrigger.v1.UsageR" +
-      "\ntotalUsage\022\037\n\013output_json\030\004 \001(\tR\noutput" +
-      "Json\0221\n\010attempts\030\005 \003(\0132\025.outrigger.v1.At" +
-      "temptR\010attempts\022H\n\013stop_reason\030\006 \001(\0162\'.o" +
-      "utrigger.v1.GenerateResult.StopReasonR\ns" +
-      "topReason\"\223\002\n\nStopReason\022\033\n\027STOP_REASON_" +
-      "UNSPECIFIED\020\000\022\031\n\025STOP_REASON_COMPLETED\020\001" +
-      "\022\032\n\026STOP_REASON_TOOL_CALLS\020\002\022\037\n\033STOP_REA" +
-      "SON_MAX_TOOL_ROUNDS\020\003\022\031\n\025STOP_REASON_STO" +
-      "P_WHEN\020\004\022\031\n\025STOP_REASON_MAX_STEPS\020\005\022 \n\034S" +
-      "TOP_REASON_MAX_TOTAL_TOKENS\020\006\022\030\n\024STOP_RE" +
-      "ASON_MAX_COST\020\007\022\036\n\032STOP_REASON_MAX_TOOL_" +
-      "CALLS\020\010B\237\001\n\037io.github.outriggerinference" +
-      ".v1P\001ZLgithub.com/outrigger-inference/ou" +
-      "trigger/clients/go/outrigger/v1;outrigge" +
-      "rv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\rOutr" +
-      "igger::V1b\006proto3"
+      "ls\030\004 \001(\005H\003R\014maxToolCalls\210\001\001\0220\n\024allow_unk" +
+      "nown_prices\030\005 \001(\010R\022allowUnknownPricesB\014\n" +
+      "\n_max_stepsB\023\n\021_max_total_tokensB\024\n\022_max" +
+      "_cost_nano_usdB\021\n\017_max_tool_calls\"\224\001\n\020Fa" +
+      "iledGeneration\022.\n\005steps\030\001 \003(\0132\030.outrigge" +
+      "r.v1.StepResultR\005steps\022\035\n\nstep_count\030\002 \001" +
+      "(\005R\tstepCount\0221\n\010attempts\030\003 \003(\0132\025.outrig" +
+      "ger.v1.AttemptR\010attempts\"\274\001\n\nStepResult\022" +
+      "2\n\010response\030\001 \001(\0132\026.outrigger.v1.Respons" +
+      "eR\010response\022;\n\014tool_results\030\002 \003(\0132\030.outr" +
+      "igger.v1.ToolResultR\013toolResults\022=\n\016repa" +
+      "ired_calls\030\003 \003(\0132\026.outrigger.v1.ToolCall" +
+      "R\rrepairedCalls\">\n\nStepFinish\0220\n\006result\030" +
+      "\001 \001(\0132\030.outrigger.v1.StepResultR\006result\"" +
+      "\336\004\n\016GenerateResult\022.\n\005steps\030\001 \003(\0132\030.outr" +
+      "igger.v1.StepResultR\005steps\0222\n\010response\030\002" +
+      " \001(\0132\026.outrigger.v1.ResponseR\010response\0224" +
+      "\n\013total_usage\030\003 \001(\0132\023.outrigger.v1.Usage" +
+      "R\ntotalUsage\022\037\n\013output_json\030\004 \001(\tR\noutpu" +
+      "tJson\0221\n\010attempts\030\005 \003(\0132\025.outrigger.v1.A" +
+      "ttemptR\010attempts\022H\n\013stop_reason\030\006 \001(\0162\'." +
+      "outrigger.v1.GenerateResult.StopReasonR\n" +
+      "stopReason\"\223\002\n\nStopReason\022\033\n\027STOP_REASON" +
+      "_UNSPECIFIED\020\000\022\031\n\025STOP_REASON_COMPLETED\020" +
+      "\001\022\032\n\026STOP_REASON_TOOL_CALLS\020\002\022\037\n\033STOP_RE" +
+      "ASON_MAX_TOOL_ROUNDS\020\003\022\031\n\025STOP_REASON_ST" +
+      "OP_WHEN\020\004\022\031\n\025STOP_REASON_MAX_STEPS\020\005\022 \n\034" +
+      "STOP_REASON_MAX_TOTAL_TOKENS\020\006\022\030\n\024STOP_R" +
+      "EASON_MAX_COST\020\007\022\036\n\032STOP_REASON_MAX_TOOL" +
+      "_CALLS\020\010B\237\001\n\037io.github.outriggerinferenc" +
+      "e.v1P\001ZLgithub.com/outrigger-inference/o" +
+      "utrigger/clients/go/outrigger/v1;outrigg" +
+      "erv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\rOut" +
+      "rigger::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -165,21 +175,27 @@ public final class Generation extends com.google.protobuf.GeneratedFile {
     internal_static_outrigger_v1_GenerationLimits_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_GenerationLimits_descriptor,
-        new java.lang.String[] { "MaxSteps", "MaxTotalTokens", "MaxCostNanoUsd", "MaxToolCalls", });
-    internal_static_outrigger_v1_StepResult_descriptor =
+        new java.lang.String[] { "MaxSteps", "MaxTotalTokens", "MaxCostNanoUsd", "MaxToolCalls", "AllowUnknownPrices", });
+    internal_static_outrigger_v1_FailedGeneration_descriptor =
       getDescriptor().getMessageType(4);
+    internal_static_outrigger_v1_FailedGeneration_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_outrigger_v1_FailedGeneration_descriptor,
+        new java.lang.String[] { "Steps", "StepCount", "Attempts", });
+    internal_static_outrigger_v1_StepResult_descriptor =
+      getDescriptor().getMessageType(5);
     internal_static_outrigger_v1_StepResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_StepResult_descriptor,
         new java.lang.String[] { "Response", "ToolResults", "RepairedCalls", });
     internal_static_outrigger_v1_StepFinish_descriptor =
-      getDescriptor().getMessageType(5);
+      getDescriptor().getMessageType(6);
     internal_static_outrigger_v1_StepFinish_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_StepFinish_descriptor,
         new java.lang.String[] { "Result", });
     internal_static_outrigger_v1_GenerateResult_descriptor =
-      getDescriptor().getMessageType(6);
+      getDescriptor().getMessageType(7);
     internal_static_outrigger_v1_GenerateResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_GenerateResult_descriptor,

@@ -115,8 +115,9 @@ private static final long serialVersionUID = 0L;
   private long maxCostNanoUsd_ = 0L;
   /**
    * <pre>
-   * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
-   * free.
+   * Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
+   * continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
+   * `allow_unknown_prices`.
    * </pre>
    *
    * <code>optional int64 max_cost_nano_usd = 3 [json_name = "maxCostNanoUsd"];</code>
@@ -128,8 +129,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
-   * free.
+   * Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
+   * continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
+   * `allow_unknown_prices`.
    * </pre>
    *
    * <code>optional int64 max_cost_nano_usd = 3 [json_name = "maxCostNanoUsd"];</code>
@@ -169,6 +171,22 @@ private static final long serialVersionUID = 0L;
     return maxToolCalls_;
   }
 
+  public static final int ALLOW_UNKNOWN_PRICES_FIELD_NUMBER = 5;
+  private boolean allowUnknownPrices_ = false;
+  /**
+   * <pre>
+   * Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
+   * has the warning `unknown_price`.
+   * </pre>
+   *
+   * <code>bool allow_unknown_prices = 5 [json_name = "allowUnknownPrices"];</code>
+   * @return The allowUnknownPrices.
+   */
+  @java.lang.Override
+  public boolean getAllowUnknownPrices() {
+    return allowUnknownPrices_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -195,6 +213,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000008) != 0)) {
       output.writeInt32(4, maxToolCalls_);
     }
+    if (allowUnknownPrices_ != false) {
+      output.writeBool(5, allowUnknownPrices_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -214,6 +235,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000008) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(4, maxToolCalls_);
+    }
+    if (allowUnknownPrices_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(5, allowUnknownPrices_);
     }
     return size;
   }
@@ -259,6 +284,8 @@ private static final long serialVersionUID = 0L;
       if (getMaxToolCalls()
           != other.getMaxToolCalls()) return false;
     }
+    if (getAllowUnknownPrices()
+        != other.getAllowUnknownPrices()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -288,6 +315,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + MAX_TOOL_CALLS_FIELD_NUMBER;
       hash = (53 * hash) + getMaxToolCalls();
     }
+    hash = (37 * hash) + ALLOW_UNKNOWN_PRICES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getAllowUnknownPrices());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -429,6 +459,7 @@ private static final long serialVersionUID = 0L;
       maxTotalTokens_ = 0L;
       maxCostNanoUsd_ = 0L;
       maxToolCalls_ = 0;
+      allowUnknownPrices_ = false;
       return this;
     }
 
@@ -479,6 +510,9 @@ private static final long serialVersionUID = 0L;
         result.maxToolCalls_ = maxToolCalls_;
         to_bitField0_ |= 0x00000008;
       }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.allowUnknownPrices_ = allowUnknownPrices_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -505,6 +539,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasMaxToolCalls()) {
         setMaxToolCalls(other.getMaxToolCalls());
+      }
+      if (other.getAllowUnknownPrices() != false) {
+        setAllowUnknownPrices(other.getAllowUnknownPrices());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -550,6 +587,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 32
+            case 40: {
+              allowUnknownPrices_ = input.readBool();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -686,8 +728,9 @@ private static final long serialVersionUID = 0L;
     private long maxCostNanoUsd_ ;
     /**
      * <pre>
-     * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
-     * free.
+     * Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
+     * continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
+     * `allow_unknown_prices`.
      * </pre>
      *
      * <code>optional int64 max_cost_nano_usd = 3 [json_name = "maxCostNanoUsd"];</code>
@@ -699,8 +742,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
-     * free.
+     * Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
+     * continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
+     * `allow_unknown_prices`.
      * </pre>
      *
      * <code>optional int64 max_cost_nano_usd = 3 [json_name = "maxCostNanoUsd"];</code>
@@ -712,8 +756,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
-     * free.
+     * Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
+     * continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
+     * `allow_unknown_prices`.
      * </pre>
      *
      * <code>optional int64 max_cost_nano_usd = 3 [json_name = "maxCostNanoUsd"];</code>
@@ -729,8 +774,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
-     * free.
+     * Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
+     * continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
+     * `allow_unknown_prices`.
      * </pre>
      *
      * <code>optional int64 max_cost_nano_usd = 3 [json_name = "maxCostNanoUsd"];</code>
@@ -799,6 +845,53 @@ private static final long serialVersionUID = 0L;
     public Builder clearMaxToolCalls() {
       bitField0_ = (bitField0_ & ~0x00000008);
       maxToolCalls_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private boolean allowUnknownPrices_ ;
+    /**
+     * <pre>
+     * Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
+     * has the warning `unknown_price`.
+     * </pre>
+     *
+     * <code>bool allow_unknown_prices = 5 [json_name = "allowUnknownPrices"];</code>
+     * @return The allowUnknownPrices.
+     */
+    @java.lang.Override
+    public boolean getAllowUnknownPrices() {
+      return allowUnknownPrices_;
+    }
+    /**
+     * <pre>
+     * Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
+     * has the warning `unknown_price`.
+     * </pre>
+     *
+     * <code>bool allow_unknown_prices = 5 [json_name = "allowUnknownPrices"];</code>
+     * @param value The allowUnknownPrices to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAllowUnknownPrices(boolean value) {
+
+      allowUnknownPrices_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
+     * has the warning `unknown_price`.
+     * </pre>
+     *
+     * <code>bool allow_unknown_prices = 5 [json_name = "allowUnknownPrices"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAllowUnknownPrices() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      allowUnknownPrices_ = false;
       onChanged();
       return this;
     }

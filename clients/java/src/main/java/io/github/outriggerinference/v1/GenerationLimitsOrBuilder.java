@@ -52,8 +52,9 @@ public interface GenerationLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
-   * free.
+   * Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
+   * continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
+   * `allow_unknown_prices`.
    * </pre>
    *
    * <code>optional int64 max_cost_nano_usd = 3 [json_name = "maxCostNanoUsd"];</code>
@@ -62,8 +63,9 @@ public interface GenerationLimitsOrBuilder extends
   boolean hasMaxCostNanoUsd();
   /**
    * <pre>
-   * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
-   * free.
+   * Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
+   * continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
+   * `allow_unknown_prices`.
    * </pre>
    *
    * <code>optional int64 max_cost_nano_usd = 3 [json_name = "maxCostNanoUsd"];</code>
@@ -91,4 +93,15 @@ public interface GenerationLimitsOrBuilder extends
    * @return The maxToolCalls.
    */
   int getMaxToolCalls();
+
+  /**
+   * <pre>
+   * Lets steps whose price is unknown count as free for `max_cost_nano_usd`. With or without it, each
+   * has the warning `unknown_price`.
+   * </pre>
+   *
+   * <code>bool allow_unknown_prices = 5 [json_name = "allowUnknownPrices"];</code>
+   * @return The allowUnknownPrices.
+   */
+  boolean getAllowUnknownPrices();
 }

@@ -47,6 +47,15 @@ public enum IncompleteReason
    * <code>INCOMPLETE_REASON_LIMIT = 3;</code>
    */
   INCOMPLETE_REASON_LIMIT(3),
+  /**
+   * <pre>
+   * The provider stopped before the answer was finished, for a reason of its own: see the `raw` finish
+   * reason of the last step, for instance `pause_turn` or `LANGUAGE`.
+   * </pre>
+   *
+   * <code>INCOMPLETE_REASON_PROVIDER_STOPPED = 4;</code>
+   */
+  INCOMPLETE_REASON_PROVIDER_STOPPED(4),
   UNRECOGNIZED(-1),
   ;
 
@@ -91,6 +100,15 @@ public enum IncompleteReason
    * <code>INCOMPLETE_REASON_LIMIT = 3;</code>
    */
   public static final int INCOMPLETE_REASON_LIMIT_VALUE = 3;
+  /**
+   * <pre>
+   * The provider stopped before the answer was finished, for a reason of its own: see the `raw` finish
+   * reason of the last step, for instance `pause_turn` or `LANGUAGE`.
+   * </pre>
+   *
+   * <code>INCOMPLETE_REASON_PROVIDER_STOPPED = 4;</code>
+   */
+  public static final int INCOMPLETE_REASON_PROVIDER_STOPPED_VALUE = 4;
 
 
   public final int getNumber() {
@@ -121,6 +139,7 @@ public enum IncompleteReason
       case 1: return INCOMPLETE_REASON_MAX_TOKENS;
       case 2: return INCOMPLETE_REASON_CONTENT_FILTER;
       case 3: return INCOMPLETE_REASON_LIMIT;
+      case 4: return INCOMPLETE_REASON_PROVIDER_STOPPED;
       default: return null;
     }
   }

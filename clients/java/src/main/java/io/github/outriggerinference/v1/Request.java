@@ -692,7 +692,7 @@ java.lang.String defaultValue) {
    * What the contract does not model: provider name to the text of a JSON object, merged
    * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
    * removes, everything else replaces; but `tools` and `include` are appended. Other
-   * providers' entries are not sent.
+   * providers' entries are not sent. `model` and `stream` may not be set.
    * </pre>
    *
    * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -716,7 +716,7 @@ java.lang.String defaultValue) {
    * What the contract does not model: provider name to the text of a JSON object, merged
    * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
    * removes, everything else replaces; but `tools` and `include` are appended. Other
-   * providers' entries are not sent.
+   * providers' entries are not sent. `model` and `stream` may not be set.
    * </pre>
    *
    * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -730,7 +730,7 @@ java.lang.String defaultValue) {
    * What the contract does not model: provider name to the text of a JSON object, merged
    * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
    * removes, everything else replaces; but `tools` and `include` are appended. Other
-   * providers' entries are not sent.
+   * providers' entries are not sent. `model` and `stream` may not be set.
    * </pre>
    *
    * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -751,7 +751,7 @@ java.lang.String defaultValue) {
    * What the contract does not model: provider name to the text of a JSON object, merged
    * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
    * removes, everything else replaces; but `tools` and `include` are appended. Other
-   * providers' entries are not sent.
+   * providers' entries are not sent. `model` and `stream` may not be set.
    * </pre>
    *
    * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -3583,7 +3583,7 @@ java.lang.String defaultValue) {
      * What the contract does not model: provider name to the text of a JSON object, merged
      * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
      * removes, everything else replaces; but `tools` and `include` are appended. Other
-     * providers' entries are not sent.
+     * providers' entries are not sent. `model` and `stream` may not be set.
      * </pre>
      *
      * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -3607,7 +3607,7 @@ java.lang.String defaultValue) {
      * What the contract does not model: provider name to the text of a JSON object, merged
      * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
      * removes, everything else replaces; but `tools` and `include` are appended. Other
-     * providers' entries are not sent.
+     * providers' entries are not sent. `model` and `stream` may not be set.
      * </pre>
      *
      * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -3621,7 +3621,7 @@ java.lang.String defaultValue) {
      * What the contract does not model: provider name to the text of a JSON object, merged
      * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
      * removes, everything else replaces; but `tools` and `include` are appended. Other
-     * providers' entries are not sent.
+     * providers' entries are not sent. `model` and `stream` may not be set.
      * </pre>
      *
      * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -3642,7 +3642,7 @@ java.lang.String defaultValue) {
      * What the contract does not model: provider name to the text of a JSON object, merged
      * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
      * removes, everything else replaces; but `tools` and `include` are appended. Other
-     * providers' entries are not sent.
+     * providers' entries are not sent. `model` and `stream` may not be set.
      * </pre>
      *
      * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -3669,7 +3669,7 @@ java.lang.String defaultValue) {
      * What the contract does not model: provider name to the text of a JSON object, merged
      * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
      * removes, everything else replaces; but `tools` and `include` are appended. Other
-     * providers' entries are not sent.
+     * providers' entries are not sent. `model` and `stream` may not be set.
      * </pre>
      *
      * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -3695,7 +3695,7 @@ java.lang.String defaultValue) {
      * What the contract does not model: provider name to the text of a JSON object, merged
      * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
      * removes, everything else replaces; but `tools` and `include` are appended. Other
-     * providers' entries are not sent.
+     * providers' entries are not sent. `model` and `stream` may not be set.
      * </pre>
      *
      * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -3715,7 +3715,7 @@ java.lang.String defaultValue) {
      * What the contract does not model: provider name to the text of a JSON object, merged
      * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
      * removes, everything else replaces; but `tools` and `include` are appended. Other
-     * providers' entries are not sent.
+     * providers' entries are not sent. `model` and `stream` may not be set.
      * </pre>
      *
      * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>

@@ -385,7 +385,7 @@ java.lang.String defaultValue);
    * What the contract does not model: provider name to the text of a JSON object, merged
    * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
    * removes, everything else replaces; but `tools` and `include` are appended. Other
-   * providers' entries are not sent.
+   * providers' entries are not sent. `model` and `stream` may not be set.
    * </pre>
    *
    * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -396,7 +396,7 @@ java.lang.String defaultValue);
    * What the contract does not model: provider name to the text of a JSON object, merged
    * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
    * removes, everything else replaces; but `tools` and `include` are appended. Other
-   * providers' entries are not sent.
+   * providers' entries are not sent. `model` and `stream` may not be set.
    * </pre>
    *
    * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -414,7 +414,7 @@ java.lang.String defaultValue);
    * What the contract does not model: provider name to the text of a JSON object, merged
    * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
    * removes, everything else replaces; but `tools` and `include` are appended. Other
-   * providers' entries are not sent.
+   * providers' entries are not sent. `model` and `stream` may not be set.
    * </pre>
    *
    * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -426,7 +426,7 @@ java.lang.String defaultValue);
    * What the contract does not model: provider name to the text of a JSON object, merged
    * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
    * removes, everything else replaces; but `tools` and `include` are appended. Other
-   * providers' entries are not sent.
+   * providers' entries are not sent. `model` and `stream` may not be set.
    * </pre>
    *
    * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>
@@ -441,7 +441,7 @@ java.lang.String defaultValue);
    * What the contract does not model: provider name to the text of a JSON object, merged
    * into the body of the provider's request last, as RFC 7396 says: objects merge by key, null
    * removes, everything else replaces; but `tools` and `include` are appended. Other
-   * providers' entries are not sent.
+   * providers' entries are not sent. `model` and `stream` may not be set.
    * </pre>
    *
    * <code>map&lt;string, string&gt; provider_options_json = 13 [json_name = "providerOptionsJson"];</code>

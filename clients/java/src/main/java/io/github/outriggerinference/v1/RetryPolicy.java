@@ -11,7 +11,8 @@ package io.github.outriggerinference.v1;
  * never executes a tool again, and a stream is never retried after output began. An error is retried
  * if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
  * that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
- * one whose delay would end after the deadline.
+ * one whose delay would end after the deadline. The retries of all steps of a generation, and the
+ * retries and fallbacks of the configuration for them, are at most 100 together.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.RetryPolicy}
@@ -61,7 +62,7 @@ private static final long serialVersionUID = 0L;
   private int maxRetries_ = 0;
   /**
    * <pre>
-   * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
+   * Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
    * </pre>
    *
    * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -73,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
+   * Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
    * </pre>
    *
    * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -218,7 +219,8 @@ private static final long serialVersionUID = 0L;
   private boolean retryTimeouts_ = false;
   /**
    * <pre>
-   * Also retries errors of kind REQUEST_TIMEOUT. Default false.
+   * Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
+   * (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
    * </pre>
    *
    * <code>bool retry_timeouts = 6 [json_name = "retryTimeouts"];</code>
@@ -480,7 +482,8 @@ private static final long serialVersionUID = 0L;
    * never executes a tool again, and a stream is never retried after output began. An error is retried
    * if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
    * that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
-   * one whose delay would end after the deadline.
+   * one whose delay would end after the deadline. The retries of all steps of a generation, and the
+   * retries and fallbacks of the configuration for them, are at most 100 together.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.RetryPolicy}
@@ -709,7 +712,7 @@ private static final long serialVersionUID = 0L;
     private int maxRetries_ ;
     /**
      * <pre>
-     * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
+     * Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
      * </pre>
      *
      * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -721,7 +724,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
+     * Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
      * </pre>
      *
      * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -733,7 +736,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
+     * Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
      * </pre>
      *
      * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -749,7 +752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
+     * Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
      * </pre>
      *
      * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -1187,7 +1190,8 @@ private static final long serialVersionUID = 0L;
     private boolean retryTimeouts_ ;
     /**
      * <pre>
-     * Also retries errors of kind REQUEST_TIMEOUT. Default false.
+     * Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
+     * (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
      * </pre>
      *
      * <code>bool retry_timeouts = 6 [json_name = "retryTimeouts"];</code>
@@ -1199,7 +1203,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Also retries errors of kind REQUEST_TIMEOUT. Default false.
+     * Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
+     * (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
      * </pre>
      *
      * <code>bool retry_timeouts = 6 [json_name = "retryTimeouts"];</code>
@@ -1215,7 +1220,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Also retries errors of kind REQUEST_TIMEOUT. Default false.
+     * Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
+     * (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
      * </pre>
      *
      * <code>bool retry_timeouts = 6 [json_name = "retryTimeouts"];</code>

@@ -12,7 +12,7 @@ public interface RetryPolicyOrBuilder extends
 
   /**
    * <pre>
-   * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
+   * Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
    * </pre>
    *
    * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -21,7 +21,7 @@ public interface RetryPolicyOrBuilder extends
   boolean hasMaxRetries();
   /**
    * <pre>
-   * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
+   * Maximum number of retries after the first attempt, from 0 to 10. 0 disables retries. Default 2.
    * </pre>
    *
    * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -123,7 +123,8 @@ public interface RetryPolicyOrBuilder extends
 
   /**
    * <pre>
-   * Also retries errors of kind REQUEST_TIMEOUT. Default false.
+   * Also retries calls whose own time limit ran out. Default false. A provider that gives up by itself
+   * (HTTP 408 and 504, DEADLINE_EXCEEDED) is retried in any case.
    * </pre>
    *
    * <code>bool retry_timeouts = 6 [json_name = "retryTimeouts"];</code>

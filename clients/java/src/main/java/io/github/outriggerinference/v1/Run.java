@@ -320,7 +320,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp startedAt_;
   /**
    * <pre>
-   * When the first model call began. Unset in QUEUED.
+   * When the run was first IN_PROGRESS. Unset before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -332,7 +332,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the first model call began. Unset in QUEUED.
+   * When the run was first IN_PROGRESS. Unset before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -344,7 +344,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the first model call began. Unset in QUEUED.
+   * When the run was first IN_PROGRESS. Unset before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -653,7 +653,8 @@ java.lang.String defaultValue) {
   private java.util.List<io.github.outriggerinference.v1.Attempt> attempts_;
   /**
    * <pre>
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -664,7 +665,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -676,7 +678,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -687,7 +690,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -698,7 +702,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -713,7 +718,8 @@ java.lang.String defaultValue) {
   private io.github.outriggerinference.v1.Usage usage_;
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset if no provider reported any.
+   * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+   * if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -725,7 +731,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset if no provider reported any.
+   * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+   * if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -737,7 +744,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset if no provider reported any.
+   * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+   * if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -3053,7 +3061,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> startedAtBuilder_;
     /**
      * <pre>
-     * When the first model call began. Unset in QUEUED.
+     * When the run was first IN_PROGRESS. Unset before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -3064,7 +3072,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the first model call began. Unset in QUEUED.
+     * When the run was first IN_PROGRESS. Unset before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -3079,7 +3087,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the first model call began. Unset in QUEUED.
+     * When the run was first IN_PROGRESS. Unset before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -3097,7 +3105,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the first model call began. Unset in QUEUED.
+     * When the run was first IN_PROGRESS. Unset before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -3115,7 +3123,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the first model call began. Unset in QUEUED.
+     * When the run was first IN_PROGRESS. Unset before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -3140,7 +3148,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the first model call began. Unset in QUEUED.
+     * When the run was first IN_PROGRESS. Unset before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -3157,7 +3165,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the first model call began. Unset in QUEUED.
+     * When the run was first IN_PROGRESS. Unset before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -3169,7 +3177,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the first model call began. Unset in QUEUED.
+     * When the run was first IN_PROGRESS. Unset before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -3184,7 +3192,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the first model call began. Unset in QUEUED.
+     * When the run was first IN_PROGRESS. Unset before.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -4035,7 +4043,8 @@ java.lang.String defaultValue) {
 
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4049,7 +4058,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4063,7 +4073,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4077,7 +4088,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4096,7 +4108,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4114,7 +4127,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4132,7 +4146,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4151,7 +4166,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4169,7 +4185,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4187,7 +4204,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4206,7 +4224,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4223,7 +4242,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4240,7 +4260,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4251,7 +4272,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4265,7 +4287,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4280,7 +4303,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4291,7 +4315,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4303,7 +4328,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * All provider calls, in order, failed ones included. At most the latest 256.
+     * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+     * had no answer when its process stopped has an error of the kind ABORT.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -4332,7 +4358,8 @@ java.lang.String defaultValue) {
         io.github.outriggerinference.v1.Usage, io.github.outriggerinference.v1.Usage.Builder, io.github.outriggerinference.v1.UsageOrBuilder> usageBuilder_;
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset if no provider reported any.
+     * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+     * if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -4343,7 +4370,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset if no provider reported any.
+     * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+     * if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -4358,7 +4386,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset if no provider reported any.
+     * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+     * if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -4376,7 +4405,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset if no provider reported any.
+     * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+     * if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -4394,7 +4424,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset if no provider reported any.
+     * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+     * if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -4419,7 +4450,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset if no provider reported any.
+     * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+     * if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -4436,7 +4468,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset if no provider reported any.
+     * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+     * if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -4448,7 +4481,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset if no provider reported any.
+     * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+     * if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -4463,7 +4497,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset if no provider reported any.
+     * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+     * if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>

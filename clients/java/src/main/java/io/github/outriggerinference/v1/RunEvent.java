@@ -65,6 +65,7 @@ private static final long serialVersionUID = 0L;
     SERVER_TOOL_LIST(13),
     SERVER_TOOL_START(14),
     SERVER_TOOL_FINISH(15),
+    STEP_RESTARTED(16),
     EVENT_NOT_SET(0);
     private final int value;
     private EventCase(int value) {
@@ -88,6 +89,7 @@ private static final long serialVersionUID = 0L;
         case 13: return SERVER_TOOL_LIST;
         case 14: return SERVER_TOOL_START;
         case 15: return SERVER_TOOL_FINISH;
+        case 16: return STEP_RESTARTED;
         case 0: return EVENT_NOT_SET;
         default: return null;
       }
@@ -315,7 +317,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent one tool after the other, in the order of the calls.
+   * sent as they happen.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -328,7 +330,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent one tool after the other, in the order of the calls.
+   * sent as they happen.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -344,7 +346,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent one tool after the other, in the order of the calls.
+   * sent as they happen.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -400,6 +402,55 @@ private static final long serialVersionUID = 0L;
     return io.github.outriggerinference.v1.ServerToolFinish.getDefaultInstance();
   }
 
+  public static final int STEP_RESTARTED_FIELD_NUMBER = 16;
+  /**
+   * <pre>
+   * The process that executed the run stopped in the middle of this step, and another one, or the
+   * same one after a restart, continues the run. What earlier events said of this step counts no
+   * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+   * </pre>
+   *
+   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+   * @return Whether the stepRestarted field is set.
+   */
+  @java.lang.Override
+  public boolean hasStepRestarted() {
+    return eventCase_ == 16;
+  }
+  /**
+   * <pre>
+   * The process that executed the run stopped in the middle of this step, and another one, or the
+   * same one after a restart, continues the run. What earlier events said of this step counts no
+   * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+   * </pre>
+   *
+   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+   * @return The stepRestarted.
+   */
+  @java.lang.Override
+  public io.github.outriggerinference.v1.StepRestart getStepRestarted() {
+    if (eventCase_ == 16) {
+       return (io.github.outriggerinference.v1.StepRestart) event_;
+    }
+    return io.github.outriggerinference.v1.StepRestart.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * The process that executed the run stopped in the middle of this step, and another one, or the
+   * same one after a restart, continues the run. What earlier events said of this step counts no
+   * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+   * </pre>
+   *
+   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+   */
+  @java.lang.Override
+  public io.github.outriggerinference.v1.StepRestartOrBuilder getStepRestartedOrBuilder() {
+    if (eventCase_ == 16) {
+       return (io.github.outriggerinference.v1.StepRestart) event_;
+    }
+    return io.github.outriggerinference.v1.StepRestart.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -438,6 +489,9 @@ private static final long serialVersionUID = 0L;
     if (eventCase_ == 15) {
       output.writeMessage(15, (io.github.outriggerinference.v1.ServerToolFinish) event_);
     }
+    if (eventCase_ == 16) {
+      output.writeMessage(16, (io.github.outriggerinference.v1.StepRestart) event_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -473,6 +527,10 @@ private static final long serialVersionUID = 0L;
     if (eventCase_ == 15) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(15, (io.github.outriggerinference.v1.ServerToolFinish) event_);
+    }
+    if (eventCase_ == 16) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(16, (io.github.outriggerinference.v1.StepRestart) event_);
     }
     return size;
   }
@@ -528,6 +586,10 @@ private static final long serialVersionUID = 0L;
         if (!getServerToolFinish()
             .equals(other.getServerToolFinish())) return false;
         break;
+      case 16:
+        if (!getStepRestarted()
+            .equals(other.getStepRestarted())) return false;
+        break;
       case 0:
       default:
     }
@@ -570,6 +632,10 @@ private static final long serialVersionUID = 0L;
       case 15:
         hash = (37 * hash) + SERVER_TOOL_FINISH_FIELD_NUMBER;
         hash = (53 * hash) + getServerToolFinish().hashCode();
+        break;
+      case 16:
+        hash = (37 * hash) + STEP_RESTARTED_FIELD_NUMBER;
+        hash = (53 * hash) + getStepRestarted().hashCode();
         break;
       case 0:
       default:
@@ -730,6 +796,9 @@ private static final long serialVersionUID = 0L;
       if (serverToolFinishBuilder_ != null) {
         serverToolFinishBuilder_.clear();
       }
+      if (stepRestartedBuilder_ != null) {
+        stepRestartedBuilder_.clear();
+      }
       eventCase_ = 0;
       event_ = null;
       return this;
@@ -801,6 +870,10 @@ private static final long serialVersionUID = 0L;
           serverToolFinishBuilder_ != null) {
         result.event_ = serverToolFinishBuilder_.build();
       }
+      if (eventCase_ == 16 &&
+          stepRestartedBuilder_ != null) {
+        result.event_ = stepRestartedBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -844,6 +917,10 @@ private static final long serialVersionUID = 0L;
         }
         case SERVER_TOOL_FINISH: {
           mergeServerToolFinish(other.getServerToolFinish());
+          break;
+        }
+        case STEP_RESTARTED: {
+          mergeStepRestarted(other.getStepRestarted());
           break;
         }
         case EVENT_NOT_SET: {
@@ -926,6 +1003,13 @@ private static final long serialVersionUID = 0L;
               eventCase_ = 15;
               break;
             } // case 122
+            case 130: {
+              input.readMessage(
+                  internalGetStepRestartedFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              eventCase_ = 16;
+              break;
+            } // case 130
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1773,7 +1857,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent one tool after the other, in the order of the calls.
+     * sent as they happen.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1786,7 +1870,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent one tool after the other, in the order of the calls.
+     * sent as they happen.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1809,7 +1893,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent one tool after the other, in the order of the calls.
+     * sent as they happen.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1828,7 +1912,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent one tool after the other, in the order of the calls.
+     * sent as they happen.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1847,7 +1931,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent one tool after the other, in the order of the calls.
+     * sent as they happen.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1875,7 +1959,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent one tool after the other, in the order of the calls.
+     * sent as they happen.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1899,7 +1983,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent one tool after the other, in the order of the calls.
+     * sent as they happen.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1910,7 +1994,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent one tool after the other, in the order of the calls.
+     * sent as they happen.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -1929,7 +2013,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent one tool after the other, in the order of the calls.
+     * sent as they happen.
      * </pre>
      *
      * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -2127,6 +2211,200 @@ private static final long serialVersionUID = 0L;
       eventCase_ = 15;
       onChanged();
       return serverToolFinishBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.outriggerinference.v1.StepRestart, io.github.outriggerinference.v1.StepRestart.Builder, io.github.outriggerinference.v1.StepRestartOrBuilder> stepRestartedBuilder_;
+    /**
+     * <pre>
+     * The process that executed the run stopped in the middle of this step, and another one, or the
+     * same one after a restart, continues the run. What earlier events said of this step counts no
+     * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+     * </pre>
+     *
+     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     * @return Whether the stepRestarted field is set.
+     */
+    @java.lang.Override
+    public boolean hasStepRestarted() {
+      return eventCase_ == 16;
+    }
+    /**
+     * <pre>
+     * The process that executed the run stopped in the middle of this step, and another one, or the
+     * same one after a restart, continues the run. What earlier events said of this step counts no
+     * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+     * </pre>
+     *
+     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     * @return The stepRestarted.
+     */
+    @java.lang.Override
+    public io.github.outriggerinference.v1.StepRestart getStepRestarted() {
+      if (stepRestartedBuilder_ == null) {
+        if (eventCase_ == 16) {
+          return (io.github.outriggerinference.v1.StepRestart) event_;
+        }
+        return io.github.outriggerinference.v1.StepRestart.getDefaultInstance();
+      } else {
+        if (eventCase_ == 16) {
+          return stepRestartedBuilder_.getMessage();
+        }
+        return io.github.outriggerinference.v1.StepRestart.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * The process that executed the run stopped in the middle of this step, and another one, or the
+     * same one after a restart, continues the run. What earlier events said of this step counts no
+     * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+     * </pre>
+     *
+     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     */
+    public Builder setStepRestarted(io.github.outriggerinference.v1.StepRestart value) {
+      if (stepRestartedBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        event_ = value;
+        onChanged();
+      } else {
+        stepRestartedBuilder_.setMessage(value);
+      }
+      eventCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * The process that executed the run stopped in the middle of this step, and another one, or the
+     * same one after a restart, continues the run. What earlier events said of this step counts no
+     * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+     * </pre>
+     *
+     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     */
+    public Builder setStepRestarted(
+        io.github.outriggerinference.v1.StepRestart.Builder builderForValue) {
+      if (stepRestartedBuilder_ == null) {
+        event_ = builderForValue.build();
+        onChanged();
+      } else {
+        stepRestartedBuilder_.setMessage(builderForValue.build());
+      }
+      eventCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * The process that executed the run stopped in the middle of this step, and another one, or the
+     * same one after a restart, continues the run. What earlier events said of this step counts no
+     * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+     * </pre>
+     *
+     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     */
+    public Builder mergeStepRestarted(io.github.outriggerinference.v1.StepRestart value) {
+      if (stepRestartedBuilder_ == null) {
+        if (eventCase_ == 16 &&
+            event_ != io.github.outriggerinference.v1.StepRestart.getDefaultInstance()) {
+          event_ = io.github.outriggerinference.v1.StepRestart.newBuilder((io.github.outriggerinference.v1.StepRestart) event_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          event_ = value;
+        }
+        onChanged();
+      } else {
+        if (eventCase_ == 16) {
+          stepRestartedBuilder_.mergeFrom(value);
+        } else {
+          stepRestartedBuilder_.setMessage(value);
+        }
+      }
+      eventCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * The process that executed the run stopped in the middle of this step, and another one, or the
+     * same one after a restart, continues the run. What earlier events said of this step counts no
+     * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+     * </pre>
+     *
+     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     */
+    public Builder clearStepRestarted() {
+      if (stepRestartedBuilder_ == null) {
+        if (eventCase_ == 16) {
+          eventCase_ = 0;
+          event_ = null;
+          onChanged();
+        }
+      } else {
+        if (eventCase_ == 16) {
+          eventCase_ = 0;
+          event_ = null;
+        }
+        stepRestartedBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The process that executed the run stopped in the middle of this step, and another one, or the
+     * same one after a restart, continues the run. What earlier events said of this step counts no
+     * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+     * </pre>
+     *
+     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     */
+    public io.github.outriggerinference.v1.StepRestart.Builder getStepRestartedBuilder() {
+      return internalGetStepRestartedFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The process that executed the run stopped in the middle of this step, and another one, or the
+     * same one after a restart, continues the run. What earlier events said of this step counts no
+     * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+     * </pre>
+     *
+     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     */
+    @java.lang.Override
+    public io.github.outriggerinference.v1.StepRestartOrBuilder getStepRestartedOrBuilder() {
+      if ((eventCase_ == 16) && (stepRestartedBuilder_ != null)) {
+        return stepRestartedBuilder_.getMessageOrBuilder();
+      } else {
+        if (eventCase_ == 16) {
+          return (io.github.outriggerinference.v1.StepRestart) event_;
+        }
+        return io.github.outriggerinference.v1.StepRestart.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * The process that executed the run stopped in the middle of this step, and another one, or the
+     * same one after a restart, continues the run. What earlier events said of this step counts no
+     * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+     * </pre>
+     *
+     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.outriggerinference.v1.StepRestart, io.github.outriggerinference.v1.StepRestart.Builder, io.github.outriggerinference.v1.StepRestartOrBuilder> 
+        internalGetStepRestartedFieldBuilder() {
+      if (stepRestartedBuilder_ == null) {
+        if (!(eventCase_ == 16)) {
+          event_ = io.github.outriggerinference.v1.StepRestart.getDefaultInstance();
+        }
+        stepRestartedBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.outriggerinference.v1.StepRestart, io.github.outriggerinference.v1.StepRestart.Builder, io.github.outriggerinference.v1.StepRestartOrBuilder>(
+                (io.github.outriggerinference.v1.StepRestart) event_,
+                getParentForChildren(),
+                isClean());
+        event_ = null;
+      }
+      eventCase_ = 16;
+      onChanged();
+      return stepRestartedBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:outrigger.v1.RunEvent)

@@ -147,7 +147,7 @@ public interface RunEventOrBuilder extends
   /**
    * <pre>
    * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent one tool after the other, in the order of the calls.
+   * sent as they happen.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -157,7 +157,7 @@ public interface RunEventOrBuilder extends
   /**
    * <pre>
    * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent one tool after the other, in the order of the calls.
+   * sent as they happen.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -167,7 +167,7 @@ public interface RunEventOrBuilder extends
   /**
    * <pre>
    * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent one tool after the other, in the order of the calls.
+   * sent as they happen.
    * </pre>
    *
    * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
@@ -200,6 +200,39 @@ public interface RunEventOrBuilder extends
    * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
    */
   io.github.outriggerinference.v1.ServerToolFinishOrBuilder getServerToolFinishOrBuilder();
+
+  /**
+   * <pre>
+   * The process that executed the run stopped in the middle of this step, and another one, or the
+   * same one after a restart, continues the run. What earlier events said of this step counts no
+   * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+   * </pre>
+   *
+   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+   * @return Whether the stepRestarted field is set.
+   */
+  boolean hasStepRestarted();
+  /**
+   * <pre>
+   * The process that executed the run stopped in the middle of this step, and another one, or the
+   * same one after a restart, continues the run. What earlier events said of this step counts no
+   * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+   * </pre>
+   *
+   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+   * @return The stepRestarted.
+   */
+  io.github.outriggerinference.v1.StepRestart getStepRestarted();
+  /**
+   * <pre>
+   * The process that executed the run stopped in the middle of this step, and another one, or the
+   * same one after a restart, continues the run. What earlier events said of this step counts no
+   * more, unless `continues_answer` is set: the step begins again. Only in background runs.
+   * </pre>
+   *
+   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+   */
+  io.github.outriggerinference.v1.StepRestartOrBuilder getStepRestartedOrBuilder();
 
   io.github.outriggerinference.v1.RunEvent.EventCase getEventCase();
 }

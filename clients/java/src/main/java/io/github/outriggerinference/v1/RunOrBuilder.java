@@ -138,7 +138,7 @@ public interface RunOrBuilder extends
 
   /**
    * <pre>
-   * When the first model call began. Unset in QUEUED.
+   * When the run was first IN_PROGRESS. Unset before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -147,7 +147,7 @@ public interface RunOrBuilder extends
   boolean hasStartedAt();
   /**
    * <pre>
-   * When the first model call began. Unset in QUEUED.
+   * When the run was first IN_PROGRESS. Unset before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -156,7 +156,7 @@ public interface RunOrBuilder extends
   com.google.protobuf.Timestamp getStartedAt();
   /**
    * <pre>
-   * When the first model call began. Unset in QUEUED.
+   * When the run was first IN_PROGRESS. Unset before.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp started_at = 8 [json_name = "startedAt"];</code>
@@ -336,7 +336,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -345,7 +346,8 @@ java.lang.String defaultValue);
       getAttemptsList();
   /**
    * <pre>
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -353,7 +355,8 @@ java.lang.String defaultValue);
   io.github.outriggerinference.v1.Attempt getAttempts(int index);
   /**
    * <pre>
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -361,7 +364,8 @@ java.lang.String defaultValue);
   int getAttemptsCount();
   /**
    * <pre>
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -370,7 +374,8 @@ java.lang.String defaultValue);
       getAttemptsOrBuilderList();
   /**
    * <pre>
-   * All provider calls, in order, failed ones included. At most the latest 256.
+   * All provider calls so far, in order, failed ones included. At most the latest 256. A call that
+   * had no answer when its process stopped has an error of the kind ABORT.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 14 [json_name = "attempts"];</code>
@@ -380,7 +385,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset if no provider reported any.
+   * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+   * if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -389,7 +395,8 @@ java.lang.String defaultValue);
   boolean hasUsage();
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset if no provider reported any.
+   * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+   * if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>
@@ -398,7 +405,8 @@ java.lang.String defaultValue);
   io.github.outriggerinference.v1.Usage getUsage();
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset if no provider reported any.
+   * Sum of the usage of all steps so far, also if the run was cancelled or failed after them. Unset
+   * if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage usage = 15 [json_name = "usage"];</code>

@@ -47,6 +47,11 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_outrigger_v1_RunEvent_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_outrigger_v1_StepRestart_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_outrigger_v1_StepRestart_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_outrigger_v1_ServerTool_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -135,7 +140,7 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
       "\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005val" +
       "ue\030\002 \001(\tR\005value:\0028\001\"B\n\tRunOrigin\022\020\n\003api\030" +
       "\001 \001(\tR\003api\022#\n\rsettings_json\030\002 \001(\tR\014setti" +
-      "ngsJson\"\314\003\n\010RunEvent\022\032\n\010sequence\030\001 \001(\005R\010" +
+      "ngsJson\"\220\004\n\010RunEvent\022\032\n\010sequence\030\001 \001(\005R\010" +
       "sequence\022\022\n\004step\030\002 \001(\005R\004step\022%\n\003run\030\n \001(" +
       "\0132\021.outrigger.v1.RunH\000R\003run\022<\n\013model_eve" +
       "nt\030\013 \001(\0132\031.outrigger.v1.StreamEventH\000R\nm" +
@@ -146,59 +151,70 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
       "start\030\016 \001(\0132\035.outrigger.v1.ServerToolSta" +
       "rtH\000R\017serverToolStart\022N\n\022server_tool_fin" +
       "ish\030\017 \001(\0132\036.outrigger.v1.ServerToolFinis" +
-      "hH\000R\020serverToolFinishB\007\n\005event\"\331\001\n\nServe" +
-      "rTool\022\022\n\004name\030\001 \001(\tR\004name\022!\n\014server_labe" +
-      "l\030\002 \001(\tR\013serverLabel\022\033\n\ttool_name\030\003 \001(\tR" +
-      "\010toolName\022 \n\013description\030\004 \001(\tR\013descript" +
-      "ion\022*\n\021input_schema_json\030\005 \001(\tR\017inputSch" +
-      "emaJson\022)\n\020annotations_json\030\006 \001(\tR\017annot" +
-      "ationsJson\"\227\001\n\016ServerToolList\022!\n\014server_" +
-      "label\030\001 \001(\tR\013serverLabel\022.\n\005tools\030\002 \003(\0132" +
-      "\030.outrigger.v1.ServerToolR\005tools\0222\n\005erro" +
-      "r\030\003 \001(\0132\034.outrigger.v1.InferenceErrorR\005e" +
-      "rror\"\255\001\n\017ServerToolStart\022*\n\004call\030\001 \001(\0132\026" +
-      ".outrigger.v1.ToolCallR\004call\022!\n\014server_l" +
-      "abel\030\002 \001(\tR\013serverLabel\022\033\n\ttool_name\030\003 \001" +
-      "(\tR\010toolName\022.\n\023approval_request_id\030\004 \001(" +
-      "\tR\021approvalRequestId\"\204\001\n\020ServerToolFinis" +
-      "h\0220\n\006result\030\001 \001(\0132\030.outrigger.v1.ToolRes" +
-      "ultR\006result\022!\n\014server_label\030\002 \001(\tR\013serve" +
-      "rLabel\022\033\n\ttool_name\030\003 \001(\tR\010toolName\"\240\004\n\t" +
-      "McpServer\022!\n\014server_label\030\001 \001(\tR\013serverL" +
-      "abel\022\035\n\nserver_url\030\002 \001(\tR\tserverUrl\022-\n\022s" +
-      "erver_description\030\003 \001(\tR\021serverDescripti" +
-      "on\022$\n\rauthorization\030\004 \001(\tR\rauthorization" +
-      "\022>\n\007headers\030\005 \003(\0132$.outrigger.v1.McpServ" +
-      "er.HeadersEntryR\007headers\022@\n\rallowed_tool" +
-      "s\030\006 \001(\0132\033.outrigger.v1.McpToolFilterR\014al" +
-      "lowedTools\0228\n\010approval\030\007 \001(\0162\034.outrigger" +
-      ".v1.ApprovalPolicyR\010approval\022B\n\016always_a" +
-      "pprove\030\010 \001(\0132\033.outrigger.v1.McpToolFilte" +
-      "rR\ralwaysApprove\022@\n\rnever_approve\030\t \001(\0132" +
-      "\033.outrigger.v1.McpToolFilterR\014neverAppro" +
-      "ve\032:\n\014HeadersEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005" +
-      "value\030\002 \001(\tR\005value:\0028\001\"^\n\rMcpToolFilter\022" +
-      "\035\n\ntool_names\030\001 \003(\tR\ttoolNames\022 \n\tread_o" +
-      "nly\030\002 \001(\010H\000R\010readOnly\210\001\001B\014\n\n_read_only\"b" +
-      "\n\014ToolApproval\022 \n\014tool_call_id\030\001 \001(\tR\nto" +
-      "olCallId\022\030\n\007approve\030\002 \001(\010R\007approve\022\026\n\006re" +
-      "ason\030\003 \001(\tR\006reason*\340\001\n\tRunStatus\022\032\n\026RUN_" +
-      "STATUS_UNSPECIFIED\020\000\022\025\n\021RUN_STATUS_QUEUE" +
-      "D\020\001\022\032\n\026RUN_STATUS_IN_PROGRESS\020\002\022\036\n\032RUN_S" +
-      "TATUS_REQUIRES_ACTION\020\003\022\030\n\024RUN_STATUS_CO" +
-      "MPLETED\020\004\022\031\n\025RUN_STATUS_INCOMPLETE\020\005\022\025\n\021" +
-      "RUN_STATUS_FAILED\020\006\022\030\n\024RUN_STATUS_CANCEL" +
-      "LED\020\007*\232\001\n\020IncompleteReason\022!\n\035INCOMPLETE" +
-      "_REASON_UNSPECIFIED\020\000\022 \n\034INCOMPLETE_REAS" +
-      "ON_MAX_TOKENS\020\001\022$\n INCOMPLETE_REASON_CON" +
-      "TENT_FILTER\020\002\022\033\n\027INCOMPLETE_REASON_LIMIT" +
-      "\020\003*h\n\016ApprovalPolicy\022\037\n\033APPROVAL_POLICY_" +
-      "UNSPECIFIED\020\000\022\032\n\026APPROVAL_POLICY_ALWAYS\020" +
-      "\001\022\031\n\025APPROVAL_POLICY_NEVER\020\002B\237\001\n\037io.gith" +
-      "ub.outriggerinference.v1P\001ZLgithub.com/o" +
-      "utrigger-inference/outrigger/clients/go/" +
-      "outrigger/v1;outriggerv1\252\002\014Outrigger.V1\312" +
-      "\002\014Outrigger\\V1\352\002\rOutrigger::V1b\006proto3"
+      "hH\000R\020serverToolFinish\022B\n\016step_restarted\030" +
+      "\020 \001(\0132\031.outrigger.v1.StepRestartH\000R\rstep" +
+      "RestartedB\007\n\005event\"\270\002\n\013StepRestart\0228\n\006re" +
+      "ason\030\001 \001(\0162 .outrigger.v1.StepRestart.Re" +
+      "asonR\006reason\022)\n\020continues_answer\030\002 \001(\010R\017" +
+      "continuesAnswer\022B\n\021abandoned_attempt\030\003 \001" +
+      "(\0132\025.outrigger.v1.AttemptR\020abandonedAtte" +
+      "mpt\0229\n\031interrupted_tool_call_ids\030\004 \003(\tR\026" +
+      "interruptedToolCallIds\"E\n\006Reason\022\026\n\022REAS" +
+      "ON_UNSPECIFIED\020\000\022\022\n\016REASON_DRAINED\020\001\022\017\n\013" +
+      "REASON_LOST\020\002\"\331\001\n\nServerTool\022\022\n\004name\030\001 \001" +
+      "(\tR\004name\022!\n\014server_label\030\002 \001(\tR\013serverLa" +
+      "bel\022\033\n\ttool_name\030\003 \001(\tR\010toolName\022 \n\013desc" +
+      "ription\030\004 \001(\tR\013description\022*\n\021input_sche" +
+      "ma_json\030\005 \001(\tR\017inputSchemaJson\022)\n\020annota" +
+      "tions_json\030\006 \001(\tR\017annotationsJson\"\227\001\n\016Se" +
+      "rverToolList\022!\n\014server_label\030\001 \001(\tR\013serv" +
+      "erLabel\022.\n\005tools\030\002 \003(\0132\030.outrigger.v1.Se" +
+      "rverToolR\005tools\0222\n\005error\030\003 \001(\0132\034.outrigg" +
+      "er.v1.InferenceErrorR\005error\"\255\001\n\017ServerTo" +
+      "olStart\022*\n\004call\030\001 \001(\0132\026.outrigger.v1.Too" +
+      "lCallR\004call\022!\n\014server_label\030\002 \001(\tR\013serve" +
+      "rLabel\022\033\n\ttool_name\030\003 \001(\tR\010toolName\022.\n\023a" +
+      "pproval_request_id\030\004 \001(\tR\021approvalReques" +
+      "tId\"\204\001\n\020ServerToolFinish\0220\n\006result\030\001 \001(\013" +
+      "2\030.outrigger.v1.ToolResultR\006result\022!\n\014se" +
+      "rver_label\030\002 \001(\tR\013serverLabel\022\033\n\ttool_na" +
+      "me\030\003 \001(\tR\010toolName\"\240\004\n\tMcpServer\022!\n\014serv" +
+      "er_label\030\001 \001(\tR\013serverLabel\022\035\n\nserver_ur" +
+      "l\030\002 \001(\tR\tserverUrl\022-\n\022server_description" +
+      "\030\003 \001(\tR\021serverDescription\022$\n\rauthorizati" +
+      "on\030\004 \001(\tR\rauthorization\022>\n\007headers\030\005 \003(\013" +
+      "2$.outrigger.v1.McpServer.HeadersEntryR\007" +
+      "headers\022@\n\rallowed_tools\030\006 \001(\0132\033.outrigg" +
+      "er.v1.McpToolFilterR\014allowedTools\0228\n\010app" +
+      "roval\030\007 \001(\0162\034.outrigger.v1.ApprovalPolic" +
+      "yR\010approval\022B\n\016always_approve\030\010 \001(\0132\033.ou" +
+      "trigger.v1.McpToolFilterR\ralwaysApprove\022" +
+      "@\n\rnever_approve\030\t \001(\0132\033.outrigger.v1.Mc" +
+      "pToolFilterR\014neverApprove\032:\n\014HeadersEntr" +
+      "y\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005valu" +
+      "e:\0028\001\"^\n\rMcpToolFilter\022\035\n\ntool_names\030\001 \003" +
+      "(\tR\ttoolNames\022 \n\tread_only\030\002 \001(\010H\000R\010read" +
+      "Only\210\001\001B\014\n\n_read_only\"b\n\014ToolApproval\022 \n" +
+      "\014tool_call_id\030\001 \001(\tR\ntoolCallId\022\030\n\007appro" +
+      "ve\030\002 \001(\010R\007approve\022\026\n\006reason\030\003 \001(\tR\006reaso" +
+      "n*\340\001\n\tRunStatus\022\032\n\026RUN_STATUS_UNSPECIFIE" +
+      "D\020\000\022\025\n\021RUN_STATUS_QUEUED\020\001\022\032\n\026RUN_STATUS" +
+      "_IN_PROGRESS\020\002\022\036\n\032RUN_STATUS_REQUIRES_AC" +
+      "TION\020\003\022\030\n\024RUN_STATUS_COMPLETED\020\004\022\031\n\025RUN_" +
+      "STATUS_INCOMPLETE\020\005\022\025\n\021RUN_STATUS_FAILED" +
+      "\020\006\022\030\n\024RUN_STATUS_CANCELLED\020\007*\302\001\n\020Incompl" +
+      "eteReason\022!\n\035INCOMPLETE_REASON_UNSPECIFI" +
+      "ED\020\000\022 \n\034INCOMPLETE_REASON_MAX_TOKENS\020\001\022$" +
+      "\n INCOMPLETE_REASON_CONTENT_FILTER\020\002\022\033\n\027" +
+      "INCOMPLETE_REASON_LIMIT\020\003\022&\n\"INCOMPLETE_" +
+      "REASON_PROVIDER_STOPPED\020\004*h\n\016ApprovalPol" +
+      "icy\022\037\n\033APPROVAL_POLICY_UNSPECIFIED\020\000\022\032\n\026" +
+      "APPROVAL_POLICY_ALWAYS\020\001\022\031\n\025APPROVAL_POL" +
+      "ICY_NEVER\020\002B\237\001\n\037io.github.outriggerinfer" +
+      "ence.v1P\001ZLgithub.com/outrigger-inferenc" +
+      "e/outrigger/clients/go/outrigger/v1;outr" +
+      "iggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\r" +
+      "Outrigger::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -235,33 +251,39 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_outrigger_v1_RunEvent_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_RunEvent_descriptor,
-        new java.lang.String[] { "Sequence", "Step", "Run", "ModelEvent", "StepFinish", "ServerToolList", "ServerToolStart", "ServerToolFinish", "Event", });
-    internal_static_outrigger_v1_ServerTool_descriptor =
+        new java.lang.String[] { "Sequence", "Step", "Run", "ModelEvent", "StepFinish", "ServerToolList", "ServerToolStart", "ServerToolFinish", "StepRestarted", "Event", });
+    internal_static_outrigger_v1_StepRestart_descriptor =
       getDescriptor().getMessageType(3);
+    internal_static_outrigger_v1_StepRestart_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_outrigger_v1_StepRestart_descriptor,
+        new java.lang.String[] { "Reason", "ContinuesAnswer", "AbandonedAttempt", "InterruptedToolCallIds", });
+    internal_static_outrigger_v1_ServerTool_descriptor =
+      getDescriptor().getMessageType(4);
     internal_static_outrigger_v1_ServerTool_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ServerTool_descriptor,
         new java.lang.String[] { "Name", "ServerLabel", "ToolName", "Description", "InputSchemaJson", "AnnotationsJson", });
     internal_static_outrigger_v1_ServerToolList_descriptor =
-      getDescriptor().getMessageType(4);
+      getDescriptor().getMessageType(5);
     internal_static_outrigger_v1_ServerToolList_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ServerToolList_descriptor,
         new java.lang.String[] { "ServerLabel", "Tools", "Error", });
     internal_static_outrigger_v1_ServerToolStart_descriptor =
-      getDescriptor().getMessageType(5);
+      getDescriptor().getMessageType(6);
     internal_static_outrigger_v1_ServerToolStart_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ServerToolStart_descriptor,
         new java.lang.String[] { "Call", "ServerLabel", "ToolName", "ApprovalRequestId", });
     internal_static_outrigger_v1_ServerToolFinish_descriptor =
-      getDescriptor().getMessageType(6);
+      getDescriptor().getMessageType(7);
     internal_static_outrigger_v1_ServerToolFinish_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ServerToolFinish_descriptor,
         new java.lang.String[] { "Result", "ServerLabel", "ToolName", });
     internal_static_outrigger_v1_McpServer_descriptor =
-      getDescriptor().getMessageType(7);
+      getDescriptor().getMessageType(8);
     internal_static_outrigger_v1_McpServer_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_McpServer_descriptor,
@@ -273,13 +295,13 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
         internal_static_outrigger_v1_McpServer_HeadersEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_outrigger_v1_McpToolFilter_descriptor =
-      getDescriptor().getMessageType(8);
+      getDescriptor().getMessageType(9);
     internal_static_outrigger_v1_McpToolFilter_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_McpToolFilter_descriptor,
         new java.lang.String[] { "ToolNames", "ReadOnly", });
     internal_static_outrigger_v1_ToolApproval_descriptor =
-      getDescriptor().getMessageType(9);
+      getDescriptor().getMessageType(10);
     internal_static_outrigger_v1_ToolApproval_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ToolApproval_descriptor,

@@ -11,7 +11,8 @@ package io.github.outriggerinference.v1;
  *
  * status            next status
  * QUEUED            IN_PROGRESS, FAILED, CANCELLED
- * IN_PROGRESS       REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED
+ * IN_PROGRESS       REQUIRES_ACTION, COMPLETED, INCOMPLETE, FAILED, CANCELLED, QUEUED (the process
+ * that executed a background run stopped; another one continues it)
  * REQUIRES_ACTION   IN_PROGRESS or QUEUED (results were submitted), COMPLETED (another run
  * continued the thread), CANCELLED
  * the others        none: they are terminal
@@ -73,7 +74,8 @@ public enum RunStatus
   RUN_STATUS_INCOMPLETE(5),
   /**
    * <pre>
-   * The run failed, see `error`.
+   * The run failed, see `error`. Also if the provider ended the last answer with an error as its
+   * finish reason, for instance `MALFORMED_FUNCTION_CALL`: the answer is in the steps.
    * </pre>
    *
    * <code>RUN_STATUS_FAILED = 6;</code>
@@ -150,7 +152,8 @@ public enum RunStatus
   public static final int RUN_STATUS_INCOMPLETE_VALUE = 5;
   /**
    * <pre>
-   * The run failed, see `error`.
+   * The run failed, see `error`. Also if the provider ended the last answer with an error as its
+   * finish reason, for instance `MALFORMED_FUNCTION_CALL`: the answer is in the steps.
    * </pre>
    *
    * <code>RUN_STATUS_FAILED = 6;</code>

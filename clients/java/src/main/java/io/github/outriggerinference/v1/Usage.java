@@ -257,6 +257,21 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int COST_INCOMPLETE_FIELD_NUMBER = 9;
+  private boolean costIncomplete_ = false;
+  /**
+   * <pre>
+   * Whether `cost_nano_usd` leaves out calls whose price is unknown. Only in sums of several calls.
+   * </pre>
+   *
+   * <code>bool cost_incomplete = 9 [json_name = "costIncomplete"];</code>
+   * @return The costIncomplete.
+   */
+  @java.lang.Override
+  public boolean getCostIncomplete() {
+    return costIncomplete_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -295,6 +310,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(rawJson_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 8, rawJson_);
     }
+    if (costIncomplete_ != false) {
+      output.writeBool(9, costIncomplete_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -329,6 +347,10 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(rawJson_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(8, rawJson_);
+    }
+    if (costIncomplete_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(9, costIncomplete_);
     }
     return size;
   }
@@ -382,6 +404,8 @@ private static final long serialVersionUID = 0L;
     }
     if (!getRawJson()
         .equals(other.getRawJson())) return false;
+    if (getCostIncomplete()
+        != other.getCostIncomplete()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -418,6 +442,9 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + RAW_JSON_FIELD_NUMBER;
     hash = (53 * hash) + getRawJson().hashCode();
+    hash = (37 * hash) + COST_INCOMPLETE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getCostIncomplete());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -564,6 +591,7 @@ private static final long serialVersionUID = 0L;
       cacheWriteTokens_ = 0;
       costNanoUsd_ = 0L;
       rawJson_ = "";
+      costIncomplete_ = false;
       return this;
     }
 
@@ -626,6 +654,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.rawJson_ = rawJson_;
       }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.costIncomplete_ = costIncomplete_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -666,6 +697,9 @@ private static final long serialVersionUID = 0L;
         rawJson_ = other.rawJson_;
         bitField0_ |= 0x00000080;
         onChanged();
+      }
+      if (other.getCostIncomplete() != false) {
+        setCostIncomplete(other.getCostIncomplete());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -731,6 +765,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 72: {
+              costIncomplete_ = input.readBool();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 72
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1192,6 +1231,50 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       rawJson_ = value;
       bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+
+    private boolean costIncomplete_ ;
+    /**
+     * <pre>
+     * Whether `cost_nano_usd` leaves out calls whose price is unknown. Only in sums of several calls.
+     * </pre>
+     *
+     * <code>bool cost_incomplete = 9 [json_name = "costIncomplete"];</code>
+     * @return The costIncomplete.
+     */
+    @java.lang.Override
+    public boolean getCostIncomplete() {
+      return costIncomplete_;
+    }
+    /**
+     * <pre>
+     * Whether `cost_nano_usd` leaves out calls whose price is unknown. Only in sums of several calls.
+     * </pre>
+     *
+     * <code>bool cost_incomplete = 9 [json_name = "costIncomplete"];</code>
+     * @param value The costIncomplete to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCostIncomplete(boolean value) {
+
+      costIncomplete_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether `cost_nano_usd` leaves out calls whose price is unknown. Only in sums of several calls.
+     * </pre>
+     *
+     * <code>bool cost_incomplete = 9 [json_name = "costIncomplete"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCostIncomplete() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      costIncomplete_ = false;
       onChanged();
       return this;
     }

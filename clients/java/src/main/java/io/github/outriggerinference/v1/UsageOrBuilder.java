@@ -135,4 +135,14 @@ public interface UsageOrBuilder extends
    */
   com.google.protobuf.ByteString
       getRawJsonBytes();
+
+  /**
+   * <pre>
+   * Whether `cost_nano_usd` leaves out calls whose price is unknown. Only in sums of several calls.
+   * </pre>
+   *
+   * <code>bool cost_incomplete = 9 [json_name = "costIncomplete"];</code>
+   * @return The costIncomplete.
+   */
+  boolean getCostIncomplete();
 }

@@ -41,7 +41,7 @@ public final class UsageOuterClass extends com.google.protobuf.GeneratedFile {
   static {
     java.lang.String[] descriptorData = {
       "\n\030outrigger/v1/usage.proto\022\014outrigger.v1" +
-      "\"\236\003\n\005Usage\022!\n\014input_tokens\030\001 \001(\005R\013inputT" +
+      "\"\307\003\n\005Usage\022!\n\014input_tokens\030\001 \001(\005R\013inputT" +
       "okens\022#\n\routput_tokens\030\002 \001(\005R\014outputToke" +
       "ns\022!\n\014total_tokens\030\003 \001(\005R\013totalTokens\022.\n" +
       "\020reasoning_tokens\030\004 \001(\005H\000R\017reasoningToke" +
@@ -49,13 +49,14 @@ public final class UsageOuterClass extends com.google.protobuf.GeneratedFile {
       "eReadTokens\210\001\001\0221\n\022cache_write_tokens\030\006 \001" +
       "(\005H\002R\020cacheWriteTokens\210\001\001\022\'\n\rcost_nano_u" +
       "sd\030\007 \001(\003H\003R\013costNanoUsd\210\001\001\022\031\n\010raw_json\030\010" +
-      " \001(\tR\007rawJsonB\023\n\021_reasoning_tokensB\024\n\022_c" +
-      "ache_read_tokensB\025\n\023_cache_write_tokensB" +
-      "\020\n\016_cost_nano_usdB\237\001\n\037io.github.outrigge" +
-      "rinference.v1P\001ZLgithub.com/outrigger-in" +
-      "ference/outrigger/clients/go/outrigger/v" +
-      "1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outrigger" +
-      "\\V1\352\002\rOutrigger::V1b\006proto3"
+      " \001(\tR\007rawJson\022\'\n\017cost_incomplete\030\t \001(\010R\016" +
+      "costIncompleteB\023\n\021_reasoning_tokensB\024\n\022_" +
+      "cache_read_tokensB\025\n\023_cache_write_tokens" +
+      "B\020\n\016_cost_nano_usdB\237\001\n\037io.github.outrigg" +
+      "erinference.v1P\001ZLgithub.com/outrigger-i" +
+      "nference/outrigger/clients/go/outrigger/" +
+      "v1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outrigge" +
+      "r\\V1\352\002\rOutrigger::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -66,7 +67,7 @@ public final class UsageOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_outrigger_v1_Usage_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_Usage_descriptor,
-        new java.lang.String[] { "InputTokens", "OutputTokens", "TotalTokens", "ReasoningTokens", "CacheReadTokens", "CacheWriteTokens", "CostNanoUsd", "RawJson", });
+        new java.lang.String[] { "InputTokens", "OutputTokens", "TotalTokens", "ReasoningTokens", "CacheReadTokens", "CacheWriteTokens", "CostNanoUsd", "RawJson", "CostIncomplete", });
     descriptor.resolveAllFeaturesImmutable();
   }
 
