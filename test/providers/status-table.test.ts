@@ -42,7 +42,7 @@ const mappings: readonly StatusMapping[] = [
   { status: 402, kind: "QUOTA_EXCEEDED", overrides: { gemini: "INVALID_REQUEST" } },
   { status: 403, kind: "ACCESS_DENIED" },
   { status: 404, kind: "NOT_FOUND" },
-  { status: 408, kind: "REQUEST_TIMEOUT", overrides: { gemini: "INVALID_REQUEST" } },
+  { status: 408, kind: "REQUEST_TIMEOUT" },
   { status: 409, kind: "PROVIDER" },
   { status: 413, kind: "CONTEXT_LENGTH", overrides: { gemini: "INVALID_REQUEST" } },
   { status: 418, kind: "INVALID_REQUEST" },
