@@ -48,6 +48,7 @@ export type {
   HostedToolInput,
   ToolArguments,
   ToolContext,
+  ToolErrorOptions,
 } from "./core/tool-input.ts";
 export {
   argumentsOf,

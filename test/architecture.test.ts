@@ -197,7 +197,7 @@ describe("the architecture", () => {
   it("names providers in adapters, wire types, HTTP APIs, catalog, simulator and the composition of the client only", () => {
     // An HTTP API is that of a provider, whose name its items, ids and types have.
     const free = ["providers", wire, simulator, "catalog", "gen", "endpoints"];
-    const composition = ["client/providers.ts", "client/from-env.ts", "index.ts"];
+    const composition = ["client/check-base-url.ts", "client/providers.ts", "client/from-env.ts", "index.ts"];
     const wrong = files
       .map((file) => relative(source, file))
       .filter((file) => !free.includes(areaOf(file)) && !composition.includes(file) && areaOf(file) !== "cli")

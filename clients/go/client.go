@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -37,6 +38,8 @@ type Client struct {
 	conn       *grpc.ClientConn
 	inference  pb.InferenceServiceClient
 	generation pb.GenerationServiceClient
+	catalog    pb.CatalogServiceClient
+	hideErrors bool
 }
 
 // Option configures a Client.
@@ -46,7 +49,10 @@ type settings struct {
 	address   string
 	accessKey string
 	tls       *tls.Config
-	dial      []grpc.DialOption
+	logger    *slog.Logger
+	// hideErrors says whether models are told nothing of errors of tools.
+	hideErrors bool
+	dial       []grpc.DialOption
 }
 
 // WithAddress sets the sidecar's address: host:port, or unix:///path for a Unix socket.
@@ -64,6 +70,19 @@ func WithAccessKey(key string) Option {
 // sidecar that shares the loopback interface of its pod.
 func WithTLS(config *tls.Config) Option {
 	return func(s *settings) { s.tls = config }
+}
+
+// WithLogger writes a line for each call that ended, at the level debug: its method, code, duration and request
+// id, and no text of it. Without it nothing is logged.
+func WithLogger(logger *slog.Logger) Option {
+	return func(s *settings) { s.logger = logger }
+}
+
+// WithHiddenToolErrors sends models "the tool failed" instead of the text of a tool's error, which may hold
+// addresses, paths or data of others. What Refuse says is sent all the same, and what is wrong with arguments.
+// Tool.HideErrors overrides it for one tool.
+func WithHiddenToolErrors() Option {
+	return func(s *settings) { s.hideErrors = true }
 }
 
 // WithDialOptions adds options of gRPC, for instance interceptors or a stats handler. They override
@@ -93,6 +112,8 @@ func NewClient(options ...Option) (*Client, error) {
 		conn:       conn,
 		inference:  pb.NewInferenceServiceClient(conn),
 		generation: pb.NewGenerationServiceClient(conn),
+		catalog:    pb.NewCatalogServiceClient(conn),
+		hideErrors: s.hideErrors,
 	}, nil
 }
 
@@ -116,6 +137,7 @@ func (s *settings) dialOptions() []grpc.DialOption {
 	if s.tls != nil {
 		transport = credentials.NewTLS(s.tls)
 	}
+	observed := observer{s.logger}
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithUserAgent("outrigger-go/" + Version),
@@ -124,13 +146,14 @@ func (s *settings) dialOptions() []grpc.DialOption {
 			grpc.MaxCallRecvMsgSize(maxReceiveBytes),
 		),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
-		// gRPC would wait for up to two minutes before it tries a restarted sidecar again.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: backoff.Config{
-				BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second,
+				BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxReconnectDelay,
 			},
 			MinConnectTimeout: 5 * time.Second,
 		}),
+		grpc.WithChainUnaryInterceptor(observed.unary, retryUnsent),
+		grpc.WithChainStreamInterceptor(observed.stream, retryUnopened),
 	}
 	if s.accessKey != "" {
 		options = append(options, grpc.WithPerRPCCredentials(accessKey(s.accessKey)))
@@ -148,7 +171,7 @@ func (k accessKey) GetRequestMetadata(context.Context, ...string) (map[string]st
 // RequireTransportSecurity is false: a sidecar on the same machine needs no TLS.
 func (k accessKey) RequireTransportSecurity() bool { return false }
 
-// Conn returns the connection, for stubs of other services: the catalog, health.
+// Conn returns the connection, for stubs of other services, for instance health.
 func (c *Client) Conn() *grpc.ClientConn {
 	return c.conn
 }

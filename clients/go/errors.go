@@ -27,7 +27,7 @@ type Kind int32
 const (
 	// ErrProvider is a failure of the provider that fits no other kind.
 	ErrProvider = Kind(pb.ErrorKind_ERROR_KIND_PROVIDER)
-	// ErrAuthentication says that the API key is missing, wrong or expired.
+	// ErrAuthentication says that a key is missing, wrong or expired; Error.IsAccessKey says which.
 	ErrAuthentication = Kind(pb.ErrorKind_ERROR_KIND_AUTHENTICATION)
 	// ErrAccessDenied says that the API key is not allowed to do this.
 	ErrAccessDenied = Kind(pb.ErrorKind_ERROR_KIND_ACCESS_DENIED)
@@ -121,6 +121,12 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string {
 	return e.Kind.Error() + ": " + e.Message
+}
+
+// IsAccessKey reports whether the sidecar refused the caller's access key. An ErrAuthentication for which it is
+// false says that a provider refused the key that the sidecar has for it.
+func (e *Error) IsAccessKey() bool {
+	return e.Kind == ErrAuthentication && e.ProviderFailure == nil
 }
 
 // RetryAfter returns how long to wait before a retry. The second result is false where that is unknown.

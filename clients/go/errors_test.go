@@ -42,6 +42,22 @@ func failureOf(t *testing.T, ctx context.Context, client *outrigger.Client) *out
 	return failure
 }
 
+func TestAccessKeyIsToldFromTheKeyOfAProvider(t *testing.T) {
+	kind := pb.ErrorKind_ERROR_KIND_AUTHENTICATION
+	for want, failure := range map[bool]*pb.InferenceError{
+		true:  {Kind: kind},
+		false: {Kind: kind, ProviderFailure: &pb.ProviderFailure{Provider: "openai"}},
+	} {
+		client := connect(t, &fakeSidecar{complete: func(context.Context, *pb.Request) (*pb.Response, error) {
+			detailed, _ := status.New(codes.Unauthenticated, "refused").WithDetails(failure)
+			return nil, detailed.Err()
+		}})
+		_, err := client.Complete(t.Context(), &outrigger.Request{})
+		refused, _ := errors.AsType[*outrigger.Error](err)
+		check(t, "is the access key", refused.IsAccessKey(), want)
+	}
+}
+
 func TestErrorCarriesEveryDetailOfTheStatus(t *testing.T) {
 	client := failing(t, codes.ResourceExhausted, "slow down",
 		&pb.InferenceError{

@@ -91,6 +91,20 @@ func serve(
 	return listener.Addr().String(), server.Stop
 }
 
+// listenWith serves what register adds to a server until the test ends.
+func listenWith(t *testing.T, register func(*grpc.Server)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.WaitForHandlers(true))
+	register(server)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return listener.Addr().String()
+}
+
 // connect returns a client of a fake sidecar.
 func connect(t *testing.T, fake *fakeSidecar) *outrigger.Client {
 	t.Helper()

@@ -26,6 +26,8 @@ type toolLoop struct {
 	ctx     context.Context
 	options *GenerateOptions
 	tools   map[string]*Tool
+	// hideErrors says whether the model is told nothing of errors, unless a tool says otherwise.
+	hideErrors bool
 	// slots has an element for each tool that runs.
 	slots chan struct{}
 	// history is the conversation that the model has been sent. Only the reading goroutine changes it.
@@ -52,6 +54,7 @@ func (c *Client) runTools(ctx context.Context, options GenerateOptions, omitEven
 			return nil, err
 		}
 		loop := newToolLoop(ctx, &options, start, stream)
+		loop.hideErrors = c.hideErrors
 		err = loop.send(&pb.RunToolsRequest{Message: &pb.RunToolsRequest_Start{Start: start}})
 		if errors.Is(err, io.EOF) {
 			// The call has ended already; receiving gives the reason.
@@ -194,7 +197,7 @@ func (l *toolLoop) conclude(ctx context.Context, call *ToolCall, output *pb.Tool
 	}
 	if err != nil {
 		l.report(ctx, call, err)
-		output = failedOutput(call.GetId(), err)
+		output = failedOutput(call.GetId(), err, l.hidesErrorsOf(call))
 	}
 	// An error says that the stream has ended, and then the receiving side has the reason.
 	_ = l.send(&pb.RunToolsRequest{Message: &pb.RunToolsRequest_Output{Output: output}})
@@ -225,11 +228,11 @@ func (l *toolLoop) outputOf(ctx context.Context, execute *pb.ExecuteTool) (*pb.T
 // repair asks for other arguments. A repair without a result is a failure with the problem.
 func (l *toolLoop) repair(ctx context.Context, call *ToolCall, problem string) (*ToolCall, error) {
 	if l.options.RepairToolCall == nil {
-		return nil, errors.New(problem)
+		return nil, &argumentsError{problem}
 	}
 	repaired, err := l.options.RepairToolCall(ctx, call, problem)
 	if err == nil && repaired == nil {
-		err = errors.New(problem)
+		err = &argumentsError{problem}
 	}
 	return repaired, err
 }
@@ -257,18 +260,28 @@ func checkEncoding(output *pb.ToolOutput) error {
 }
 
 // failedOutput is the output for a call that failed or was refused.
-func failedOutput(callID string, err error) *pb.ToolOutput {
+func failedOutput(callID string, err error, hide bool) *pb.ToolOutput {
 	output := &pb.ToolOutput{ToolCallId: callID}
 	if refusal, ok := errors.AsType[*RefusalError](err); ok {
 		output.Output = &pb.ToolOutput_Refusal{Refusal: &pb.ToolRefusal{Reason: validText(refusal.Reason)}}
 		return output
 	}
 	message := validText(err.Error())
-	if _, panicked := errors.AsType[*PanicError](err); panicked {
+	if _, isOfArguments := errors.AsType[*argumentsError](err); hide && !isOfArguments {
+		message = "the tool failed"
+	} else if _, panicked := errors.AsType[*PanicError](err); panicked {
 		message = "the tool panicked"
 	}
 	output.Output = &pb.ToolOutput_Error{Error: &pb.ToolFailure{Message: message}}
 	return output
+}
+
+// hidesErrorsOf reports whether the model is told nothing of the error of a call.
+func (l *toolLoop) hidesErrorsOf(call *ToolCall) bool {
+	if tool := l.tools[call.GetName()]; tool != nil && tool.hideErrors != nil {
+		return *tool.hideErrors
+	}
+	return l.hideErrors
 }
 
 func validText(text string) string {

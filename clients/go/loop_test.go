@@ -189,6 +189,31 @@ func TestPartThatGRPCCannotSendFailsTheToolAlone(t *testing.T) {
 	check(t, "told", strings.HasPrefix(told, "error: the result cannot be sent: "), true)
 }
 
+func TestErrorsOfToolsAreHiddenIfTheToolOrTheClientSaysSo(t *testing.T) {
+	failing := returning("", errors.New("10.0.0.7 refused"))
+	told, reported := outputOf(t, failing.HideErrors(true), callOf("get", "{}"))
+	check(t, "told", told, "error: the tool failed")
+	check(t, "reported", reported.Error(), "10.0.0.7 refused")
+	address := listen(t, "tcp", "127.0.0.1:0", &fakeSidecar{runTools: func(stream toolStream) error {
+		if _, err := stream.Recv(); err != nil {
+			return err
+		}
+		p := &peer{t: t, stream: stream, step: 1}
+		p.execute(callOf("get", "{}"), callOf("open", "{}"), callOf("get_weather", "[]"))
+		outputs := p.outputs(3)
+		check(t, "hidden", said(outputs["call_0"]), "error: the tool failed")
+		check(t, "of a tool that shows them", said(outputs["call_1"]), "error: 10.0.0.7 refused")
+		check(t, "names the arguments", strings.Contains(said(outputs["call_2"]), "arguments"), true)
+		return p.finish("done")
+	}})
+	client := newClient(t, outrigger.WithAddress(address), outrigger.WithHiddenToolErrors())
+	open := toolOf("open", func(context.Context) (string, error) { return "", errors.New("10.0.0.7 refused") })
+	tools := []*outrigger.Tool{failing, open.HideErrors(false), weatherTool()}
+	if _, err := client.Generate(t.Context(), outrigger.GenerateOptions{Tools: tools}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestArgumentsThatDoNotFitTheTypeAreAnErrorResult(t *testing.T) {
 	told, _ := outputOf(t, weatherTool(), callOf("get_weather", `{"city":1}`))
 	check(t, "told", strings.HasPrefix(told, "error: the arguments do not match the type of the input: json: cannot unmarshal number"), true)

@@ -51,6 +51,9 @@ func TestSidecar(t *testing.T) {
 		"max_tool_rounds":   sidecarMaxToolRounds,
 		"stop_when":         sidecarStopWhen,
 		"limits":            sidecarLimits,
+		"runs":              sidecarRuns,
+		"run_tools":         sidecarRunTools,
+		"catalog":           sidecarCatalog,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, client) })
 	}
@@ -534,4 +537,77 @@ func sidecarLimits(t *testing.T, client *outrigger.Client) {
 		})
 		check(t, "stop reason", result.GetStopReason(), test.reason)
 	}
+}
+
+func sidecarRuns(t *testing.T, client *outrigger.Client) {
+	runs := client.Runs()
+	created, err := runs.Create(t.Context(), outrigger.RunOptions{
+		GenerateOptions: outrigger.GenerateOptions{Model: "sim-long:tokens=100000,rate=20", Prompt: "Hello"},
+		Background:      true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancelled, err := runs.Cancel(t.Context(), created.GetId())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "id", cancelled.GetId(), created.GetId())
+	ended, err := runs.Wait(t.Context(), created.GetId())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "status", ended.GetStatus(), pb.RunStatus_RUN_STATUS_CANCELLED)
+	if err := runs.Delete(t.Context(), created.GetId()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = runs.Get(t.Context(), created.GetId())
+	check(t, "is gone", errors.Is(err, outrigger.ErrNotFound), true)
+}
+
+func sidecarRunTools(t *testing.T, client *outrigger.Client) {
+	run, err := client.Runs().Create(t.Context(), outrigger.RunOptions{
+		GenerateOptions: outrigger.GenerateOptions{
+			Model:  "sim-tools",
+			Prompt: "How is the weather in Oslo?",
+			Tools:  []*outrigger.Tool{outrigger.NewPassiveTool[struct{ City string }]("get_weather", "Weather.")},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "status", run.GetStatus(), pb.RunStatus_RUN_STATUS_REQUIRES_ACTION)
+	var results []*outrigger.ToolResult
+	for _, call := range run.GetRequiredResults() {
+		results = append(results, outrigger.TextResult(call.GetId(), "drizzle"))
+	}
+	run, err = client.Runs().SubmitToolResults(t.Context(), run.GetId(), results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "status", run.GetStatus(), pb.RunStatus_RUN_STATUS_COMPLETED)
+}
+
+func sidecarCatalog(t *testing.T, client *outrigger.Client) {
+	latest, err := client.GetLatestModel(t.Context(), "anthropic", pb.Capability_CAPABILITY_TOOLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := client.GetModelInfo(t.Context(), latest.GetId(), "anthropic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "name", known.GetDisplayName(), latest.GetDisplayName())
+	found := 0
+	for model, err := range client.ListModels(t.Context(), "anthropic", pb.Capability_CAPABILITY_TOOLS) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if model.GetId() == latest.GetId() {
+			found++
+		}
+	}
+	check(t, "times that the list has it", found, 1)
+	_, err = client.GetModelInfo(t.Context(), "no such model", "")
+	check(t, "is unknown", errors.Is(err, outrigger.ErrNotFound), true)
 }

@@ -16,6 +16,8 @@ type Tool struct {
 	definition *pb.Tool
 	name       string
 	err        error
+	// hideErrors says whether the model is told nothing of errors; nil for what the Client says.
+	hideErrors *bool
 	// run executes a call; nil where the tool is not executed in the loop.
 	run func(context.Context, *ToolCall) (*ToolResult, error)
 }
@@ -32,7 +34,7 @@ func NewTool[In, Out any](name, description string, run func(context.Context, In
 	tool.run = func(ctx context.Context, call *ToolCall) (*ToolResult, error) {
 		var in In
 		if err := json.Unmarshal(argumentsOf(call), &in); err != nil {
-			return nil, fmt.Errorf("the arguments do not match the type of the input: %w", err)
+			return nil, &argumentsError{fmt.Sprintf("the arguments do not match the type of the input: %v", err)}
 		}
 		return execute(ctx, call, in, run)
 	}
@@ -103,6 +105,13 @@ func functionTool(name, description string, schema json.RawMessage, err error) *
 	return &Tool{name: name, err: err, definition: &pb.Tool{Tool: &pb.Tool_Function{Function: function}}}
 }
 
+// HideErrors returns the tool with a switch of its own for WithHiddenToolErrors.
+func (t *Tool) HideErrors(hide bool) *Tool {
+	changed := *t
+	changed.hideErrors = &hide
+	return &changed
+}
+
 // Name returns the tool's name; that of a hosted tool is empty.
 func (t *Tool) Name() string {
 	return t.name
@@ -171,6 +180,16 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("the tool panicked: %v", e.Value)
 }
 
+// argumentsError is told to the model in any case: it speaks of what the model wrote.
+type argumentsError struct {
+	problem string
+}
+
+// Error implements error.
+func (e *argumentsError) Error() string {
+	return e.problem
+}
+
 // execute runs a tool's function and converts what it returns.
 func execute[In, Out any](
 	ctx context.Context, call *ToolCall, in In, run func(context.Context, In) (Out, error),
@@ -231,7 +250,7 @@ func customInput(call *ToolCall) (string, error) {
 		Input string `json:"input"`
 	}
 	if err := json.Unmarshal(argumentsOf(call), &arguments); err != nil {
-		return "", fmt.Errorf("the arguments do not match the type of the input: %w", err)
+		return "", &argumentsError{fmt.Sprintf("the arguments do not match the type of the input: %v", err)}
 	}
 	return arguments.Input, nil
 }

@@ -33,6 +33,11 @@ export interface ClientOptions {
   readonly middleware?: readonly Middleware[] | undefined;
   /** Models and prices of your own, for all adapters that have no catalog themselves. Default: the shipped catalog. */
   readonly catalog?: Catalog | undefined;
+  /**
+   * Sends models "the tool failed" instead of the message of what a tool's function threw, unless the tool says
+   * otherwise. Default false.
+   */
+  readonly hideToolErrors?: boolean | undefined;
   /** How errors name the fields of a request. Default `typescript`: `toolChoice.mode`. */
   readonly fieldPaths?: FieldPaths | undefined;
 }
@@ -62,6 +67,8 @@ const REMEDY =
 export class Client {
   /** What is known about models: the catalog of the options, else the shipped one. */
   readonly catalog: Catalog;
+  /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. */
+  readonly hideToolErrors: boolean;
   readonly #registry: ProviderRegistry;
   readonly #complete: (request: Request, options: CallOptions) => Promise<Response>;
   readonly #stream: (request: Request, options: CallOptions) => EventStream;
@@ -79,6 +86,7 @@ export class Client {
     checkOptionNames("Client", options, OPTION_NAMES);
     const { providers = {}, defaultProvider, middleware = [], fieldPaths = "typescript" } = options;
     this.catalog = options.catalog ?? defaultCatalog;
+    this.hideToolErrors = options.hideToolErrors ?? false;
     this.#registry = new ProviderRegistry(remedy);
     for (const [name, adapter] of Object.entries(providers)) this.register(name, adapter);
     if (defaultProvider !== undefined) this.#registry.setDefault(defaultProvider);
@@ -101,10 +109,10 @@ export class Client {
     const reading = readProviders(environment);
     if (reading.problems.length > 0) throw new ConfigurationError(reading.problems.join("; "));
     const files = allowFilesUnder === undefined ? {} : { allowFilesUnder };
-    const providers = [...reading.providers].map(([name, settings]) => [
-      name,
-      createAdapter(name, { ...settings, ...files }),
-    ]);
+    const providers = [...reading.providers].map(([name, settings]) => {
+      const origin = settings.api === "command" ? {} : { keyOrigin: reading.keyVariables.get(name) };
+      return [name, createAdapter(name, { ...settings, ...files, ...origin })];
+    });
     const { defaultProvider = reading.defaultProvider } = options;
     return new Client(
       { ...clientOptions, defaultProvider, providers: Object.fromEntries(providers) },

@@ -2,7 +2,9 @@
 
 import { ConfigurationError } from "../core/errors.ts";
 import { parseBaseUrl } from "../kit/http/transport.ts";
-import type { ProviderSettings } from "./providers.ts";
+import { describeBaseUrlMistake } from "./check-base-url.ts";
+import { describeKeyMistake } from "./check-key.ts";
+import type { ProviderSettings, WireApi } from "./providers.ts";
 
 /** Environment variables, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -11,6 +13,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface ProvidersOfEnvironment {
   /** Settings by provider name, in the order of registration. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
+  /** The variable that holds the key of each registered provider that has one. */
+  readonly keyVariables: ReadonlyMap<string, string>;
+  /** The variables that are set of each registered provider, its key first. */
+  readonly variables: ReadonlyMap<string, readonly string[]>;
   /** The provider that `OUTRIGGER_DEFAULT_PROVIDER` names, else the first. Undefined where there is none. */
   readonly defaultProvider: string | undefined;
   /** Invalid variables: each problem names its variable and what was expected. */
@@ -26,6 +32,7 @@ interface EnvironmentProvider {
   readonly keys: readonly string[];
   /** Further variables of a registered provider. */
   readonly others: readonly string[];
+  /** Reads the settings. `key` is the variable among `keys` that is set. */
   readonly settings: (variables: Variables, key: string) => ProviderSettings;
 }
 
@@ -35,10 +42,10 @@ const PROVIDERS: readonly EnvironmentProvider[] = [
     name: "openai",
     keys: ["OPENAI_API_KEY"],
     others: ["OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"],
-    settings: (variables, apiKey) => ({
+    settings: (variables, key) => ({
       api: "openai-responses",
-      apiKey,
-      ...variables.url("OPENAI_BASE_URL", "baseUrl"),
+      apiKey: variables.key(key) ?? "",
+      ...variables.url("openai-responses", "OPENAI_BASE_URL"),
       ...variables.text("OPENAI_ORG_ID", "organization"),
       ...variables.text("OPENAI_PROJECT_ID", "project"),
     }),
@@ -47,21 +54,21 @@ const PROVIDERS: readonly EnvironmentProvider[] = [
     name: "anthropic",
     keys: ["ANTHROPIC_API_KEY"],
     others: ["ANTHROPIC_BASE_URL"],
-    settings: (variables, apiKey) => ({
+    settings: (variables, key) => ({
       api: "anthropic-messages",
-      apiKey,
-      ...variables.url("ANTHROPIC_BASE_URL", "baseUrl"),
+      apiKey: variables.key(key) ?? "",
+      ...variables.url("anthropic-messages", "ANTHROPIC_BASE_URL"),
     }),
   },
   {
     name: "gemini",
     keys: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     others: ["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
-    settings: (variables, apiKey) => ({
+    settings: (variables, key) => ({
       api: "gemini",
-      apiKey,
+      apiKey: variables.key(key) ?? "",
       // Google's SDKs read the second.
-      ...variables.firstUrl(["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"], "baseUrl"),
+      ...variables.url("gemini", "GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
     }),
   },
   {
@@ -70,9 +77,9 @@ const PROVIDERS: readonly EnvironmentProvider[] = [
     others: ["OUTRIGGER_COMPATIBLE_API_KEY"],
     settings: (variables, baseUrl) => ({
       api: "openai-chat",
-      baseUrl,
-      ...variables.url("OUTRIGGER_COMPATIBLE_BASE_URL", "baseUrl"),
-      ...variables.text("OUTRIGGER_COMPATIBLE_API_KEY", "apiKey"),
+      baseUrl: variables.get(baseUrl) ?? "",
+      ...variables.url("openai-chat", baseUrl),
+      ...optionalKey(variables.key("OUTRIGGER_COMPATIBLE_API_KEY")),
     }),
   },
 ];
@@ -86,20 +93,41 @@ const DEFAULT_PROVIDER = "OUTRIGGER_DEFAULT_PROVIDER";
 export function readProviders(environment: Environment): ProvidersOfEnvironment {
   const variables = new Variables(environment);
   const providers = new Map<string, ProviderSettings>();
+  const set = new Map<string, readonly string[]>();
+  const keyVariables = new Map<string, string>();
   for (const { name, keys, others, settings } of PROVIDERS) {
     const key = keys.find((variable) => variables.get(variable) !== undefined);
-    if (key === undefined) variables.noticeUnused(name, keys, others);
-    else providers.set(name, settings(variables, variables.get(key) ?? ""));
+    if (key === undefined) {
+      variables.noticeUnused(name, keys, others);
+      continue;
+    }
+    providers.set(name, settings(variables, key));
+    const keyVariable = [key, ...others].find(
+      (variable) => variable.endsWith("_API_KEY") && variables.get(variable) !== undefined,
+    );
+    if (keyVariable !== undefined) keyVariables.set(name, keyVariable);
+    set.set(name, [key, ...others.filter((variable) => variables.get(variable) !== undefined)]);
   }
   const [first] = providers.keys();
   const defaultProvider = first === undefined ? undefined : (variables.get(DEFAULT_PROVIDER) ?? first);
-  return { providers, defaultProvider, problems: variables.problems, notices: variables.notices };
+  return {
+    providers,
+    keyVariables,
+    variables: set,
+    defaultProvider,
+    problems: variables.problems,
+    notices: variables.notices,
+  };
 }
 
 /** Advice for the error that no provider is registered. */
 export function describeMissing({ notices }: ProvidersOfEnvironment): string {
   const lookedFor = `None of these environment variables is set: ${providerVariables.join(", ")}.`;
   return [lookedFor, ...notices].join(" ");
+}
+
+function optionalKey(apiKey: string | undefined): { apiKey?: string } {
+  return apiKey === undefined ? {} : { apiKey };
 }
 
 /** Reads variables and collects what is wrong with them. */
@@ -121,21 +149,27 @@ class Variables {
     return value === undefined ? {} : ({ [key]: value } as { [K in Key]: string });
   }
 
-  url<Key extends string>(variable: string, key: Key): { [K in Key]?: string } {
+  /** The key in a variable; undefined if it is not set. */
+  key(variable: string): string | undefined {
     const value = this.get(variable);
+    const problem = value === undefined ? undefined : describeKeyMistake(value);
+    if (problem !== undefined) this.problems.push(`${variable}: ${problem}`);
+    return value;
+  }
+
+  /** The base URL in the first of several variables that is set. */
+  url(api: WireApi, ...names: readonly string[]): { baseUrl?: string } {
+    const variable = names.find((name) => this.get(name) !== undefined);
+    const value = variable === undefined ? undefined : this.get(variable);
+    if (variable === undefined || value === undefined) return {};
     try {
-      if (value !== undefined) parseBaseUrl(value);
+      const problem = describeBaseUrlMistake(api, parseBaseUrl(value).href);
+      if (problem !== undefined) this.problems.push(`${variable}: ${problem}`);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       this.problems.push(`${variable}: ${error.message}`);
     }
-    return this.text(variable, key);
-  }
-
-  /** The URL in the first of several variables that is set. */
-  firstUrl<Key extends string>(names: readonly string[], key: Key): { [K in Key]?: string } {
-    const set = names.find((variable) => this.get(variable) !== undefined);
-    return set === undefined ? {} : this.url(set, key);
+    return { baseUrl: value };
   }
 
   noticeUnused(name: string, keys: readonly string[], others: readonly string[]): void {

@@ -60,6 +60,8 @@ export interface ClientConfig {
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Absolute paths of the files with the keys of providers that have one. */
   readonly keyFiles: ReadonlyMap<string, string>;
+  /** Where the key of each provider comes from, for the error that the provider refused it. */
+  readonly keyOrigins?: ReadonlyMap<string, string> | undefined;
   /** Undefined: the first provider. */
   readonly defaultProvider: string | undefined;
   readonly middleware: MiddlewareConfig;

@@ -51,13 +51,14 @@ export interface ClientParts {
  * made.
  */
 export function buildClient(
-  { providers, defaultProvider, middleware, models, hasCallers, remedy }: ClientConfig,
+  { providers, keyOrigins, defaultProvider, middleware, models, hasCallers, remedy }: ClientConfig,
   { keyFiles, catalog, log, observer }: ClientParts,
 ): Client {
   const adapters: Record<string, ProviderAdapter> = {};
   const problems: string[] = [];
-  for (const [name, settings] of providers) {
+  for (const [name, found] of providers) {
     const keyFile = keyFiles.of(name);
+    const settings = found.api === "command" ? found : { ...found, keyOrigin: keyOrigins?.get(name) };
     try {
       adapters[name] =
         keyFile === undefined || settings.api === "command"

@@ -1,4 +1,5 @@
 /** Keys that are in files of their own. They may change while the sidecar runs: mounted secrets are rotated. */
+import { describeKeyMistake } from "../client/check-key.ts";
 import { readSmallFile, systemCodeOf } from "./small-file.ts";
 import { type Parsed, WatchedFile } from "./watched-file.ts";
 
@@ -69,7 +70,7 @@ export async function readKeyFile(path: string): Promise<Parsed<string>> {
 /** The key of a file's content, without the line break that editors put at its end. */
 function parseKey(content: string, path: string): Parsed<string> {
   const key = content.replace(/[\r\n]+$/, "");
-  if (/^[!-~]+$/.test(key)) return { value: key };
-  const found = key === "" ? "nothing" : "spaces, line breaks or other characters that a key does not have";
-  return { problem: `expected one key in ${path}, found ${found}` };
+  if (key === "") return { problem: `expected one key in ${path}, found nothing` };
+  const problem = describeKeyMistake(key);
+  return problem === undefined ? { value: key } : { problem: `${problem} (${path})` };
 }

@@ -1,6 +1,7 @@
 /** The scalar values of a configuration, each with its description for errors. */
 import { isAbsolute } from "node:path";
 import * as z from "zod/mini";
+import { describeKeyMistake } from "../client/check-key.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { parseBaseUrl } from "../kit/http/transport.ts";
 import { didYouMean } from "./suggest.ts";
@@ -53,10 +54,16 @@ export const pattern = leaf("a regular expression in quotes", (value) => {
   }
 });
 
-/** true or false, also as text. */
+const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
+  [true, true],
+  ...["true", "1", "yes", "on"].map((word) => [word, true] as const),
+  [false, false],
+  ...["false", "0", "no", "off"].map((word) => [word, false] as const),
+]);
+
+/** true or false, also as the words that variables commonly have for them. */
 export const flag = leaf("true or false", (value) => {
-  if (value === true || value === "true") return true;
-  return value === false || value === "false" ? false : undefined;
+  return FLAGS.get(typeof value === "string" ? value.toLowerCase() : value);
 });
 
 /** A duration, as milliseconds. */
@@ -154,6 +161,15 @@ export function oneOf<Word extends string>(words: readonly Word[]) {
     return z.NEVER;
   });
 }
+
+/** A key for a provider. */
+export const apiKey = reader((found, context): string => {
+  const key = readText(found);
+  const message = key === undefined ? "expected a text" : describeKeyMistake(key);
+  if (key !== undefined && message === undefined) return key;
+  context.issues.push({ code: "custom", input: found, message: message ?? "" });
+  return z.NEVER;
+});
 
 /** A schema that reads values by a function, which adds mistakes to the issues of its context. */
 function reader<Value>(read: (found: unknown, context: z.core.ParsePayload) => Value) {

@@ -1,6 +1,12 @@
 import { dirname, resolve } from "node:path";
-import { describeMissing, type Environment, readProviders } from "../client/from-env.ts";
-import type { ProviderSettings } from "../client/providers.ts";
+import { describeDoubtfulBaseUrl } from "../client/check-base-url.ts";
+import {
+  describeMissing,
+  type Environment,
+  type ProvidersOfEnvironment,
+  readProviders,
+} from "../client/from-env.ts";
+import { baseUrlOf, type ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { getMaxAnswerBytes } from "../core/memory-account.ts";
 import { isObject } from "../kit/json/json.ts";
@@ -24,6 +30,7 @@ import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
 import { type RunsConfig, readRuns } from "./runs.ts";
 import { type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
 import { readSmallFile, systemCodeOf } from "./small-file.ts";
+import { didYouMean } from "./suggest.ts";
 
 /** The flags of the command line. */
 export interface ConfigFlags {
@@ -43,7 +50,8 @@ interface ConfigSources {
 
 /**
  * Reads the configuration: flags override variables, variables the file, the file the defaults. Providers of the
- * variables come first; an entry of the file replaces the one of the same name.
+ * variables come first; an entry of the file replaces the one of the same name as a whole, so that the key of one
+ * account is never sent to the address of another.
  * @throws ConfigurationError with every mistake on a line of its own.
  */
 export async function loadConfig({ environment, flags = {} }: ConfigSources): Promise<Config> {
@@ -73,6 +81,10 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     client: {
       providers,
       keyFiles: file.keyFiles,
+      keyOrigins: new Map([
+        ...[...registered.keyVariables].filter(([name]) => !file.providerNames.includes(name)),
+        ...file.keyOrigins,
+      ]),
       defaultProvider: settings.default_provider,
       middleware,
       hasCallers: access !== undefined,
@@ -81,7 +93,12 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     },
     mcp,
     runs,
-    notices: [...registered.notices, ...findUnknownVariables(environment, file.variables)],
+    notices: [
+      ...registered.notices,
+      ...noticeReplaced(registered, file),
+      ...noticeBaseUrls(providers),
+      ...findUnknownVariables(environment, file.variables),
+    ],
   };
 }
 
@@ -173,6 +190,7 @@ const NO_FILE: FileSource = {
   variables: NONE,
   keys: new Map(),
   keyFiles: new Map(),
+  keyOrigins: new Map(),
   providerNames: [],
   folder: "",
 };
@@ -211,7 +229,7 @@ function checkDefaultProvider(sources: readonly Source[], names: readonly string
   const chosen = source?.settings.default_provider;
   if (source === undefined || chosen === undefined || names.includes(chosen)) return [];
   const where = source.locate(["default_provider"]);
-  return [`${where}: expected ${describeNames(names)}, found ${describeWord(chosen, source)}`];
+  return [`${where}: ${describeUnknownName(chosen, names, source)}`];
 }
 
 /** Whether the providers that the middleware refers to exist, and those of models with rules for their calls. */
@@ -223,12 +241,33 @@ function checkTargets(source: Source, names: readonly string[]): string[] {
   return [...middlewareTargets(middlewareOf(source.settings)), ...ruled].flatMap(({ provider, path }) => {
     if (provider === undefined || names.includes(provider)) return [];
     const where = source.locate([...path, "provider"]);
-    return [`${where}: expected ${describeNames(names)}, found ${describeWord(provider, source)}`];
+    return [`${where}: ${describeUnknownName(provider, names, source)}`];
   });
 }
 
-function describeNames(names: readonly string[]): string {
-  return names.length === 0 ? "a provider, but there is none" : [...new Set(names)].join(", ");
+function describeUnknownName(name: string, names: readonly string[], source: Source): string {
+  const expected = names.length === 0 ? "a provider, but there is none" : [...new Set(names)].join(", ");
+  const hint = source.secrets.has(name) ? "" : didYouMean(name, names);
+  return `expected ${expected}, found ${describeWord(name, source)}${hint}`;
+}
+
+/** Variables of providers that entries of the file replace, unless the file refers to them. */
+function noticeReplaced({ variables }: ProvidersOfEnvironment, file: FileSource): string[] {
+  return file.providerNames.flatMap((name) => {
+    const unused = variables.get(name)?.filter((variable) => !file.variables.has(variable)) ?? [];
+    if (unused.length === 0) return [];
+    const where = file.locate(["providers", name]);
+    return [`${where} replaces the provider of the variables: ${unused.join(", ")} has no effect`];
+  });
+}
+
+/** Base URLs under which calls probably fail. */
+function noticeBaseUrls(providers: ReadonlyMap<string, ProviderSettings>): string[] {
+  return [...providers].flatMap(([name, settings]) => {
+    if (settings.api === "command") return [];
+    const doubt = describeDoubtfulBaseUrl(settings.api, baseUrlOf(settings));
+    return doubt === undefined ? [] : [`provider ${name}: ${doubt}`];
+  });
 }
 
 function treeOf({ listen, adminListen, defaultProvider, logLevel }: ConfigFlags): unknown {

@@ -44,9 +44,10 @@ export function describeIssues(
 function linesOf(issue: z.core.$ZodIssue, value: unknown, description: Description): string[] {
   if (issue.code !== "unrecognized_keys") return [describeIssue(issue, value, description)];
   const messages = issue.message.split("\n");
+  const path = pathIn(value, issue.path);
   return issue.keys
     .slice(0, MAX_DESCRIBED)
-    .map((key, index) => `${description.locate([...issue.path, key])}: ${messages[index]}`);
+    .map((key, index) => `${description.locate([...path, key])}: ${messages[index]}`);
 }
 
 /** `providers.main.timeouts.connect`, `listen[0]`. */
@@ -60,15 +61,16 @@ export function formatPath(path: Path): string {
 }
 
 function describeIssue(issue: z.core.$ZodIssue, value: unknown, { locate, secrets }: Description): string {
-  const found = valueAt(value, issue.path);
+  const path = pathIn(value, issue.path);
+  const found = valueAt(value, path);
   if (secrets.has(found))
-    return `${locate(issue.path)}: ${withoutText(issue.message, String(found))}, found ${HIDDEN}`;
-  const where = `${locate(issue.path)}: ${issue.message}`;
+    return `${locate(path)}: ${withoutText(issue.message, String(found))}, found ${HIDDEN}`;
+  const where = `${locate(path)}: ${issue.message}`;
   if (issue.code === "invalid_key") return where;
   // A text in the place of a provider's settings, or of the file, usually is a key.
   if (issue.code !== "custom" && typeof found === "string") return `${where}, found a text`;
   const hint = issue.code === "custom" ? (issue.params?.hint ?? "") : "";
-  return `${where}, found ${show(found, issue.path)}${hint}`;
+  return `${where}, found ${show(found, path)}${hint}`;
 }
 
 const HIDDEN = "a value from a variable, which is not shown";
@@ -80,6 +82,16 @@ function withoutText(message: string, text: string): string {
 /** A value where one of several words was expected. */
 export function describeWord(word: string, { secrets }: Pick<Description, "secrets">): string {
   return secrets.has(word) ? HIDDEN : JSON.stringify(word);
+}
+
+/** The path as the source has it: without the index of a value that stands for a list with one item. */
+function pathIn(value: unknown, path: Path): Path {
+  let parent = value;
+  return path.filter((step) => {
+    if (step === 0 && !Array.isArray(parent)) return false;
+    parent = valueAt(parent, [step]);
+    return true;
+  });
 }
 
 function valueAt(value: unknown, path: Path): unknown {

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { needsNoKey } from "../client/providers.ts";
 import { isObject } from "../kit/json/json.ts";
 import { readKeyFile } from "./key-files.ts";
@@ -9,6 +9,8 @@ export interface ProviderKeys {
   readonly keys: ReadonlyMap<string, string>;
   /** Absolute paths of the files that keys were read from. */
   readonly keyFiles: ReadonlyMap<string, string>;
+  /** Where the key of each provider comes from, for errors that callers see: without folders. */
+  readonly keyOrigins: ReadonlyMap<string, string>;
   readonly problems: readonly string[];
 }
 
@@ -24,6 +26,7 @@ export async function readProviderKeys(
 ): Promise<ProviderKeys> {
   const keys = new Map<string, string>();
   const keyFiles = new Map<string, string>();
+  const keyOrigins = new Map<string, string>();
   const problems: string[] = [];
   for (const [name, entry] of Object.entries(isObject(providers) ? providers : {})) {
     if (!isObject(entry)) continue;
@@ -35,15 +38,17 @@ export async function readProviderKeys(
       problems.push(`${locate(["providers", name])}: ${given === 0 ? MISSING : DOUBLE}`);
     } else if (typeof key === "string") {
       keys.set(name, key);
+      keyOrigins.set(name, `providers.${name}.api_key of the configuration file`);
     } else if (typeof path === "string") {
       const file = resolve(folder, path);
       const read = await readKeyFile(file);
       keyFiles.set(name, file);
+      keyOrigins.set(name, `providers.${name}.api_key_file: ${basename(file)}`);
       if ("value" in read) keys.set(name, read.value);
       else problems.push(`${locate(["providers", name, "api_key_file"])}: ${read.problem}`);
     }
   }
-  return { keys, keyFiles, problems };
+  return { keys, keyFiles, keyOrigins, problems };
 }
 
 const MISSING = "expected api_key or api_key_file, found neither";

@@ -4,6 +4,7 @@
  */
 import * as z from "zod/mini";
 import { capabilityWords } from "../catalog/catalog-data.ts";
+import { describeBaseUrlMistake } from "../client/check-base-url.ts";
 import {
   apisOfField,
   commandFormats,
@@ -16,6 +17,7 @@ import { compact, fields, list } from "./fields.ts";
 import {
   address,
   addressOrOff,
+  apiKey,
   baseUrl,
   count,
   day,
@@ -137,7 +139,7 @@ const efforts = z.record(z.string(), z.array(text, { error: "expected a list of 
 const provider = z.pipe(
   fields({
     api: oneOf(providerApis),
-    api_key: z.optional(text),
+    api_key: z.optional(apiKey),
     api_key_file: z.optional(text),
     base_url: z.optional(baseUrl),
     headers: z.optional(headers),
@@ -169,6 +171,9 @@ const provider = z.pipe(
         const message = `expected no ${field} with api ${entry.api}: only ${apis.join(" and ")} has it`;
         context.addIssue({ code: "custom", path: [field], message });
       }
+      if (entry.api === "command" || entry.base_url === undefined) return;
+      const message = describeBaseUrlMistake(entry.api, entry.base_url);
+      if (message !== undefined) context.addIssue({ code: "custom", path: ["base_url"], message });
     }),
   ),
   z.transform(

@@ -15,10 +15,31 @@ export function closestWord(word: string, known: readonly string[]): string | un
   return closest;
 }
 
-/** `; did you mean "listen"?` where a known word is close, else an empty text. */
+/**
+ * `; did you mean "listen"?` if a known word is close, or has the word among its parts ("openai" in "openai-chat"). Else
+ * an empty text.
+ */
 export function didYouMean(word: string, known: readonly string[]): string {
   const closest = closestWord(word, known);
-  return closest === undefined ? "" : `; did you mean "${closest}"?`;
+  const meant = closest === undefined ? findCompounds(word, known) : [closest];
+  if (meant.length === 0 || meant.length > MAX_SUGGESTED) return "";
+  return `; did you mean ${meant.map((candidate) => `"${candidate}"`).join(" or ")}?`;
+}
+
+/** More candidates are no help. */
+const MAX_SUGGESTED = 3;
+
+function findCompounds(word: string, known: readonly string[]): string[] {
+  if (!/^[\w.-]{1,64}$/.test(word)) return [];
+  const parts = partsOf(word);
+  return known.filter((candidate) => {
+    const others = partsOf(candidate);
+    return parts.every((part) => others.includes(part)) || others.every((part) => parts.includes(part));
+  });
+}
+
+function partsOf(word: string): string[] {
+  return word.toLowerCase().split(/[^a-z0-9]+/);
 }
 
 /** Number of insertions, deletions, replacements and swaps of neighbours between two words. */

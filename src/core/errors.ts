@@ -218,8 +218,16 @@ function errorOfKind(kind: ErrorKind) {
   };
 }
 
-/** The API key is missing, wrong or expired. */
-export class AuthenticationError extends providerErrorOfKind(ErrorKind.AUTHENTICATION) {}
+/**
+ * A key is missing, wrong or expired: the caller's access key for a sidecar, or the key that Outrigger has for a
+ * provider.
+ */
+export class AuthenticationError extends providerErrorOfKind(ErrorKind.AUTHENTICATION) {
+  /** Whether it is the caller's access key. Otherwise `provider` refused the key that Outrigger has for it. */
+  get isAccessKey(): boolean {
+    return this.provider === "";
+  }
+}
 
 /** The API key is not allowed to do this. */
 export class AccessDeniedError extends providerErrorOfKind(ErrorKind.ACCESS_DENIED) {}
@@ -415,6 +423,16 @@ export function withViolations(
   violations: readonly FieldViolation[],
 ): SDKError {
   return errorOf(error.kind, message, { ...optionsOf(error), violations });
+}
+
+/**
+ * The error with the origin of the key, if a provider refused one: callers would look for the mistake in theirs.
+ * @param origin Where the key comes from. Undefined: the error stays as it is.
+ */
+export function withKeyOrigin(error: SDKError, origin: string | undefined): SDKError {
+  if (origin === undefined || !(error instanceof AuthenticationError) || error.isAccessKey) return error;
+  const message = `the provider ${error.provider} refused the key that Outrigger has for it (${origin}): ${error.message}`;
+  return errorOf(error.kind, message, optionsOf(error));
 }
 
 /** The same error with each of its texts changed; the error itself where that changes nothing. */

@@ -52,8 +52,17 @@ export interface Executable {
   execute(input: unknown, context: ToolContext): unknown;
 }
 
+/** How much the model learns of a tool that failed. */
+export interface ToolErrorOptions {
+  /**
+   * Sends the model "the tool failed" instead of the message of what the function threw, which may hold addresses, paths
+   * or data of others. What is wrong with the arguments is sent all the same. Default: as the client says, else false.
+   */
+  readonly hideErrors?: boolean | undefined;
+}
+
 /** A tool whose calls `generate` and `stream` execute. */
-export interface ActiveTool extends Executable {
+export interface ActiveTool extends Executable, ToolErrorOptions {
   /** The tool as the model sees it. */
   readonly definition: Tool;
   /** Checks the arguments of a function tool before it is executed. */
@@ -64,14 +73,14 @@ export interface ActiveTool extends Executable {
 export type ToolArguments<Schema> = Schema extends StandardSchema<infer Output> ? Output : JsonObject;
 
 /** A function tool with its function. */
-export interface ActiveFunctionInput<Schema extends JsonSchema> extends FunctionToolInput {
+export interface ActiveFunctionInput<Schema extends JsonSchema> extends FunctionToolInput, ToolErrorOptions {
   readonly parameters?: Schema | undefined;
   /** Executes a call, see `Executable`. @param args The arguments, checked by `parameters`. */
   execute(args: ToolArguments<Schema>, context: ToolContext): unknown;
 }
 
 /** A custom tool with its function. */
-export interface ActiveCustomInput extends CustomToolInput {
+export interface ActiveCustomInput extends CustomToolInput, ToolErrorOptions {
   /** Executes a call, see `Executable`. @param text What the model wrote. */
   execute(text: string, context: ToolContext): unknown;
 }

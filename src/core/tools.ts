@@ -23,6 +23,7 @@ import type {
   Executable,
   FunctionToolInput,
   HostedToolInput,
+  ToolErrorOptions,
 } from "./tool-input.ts";
 
 /** Which tools the model may or must call; `{ name }` names the one that it must call. */
@@ -55,24 +56,28 @@ export interface ToolResultOptions {
  */
 export function functionTool<Schema extends JsonSchema>(input: ActiveFunctionInput<Schema>): ActiveTool;
 export function functionTool(input: FunctionToolInput): Tool;
-export function functionTool(input: FunctionToolInput & Partial<Executable>): Tool | ActiveTool {
-  const { name, description = "", parameters, strict = false, execute } = input;
+export function functionTool(
+  input: FunctionToolInput & Partial<Executable> & ToolErrorOptions,
+): Tool | ActiveTool {
+  const { name, description = "", parameters, strict = false, execute, hideErrors } = input;
   checkToolName(name);
   const parametersJson = parameters === undefined ? "" : schemaTextOf(parameters);
   const value = { name, description, parametersJson, strict };
   const definition = create(ToolSchema, { tool: { case: "function", value } });
-  return execute === undefined ? definition : { definition, parameters, execute };
+  return execute === undefined ? definition : { definition, parameters, execute, hideErrors };
 }
 
 /** A tool that this program executes and whose input is free text, for instance code. */
 export function customTool(input: ActiveCustomInput): ActiveTool;
 export function customTool(input: CustomToolInput): Tool;
-export function customTool(input: CustomToolInput & Partial<Executable>): Tool | ActiveTool {
-  const { name, description = "", grammar, execute } = input;
+export function customTool(
+  input: CustomToolInput & Partial<Executable> & ToolErrorOptions,
+): Tool | ActiveTool {
+  const { name, description = "", grammar, execute, hideErrors } = input;
   checkToolName(name);
   const value = { name, description, ...(grammar === undefined ? {} : { grammar: grammarOf(grammar) }) };
   const definition = create(ToolSchema, { tool: { case: "custom", value } });
-  return execute === undefined ? definition : { definition, execute };
+  return execute === undefined ? definition : { definition, execute, hideErrors };
 }
 
 /** Names that tools may have. Providers allow dashes, leading underscores and up to 128 characters. */

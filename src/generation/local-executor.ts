@@ -1,7 +1,7 @@
 import { create, isMessage } from "@bufbuild/protobuf";
 import type { ToolInput } from "../client/request-input.ts";
 import { jsonTextOf } from "../core/json-text.ts";
-import type { ActiveTool } from "../core/tool-input.ts";
+import type { ActiveTool, ToolContext } from "../core/tool-input.ts";
 import { toolResultParts } from "../core/tools.ts";
 import {
   type Message,
@@ -40,6 +40,8 @@ export interface LocalExecutorOptions {
   /** Maximum time of one call, its repair included, in milliseconds. 0: none. */
   readonly perToolMs: number;
   readonly repairToolCall: RepairToolCall | undefined;
+  /** Whether the model learns nothing of what functions throw, unless their tools say otherwise. Default false. */
+  readonly hideErrors?: boolean | undefined;
 }
 
 interface LocalTool {
@@ -106,8 +108,20 @@ export class LocalExecutor implements ToolExecutor {
     const { messages, signal } = context;
     const { input, repairedCall } = await this.#readInput(readInput, call, { messages, signal });
     if ("problem" in input) return { result: failedResult(call, input.problem) };
-    const returned = await tool.execute(input.value, { messages, signal, toolCallId: call.id });
+    const returned = await this.#call(tool, input.value, { messages, signal, toolCallId: call.id });
     return { result: resultOf(call, returned), repairedCall };
+  }
+
+  /** What the function returns or, as an error, throws; a neutral one if the model shall not learn it. */
+  async #call(tool: ActiveTool, input: unknown, context: ToolContext): Promise<unknown> {
+    const { hideErrors = this.#options.hideErrors ?? false } = tool;
+    try {
+      const returned = await tool.execute(input, context);
+      return hideErrors && returned instanceof Error ? new Error() : returned;
+    } catch (thrown) {
+      if (hideErrors) return new Error();
+      throw thrown;
+    }
   }
 
   /** The input of a call. One that is invalid is repaired once. */

@@ -19,6 +19,8 @@ export interface ModelClient extends ObjectSupport {
   complete(request: Request, options?: CallOptions): Promise<Response>;
   /** The answer as events, under the laws of a stream. Leaving the iteration must cancel the call. */
   stream(request: Request, options?: CallOptions): Batched<StreamEvent>;
+  /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. Default false. */
+  readonly hideToolErrors?: boolean | undefined;
 }
 
 /** How the calls of a generation are made. */

@@ -18,11 +18,16 @@ import type { LoopOptions } from "./tool-loop.ts";
 export function loopOptionsOf(options: GenerateOptions, isStreamed: boolean): LoopOptions {
   const { maxToolRounds = 1, stopWhen, repairToolCall, limits, signal, client } = options;
   checkOptions(options);
+  const caller = client ?? defaultModelClient();
   const { perToolMs = 0, ...timeouts } = timeoutsOf(options);
   return {
-    client: client ?? defaultModelClient(),
+    client: caller,
     request: requestIn(options),
-    executor: new LocalExecutor(options.tools ?? [], { perToolMs, repairToolCall }),
+    executor: new LocalExecutor(options.tools ?? [], {
+      perToolMs,
+      repairToolCall,
+      hideErrors: caller.hideToolErrors,
+    }),
     isStreamed,
     maxToolRounds,
     stopWhen: stopWhen && stepsCondition(stopWhen),

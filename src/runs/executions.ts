@@ -110,7 +110,7 @@ export class Executions {
       },
     });
     live.hub.setCaller(reader);
-    return { run, events: reader, result: () => this.#resultOf(live, reader, owner) };
+    return { run, events: reader, result: () => this.#readResult(live, reader, owner) };
   }
 
   /** A run that does not depend on its caller, who may read it. */
@@ -144,7 +144,7 @@ export class Executions {
     return withSteps(stored.run, await store.readSteps(runId));
   }
 
-  async #resultOf(live: LiveRun, reader: RunReader, owner: string): Promise<Run> {
+  async #readResult(live: LiveRun, reader: RunReader, owner: string): Promise<Run> {
     if (!reader.hasBegun) await drain(reader);
     await live.ended;
     const { end } = live.hub;

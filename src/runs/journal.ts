@@ -98,8 +98,7 @@ export class Journal implements RunLog {
   /** @throws HoldLostError; SDKError if the end cannot be written for some seconds. */
   async end(run: Run, afterFullStore: (error: Error) => Run): Promise<Run> {
     await this.#stop();
-    const full = this.#failure instanceof StoreFullError ? this.#failure : undefined;
-    let ended = full === undefined ? this.#addEnd(run) : this.#endAlone(afterFullStore(full));
+    let ended = this.#addEnd(run);
     await this.#persist((thrown) => {
       if (thrown instanceof StoreFullError) ended = this.#endAlone(afterFullStore(thrown));
     });

@@ -49,7 +49,7 @@ export function runAfter(run: Run, result: GenerateResult, needsApproval: NeedsA
 /** The run after a failure. One that was cancelled is no failure. What its complete steps cost stays. */
 export function runAfterFailure(run: Run, thrown: unknown): Run {
   const error = toSdkError(thrown);
-  const { usage = run.usage } = error;
+  const { usage } = error;
   const change = { endedAt: timestampNow(), ...(usage === undefined ? {} : { usage }) };
   return error.kind === ErrorKind.ABORT
     ? withStatus(run, RunStatus.CANCELLED, change)

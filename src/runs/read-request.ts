@@ -53,7 +53,7 @@ export async function readRunInput(
   const input = given ?? ownInput(request);
   checkRequest(request, input, previous?.run);
   const generation = await readGeneration(request, given, maxSteps);
-  const { tools, servers, knownTools } = toolsOf(request, previous);
+  const { tools, servers, knownTools } = chooseTools(request, previous);
   const { options = create(GenerationOptionsSchema) } = request;
   const { request: modelRequest = create(RequestSchema) } = options;
   return {
@@ -97,7 +97,7 @@ function ownInput({ options }: CreateRunRequest): readonly NewMessage[] {
 }
 
 /** The tools of a request, or those of the run that it continues, without credentials. */
-function toolsOf(request: CreateRunRequest, previous: StoredRun | undefined) {
+function chooseTools(request: CreateRunRequest, previous: StoredRun | undefined) {
   const tools = request.options?.request?.tools ?? [];
   const { mcpServers: servers, inheritTools } = request;
   const isInherited = inheritTools && tools.length === 0 && servers.length === 0;

@@ -51,11 +51,10 @@ export function isResumable({ run, request }: Pick<HeldRun, "run" | "request">):
   return run.background && run.stored && !request.mcpServers.some(hasSecrets);
 }
 
-/** Decides what becomes of a run whose process has stopped. */
+/** Decides what becomes of a run in progress whose process has stopped. */
 export async function recoverRun(parts: RecoveryParts, held: HeldRun): Promise<void> {
   const { run } = held;
   if (run.cancelRequested) return cancelHeldRun(parts, held);
-  if (run.status !== RunStatus.IN_PROGRESS) return releaseRun(parts, held);
   if (!run.background) return failHeldRun(parts, held, stopped("the sidecar that executed the run stopped"));
   if (!isResumable(held)) return failHeldRun(parts, held, secretsLost());
   try {
@@ -204,21 +203,21 @@ class Restart {
     return toAbandonedAttempt(this.#held.run, this.#step, this.#progress);
   }
 
-  #toolOf({ start }: BegunCall): ServerTool | undefined {
+  #findTool({ start }: BegunCall): ServerTool | undefined {
     const { serverLabel, toolName } = start;
     const tools = this.#held.run.serverTools;
     return tools.find((tool) => tool.serverLabel === serverLabel && tool.toolName === toolName);
   }
 
   #mayRepeat(call: BegunCall): boolean {
-    const tool = this.#toolOf(call);
+    const tool = this.#findTool(call);
     return tool !== undefined && mayRepeat(tool);
   }
 
   #toFinish(call: BegunCall): { readonly step: number; readonly value: RunEventValue }[] {
     const { step, start } = call;
     if (start.call === undefined) return [];
-    return [{ step, value: toolFinishEvent(toInterruptedResult(start.call), this.#toolOf(call)) }];
+    return [{ step, value: toolFinishEvent(toInterruptedResult(start.call), this.#findTool(call)) }];
   }
 
   #toRestart(interrupted: readonly ToolResult[]): { readonly step: number; readonly value: RunEventValue } {

@@ -29,7 +29,7 @@ import { type CreatedRun, createInStore, createUnstored } from "./run-creation.t
 import { createStatusEvent } from "./run-event.ts";
 import { NO_SERVER_TOOLS, type RunPlan } from "./run-execution.ts";
 import { RunFeeds } from "./run-feeds.ts";
-import { inputPathOf, planCreated, planStored } from "./run-plan.ts";
+import { getInputPath, planCreated, planStored } from "./run-plan.ts";
 import type { ServerTools } from "./server-tools.ts";
 import { isTerminal, isUnderWay, withStatus } from "./status.ts";
 import type { HeldRun, Holder, RunStore, StoredRun } from "./store.ts";
@@ -208,14 +208,14 @@ class Engine implements RunEngine {
   }
 
   async #read(input: RunInput, owner: string): Promise<RunDraft> {
-    const previous = await this.#previousOf(input.request, owner);
+    const previous = await this.#findPrevious(input.request, owner);
     const draft = await readRunInput(input, previous, this.#parts.limits);
     this.#parts.serverTools.check(draft.servers, "mcp_servers");
     return draft;
   }
 
   /** The run to continue, if the new run needs to know it. */
-  async #previousOf(request: CreateRunRequest, owner: string): Promise<StoredRun | undefined> {
+  async #findPrevious(request: CreateRunRequest, owner: string): Promise<StoredRun | undefined> {
     const { previousRunId, threadId, approvals, inheritTools, store: isStored } = request;
     const { store } = this.#parts;
     if (isStored === false || (!inheritTools && approvals.length === 0)) return undefined;
@@ -254,7 +254,7 @@ class Engine implements RunEngine {
     const options = {
       owner,
       origin: input.origin,
-      inputPath: inputPathOf(input),
+      inputPath: getInputPath(input),
       holder,
       signal,
       deadline,

@@ -120,7 +120,7 @@ export class RunExecution {
       if (this.#earlier.isSubmitted) await this.#executeSubmitted(executor, signal);
       const conversation = await this.#converse(executor, signal);
       try {
-        return await this.#runLoop(this.#requestOf(conversation), executor ?? NO_TOOLS, signal);
+        return await this.#runLoop(this.#createRequest(conversation), executor ?? NO_TOOLS, signal);
       } catch (thrown) {
         throw this.#withFields(toSdkError(thrown), conversation);
       }
@@ -179,7 +179,7 @@ export class RunExecution {
     return composeConversation(parts, results);
   }
 
-  #requestOf({ messages }: Conversation): Request {
+  #createRequest({ messages }: Conversation): Request {
     const { generation, system } = this.#plan;
     const before: readonly Message[] = system === "" ? [] : [systemMessage(system)];
     const tools = [...generation.request.tools, ...(this.#tools?.tools ?? [])];

@@ -10,7 +10,7 @@ import { isResumable } from "./recovery.ts";
 import type { CreatedRun } from "./run-creation.ts";
 import type { RunPlan } from "./run-execution.ts";
 import type { StoredRun } from "./store.ts";
-import { readInputOf, withoutResults } from "./submission.ts";
+import { readInput, withoutResults } from "./submission.ts";
 
 /** The plan of a run that was created. A run in the background calls the models without its caller. */
 export function planCreated(
@@ -27,7 +27,7 @@ export function planCreated(
     generation,
     system: request.options?.system ?? "",
     conversation,
-    inputPath: inputPathOf(input),
+    inputPath: getInputPath(input),
     servers,
     knownTools,
     serverTools: parts.serverTools,
@@ -47,7 +47,7 @@ export async function planStored(
   const { run, owner, request } = stored;
   const generation = await readStoredRequest(request, limits.maxSteps);
   const history = await store.readHistory(run.id);
-  const input = await readInputOf(store, owner, run.id);
+  const input = await readInput(store, owner, run.id);
   const earlier = run.startedAt === undefined ? undefined : await readProgress(store, stored);
   return {
     run,
@@ -59,7 +59,7 @@ export async function planStored(
       input: withoutResults(input, earlier?.steps ?? []),
       approvals: request.approvals,
     },
-    inputPath: inputPathOf({}),
+    inputPath: getInputPath({}),
     earlier,
     servers: request.mcpServers,
     knownTools: run.serverTools,
@@ -70,7 +70,7 @@ export async function planStored(
 }
 
 /** Path of the input messages in the caller's request. */
-export function inputPathOf({ input }: Pick<RunInput, "input">): string {
+export function getInputPath({ input }: Pick<RunInput, "input">): string {
   return input === undefined ? "options.request.messages" : "input";
 }
 

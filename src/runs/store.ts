@@ -85,8 +85,10 @@ export interface RunStore {
   /** Takes a run that is QUEUED or REQUIRES_ACTION and that no live process holds. Undefined if that fails. */
   take(runId: string, holder: Holder): Promise<HeldRun | undefined>;
   /**
-   * Takes runs whose holder is not alive any more, or that this process holds although they are not in `known`: their
-   * end could not be written, or an answer of the store was lost.
+   * Takes runs that are IN_PROGRESS and whose holder is not alive any more, or that this process holds although they are
+   * not in `known`: their end could not be written, or an answer of the store was lost. Such runs that are QUEUED or
+   * REQUIRES_ACTION are freed instead: they are delivered again, or can be continued. A run that cannot be read is set to
+   * FAILED by the store.
    * @param known Ids of the runs that this process executes, creates or recovers.
    */
   takeAbandoned(holder: Holder, known: readonly string[], limit: number): Promise<readonly HeldRun[]>;

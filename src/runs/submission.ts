@@ -68,11 +68,7 @@ export function withoutResults(messages: readonly Message[], steps: readonly Ste
 }
 
 /** The input of a run, with the results that were submitted to it. */
-export async function readInputOf(
-  store: RunStore,
-  owner: string,
-  runId: string,
-): Promise<readonly Message[]> {
+export async function readInput(store: RunStore, owner: string, runId: string): Promise<readonly Message[]> {
   const messages: Message[] = [];
   let after = "";
   for (;;) {

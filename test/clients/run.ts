@@ -9,7 +9,7 @@
  * start than src/cli/main.ts, for instance the released bundle, dist/outrigger.cjs. A client whose toolchain is not
  * installed is skipped. The exit code is 1 where a check failed, 2 where a name is unknown.
  */
-import type { TestClient } from "./runner/client.ts";
+import { root, type TestClient } from "./runner/client.ts";
 import { codex } from "./runner/codex.ts";
 import { go } from "./runner/go.ts";
 import { goPackage } from "./runner/go-package.ts";
@@ -25,7 +25,7 @@ import { type Command, run } from "./runner/process.ts";
 import { pythonClient } from "./runner/python.ts";
 import { pythonPackage } from "./runner/python-package.ts";
 import { judge, sum, type Tally } from "./runner/report.ts";
-import { type Sidecar, startDemo } from "./runner/sidecar.ts";
+import { mainFile, type Sidecar, startDemo } from "./runner/sidecar.ts";
 import { typescriptPackage } from "./runner/typescript-package.ts";
 
 const clients: readonly TestClient[] = [
@@ -82,6 +82,8 @@ async function runClient(client: TestClient, command: Command, address: string):
     ...command.env,
     OUTRIGGER_ADDR: address,
     OUTRIGGER_ADDRESS: address,
+    // For tests of a sidecar that goes away and returns: an argument a line.
+    OUTRIGGER_COMMAND: [process.execPath, `${root}${mainFile}`].join("\n"),
     no_proxy: "127.0.0.1,localhost",
   };
   const printed = await run({ ...command, env }, clientTimeoutMs);

@@ -180,6 +180,10 @@ providers:
         defaultProvider: "eu",
         hasCallers: false,
         keyFiles: new Map(),
+        keyOrigins: new Map([
+          ["main", "providers.main.api_key of the configuration file"],
+          ["eu", "providers.eu.api_key of the configuration file"],
+        ]),
         middleware: {
           modelAliases: {
             fast: { provider: "eu", model: "gpt-5.2-mini" },
@@ -272,7 +276,7 @@ providers:
       .join("");
     expect(await mistakesIn(`providers:\n${text}`)).toEqual([
       "outrigger.yaml:2:37 providers.missing.api_key_file: cannot read missing (ENOENT)",
-      "outrigger.yaml:3:38 providers.two-keys.api_key_file: expected one key in two-keys, found spaces, line breaks or other characters that a key does not have",
+      "outrigger.yaml:3:38 providers.two-keys.api_key_file: expected one key, found spaces or line breaks in it (two-keys)",
       "outrigger.yaml:4:36 providers.no-key.api_key_file: expected one key in no-key, found nothing",
     ]);
   });
@@ -303,10 +307,10 @@ providers:
       'outrigger.yaml:3:1 log_level: expected trace, debug, info, warn, error, fatal, silent, found "loud"',
       'outrigger.yaml:4:1 drain_timeout: expected a duration such as "500ms", "10s" or "1m30s", found "soon"',
       'outrigger.yaml:6:3 limits.max_message_bytes: expected a size such as "32MiB" or a number of bytes from 1, found "lots"',
-      "outrigger.yaml:7:3 limits.max_streams: unknown field, expected one of max_connections, max_admin_connections, max_calls, max_request_memory, max_answer_memory, max_history_memory, max_read_memory, max_kept_memory, max_unsent_bytes, max_message_bytes, max_message_elements, max_compression_ratio, max_concurrent_streams, max_header_list_bytes, stream_reset_burst, stream_reset_rate, keepalive_interval, max_connection_idle, max_connection_age, max_connection_age_grace, protocol_timeout, headers_timeout, request_timeout, stall_timeout, idle_timeout, max_generation_steps, max_request_media_bytes, max_answer_bytes, max_answer_event_bytes, max_answer_events, max_answer_parts, max_answer_json_values",
+      'outrigger.yaml:7:3 limits.max_streams: unknown field, expected one of max_connections, max_admin_connections, max_calls, max_request_memory, max_answer_memory, max_history_memory, max_read_memory, max_kept_memory, max_unsent_bytes, max_message_bytes, max_message_elements, max_compression_ratio, max_concurrent_streams, max_header_list_bytes, stream_reset_burst, stream_reset_rate, keepalive_interval, max_connection_idle, max_connection_age, max_connection_age_grace, protocol_timeout, headers_timeout, request_timeout, stall_timeout, idle_timeout, max_generation_steps, max_request_media_bytes, max_answer_bytes, max_answer_event_bytes, max_answer_events, max_answer_parts, max_answer_json_values; did you mean "max_concurrent_streams"?',
       'outrigger.yaml:8:27 cors.allowed_origins[0]: expected an origin such as "https://app.example.com", or "*", found "app.example.com"',
       'outrigger.yaml:9:30 media.allow_files_under[0]: expected an absolute path, found "images"',
-      'outrigger.yaml:12:5 providers.main.api: expected openai-responses, anthropic-messages, gemini, openai-chat, command, found "openai"',
+      'outrigger.yaml:12:5 providers.main.api: expected openai-responses, anthropic-messages, gemini, openai-chat, command, found "openai"; did you mean "openai-responses" or "openai-chat"?',
       'outrigger.yaml:13:5 providers.main.base_url: the base URL has the scheme "ftp:"; expected an http: or https: URL, for instance https://api.example.com/v1, found "ftp://example.com"',
       "outrigger.yaml:14:16 providers.main.headers.X Team: expected the name of a header",
       "outrigger.yaml:14:29 providers.main.headers.X-Key: expected a text, found a number that is not shown",

@@ -231,7 +231,7 @@ middleware:
     [
       "a budget without a limit",
       "middleware: { budget: { window: day } }",
-      "middleware.budget[0]: expected requests, tokens, usd or several of them",
+      "middleware.budget: expected requests, tokens, usd or several of them",
     ],
     [
       "a budget of a week",

@@ -42,6 +42,42 @@ function callEcho(args: string): ScriptedCall[] {
   return [{ name: "echo", args }];
 }
 
+describe("The errors of a tool whose client hides them", () => {
+  const failing = (hideErrors?: boolean) =>
+    functionTool({
+      name: "echo",
+      parameters: place,
+      hideErrors,
+      execute: () => Promise.reject(new Error("10.0.0.7 refused")),
+    });
+
+  async function told(tool: ActiveTool, hideToolErrors: boolean, args = '{"city":"Oslo"}') {
+    const model = new ScriptedModel([callEcho(args), "done"]);
+    const client = new Client({ providers: { scripted: model }, hideToolErrors });
+    const { steps } = await generate({ model: "m", prompt: "hi", client, tools: [tool] });
+    const [result] = steps[0]?.toolResults ?? [];
+    return { isError: result?.isError, text: result?.content.map(textIn).join("") };
+  }
+
+  it("are a neutral text for the model, unless the tool says otherwise", async () => {
+    const hidden = { isError: true, text: "the tool failed" };
+    const shown = { isError: true, text: "10.0.0.7 refused" };
+    expect(await told(failing(), true)).toEqual(hidden);
+    expect(await told(failing(true), false)).toEqual(hidden);
+    expect(await told(failing(false), true)).toEqual(shown);
+    expect(await told(failing(), false)).toEqual(shown);
+  });
+
+  it("are hidden also where the function returns them", async () => {
+    const tool = functionTool({ name: "echo", execute: () => new Error("10.0.0.7 refused") });
+    expect(await told(tool, true)).toEqual({ isError: true, text: "the tool failed" });
+  });
+
+  it("do not hide what is wrong with the arguments", async () => {
+    expect((await told(failing(), true, "{}")).text).toContain("city");
+  });
+});
+
 describe("The arguments of a tool", () => {
   it.each([
     ["a JSON Schema", place],

@@ -135,6 +135,41 @@ describe("a background run whose process is drained", () => {
     expect(await waiting).toMatchObject({ status: RunStatus.COMPLETED });
   });
 
+  it("goes on also if its process is closed at once", async () => {
+    const store = await openMemory();
+    const { engine, model } = await createTestEngine(["never"], { store: sharedStore(store) });
+    model.beforeAnswer = untilAborted;
+    const { run: begun } = await start(engine, background());
+    await waitUntil(() => model.requests.length === 1);
+    await engine.close();
+    expect((await store.getRun("", begun.id))?.run.status).toBe(RunStatus.QUEUED);
+  });
+
+  it("is not begun if the drain begins first", async () => {
+    const store = await openMemory();
+    const reached = Promise.withResolvers<void>();
+    const blocked = Promise.withResolvers<void>();
+    const slow = wrapStore(store, {
+      readHistory: async (runId) => {
+        reached.resolve();
+        await blocked.promise;
+        return store.readHistory(runId);
+      },
+    });
+    const { engine, model } = await processOn(slow, ["never"]);
+    model.beforeAnswer = untilAborted;
+    const { run: queued } = await start(engine, background());
+    await reached.promise;
+    const drained = engine.drain();
+    blocked.resolve();
+    await drained;
+    const { run: released } = (await store.getRun("", queued.id)) ?? {};
+    expect(released).toMatchObject({ status: RunStatus.QUEUED, lastSequence: 0 });
+    expect(model.requests).toEqual([]);
+    const other = await processOn(store, ["done"]);
+    await waitForStatus(other, queued.id, RunStatus.COMPLETED);
+  });
+
   it("fails if its MCP servers need credentials, which no other process has", async () => {
     const store = await openMemory();
     const tools = new FakeServerTools(["a"]);
@@ -154,13 +189,14 @@ describe("a background run whose process is drained", () => {
 describe("a background run whose model is called for the second time when its process is drained", () => {
   it("goes on until that step is complete, and elsewhere after it", async () => {
     const store = await openMemory();
-    const dying = await mortalProcess(store, ["never"]);
+    const tools = new FakeServerTools(["a"]);
+    const { serverTools } = tools;
+    const dying = await mortalProcess(store, ["never"], { serverTools });
     dying.model.beforeAnswer = () => new Promise(() => {});
     const { run: begun } = await start(dying.engine, background(withTools));
     await waitUntil(() => dying.model.requests.length === 1);
     dying.die();
-    const tools = new FakeServerTools(["a"]);
-    const second = await processOn(store, [[{ name: "a" }], "never"], { serverTools: tools.serverTools });
+    const second = await processOn(store, [[{ name: "a" }], "never"], { serverTools });
     const blocked = Promise.withResolvers<void>();
     second.model.beforeAnswer = () => blocked.promise;
     await waitUntil(() => second.model.requests.length === 1);
@@ -170,7 +206,7 @@ describe("a background run whose model is called for the second time when its pr
     blocked.resolve();
     await drained;
     expect(second.model.requests).toHaveLength(1);
-    const third = await processOn(store, ["done"], { serverTools: tools.serverTools });
+    const third = await processOn(store, ["done"], { serverTools });
     const over = await waitForStatus(third, begun.id, RunStatus.COMPLETED);
     expect(over.steps).toHaveLength(2);
     expect(tools.executed).toEqual(["a"]);

@@ -67,6 +67,21 @@ describe("the limits of runs", () => {
     expect(model.requests).toHaveLength(4);
   });
 
+  it("leave places in the queue for runs of other access keys", async () => {
+    const { engine } = await engineWith([], {
+      limits: { maxBackgroundRuns: 0, maxQueuedRuns: 4 },
+      account: new MemoryAccount({ isShared: () => true }),
+    });
+    const queue = (owner: string) => start(engine, runRequest("hi", { background: true }), owner);
+    for (let count = 0; count < 3; count += 1) await queue("greedy");
+    await expect(queue("greedy")).rejects.toMatchObject({
+      ...refusedBy("max_queued_runs"),
+      message: expect.stringContaining("queued runs of one access key"),
+    });
+    await queue("modest");
+    await expect(queue("modest")).rejects.toMatchObject(refusedBy("max_queued_runs"));
+  });
+
   it("give the place of a run back that could not be created", async () => {
     const { engine } = await engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
     for (let attempt = 0; attempt < 3; attempt += 1)

@@ -107,7 +107,10 @@ describe("the tools of servers", () => {
     const { engine } = await engineWith(new FakeServerTools(["a"]), ["one", "two", "three"]);
     const server = { ...toolServer, authorization: "secret" };
     const first = await run(engine, runRequest("hi", { mcpServers: [server] }));
-    const second = await run(engine, runRequest("x", { previousRunId: first.id, inheritTools: true }));
+    const inherits = { previousRunId: first.id, inheritTools: true, background: true };
+    const started = await start(engine, runRequest("x", inherits));
+    expect(started.run.status).toBe(RunStatus.QUEUED);
+    const second = await started.result();
     await run(engine, runRequest("y", { previousRunId: second.id }));
     expect(fake.asked).toEqual([["secret"], [""]]);
   });

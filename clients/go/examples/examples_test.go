@@ -25,6 +25,8 @@ var outputs = map[string]string{
 	"stream_tools": `step 1 calls find_flight\nstep 1 calls book_flight\n` +
 		`step 1 got "OU 619 to Oslo"\nstep 1 got "[^"]*the user did not agree"\n` +
 		`.*OU 619 to Oslo.*\nstop reason: STOP_REASON_COMPLETED\n`,
+	"runs": `You asked: “Say hello\.”\n.*\nRUN_STATUS_COMPLETED in 1 step\n` +
+		`(in the thread: RUN_STATUS_COMPLETED\n){2}`,
 	"object":        `[^\n]+, (easy|medium|hard)\n\d+ ingredients\n`,
 	"stream_object": `(so far: \d+ facts\n)+complete: \d+ facts about [^\n]+\n`,
 	"errors": `rate limit: true\nfailure of a provider: true\nretryable: true after 2s true\n` +

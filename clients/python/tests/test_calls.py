@@ -13,6 +13,7 @@ from outrigger import (
     AsyncClient,
     AuthenticationError,
     Client,
+    ConfigurationError,
     InvalidRequestError,
     NetworkError,
     NotFoundError,
@@ -157,7 +158,7 @@ class CallTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_closed_client_makes_no_call(self) -> None:
         self.client.close()
-        with self.assertRaises(ValueError):
+        with self.assertRaises(ConfigurationError):
             self.client.complete(ask("sim-text"))
 
 

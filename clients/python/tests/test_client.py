@@ -7,6 +7,7 @@ import tempfile
 import unittest
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -21,13 +22,18 @@ from outrigger import (
     Request,
     RetryPolicy,
     __version__,
+    document_part,
+    image_part,
+    text_part,
     tool,
+    user_message,
 )
 from outrigger.channel import target_of
 from outrigger.options import generation_options, object_spec
 from outrigger.schema import shape_of
 from outrigger.tools import tool_set
 from outrigger.v1.generation_service_pb2 import ObjectFormat, RunToolsResponse
+from outrigger.v1.message_pb2 import ROLE_SYSTEM, ROLE_USER
 from outrigger.v1.request_pb2 import LOSS_POLICY_REFUSE, STATE_POLICY_TO_TEXT, ToolChoice
 from tests.fake_sidecar import Peer, Play, assistant, fake_sidecar, finished, step_of
 
@@ -149,6 +155,40 @@ class ChannelTest(unittest.IsolatedAsyncioTestCase):
 
 class ArgumentsTest(unittest.TestCase):
     """Keyword arguments and the message that they become."""
+
+    def test_dictionaries_are_messages(self) -> None:
+        parts = [text_part("Look:"), image_part("https://example.com/a.png")]
+        found = options(
+            messages=[
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": parts, "name": "ada"},
+                user_message("Now."),
+            ]
+        ).request.messages
+        self.assertEqual(list(found[1].content), parts)
+        self.assertEqual([message.role for message in found], [ROLE_SYSTEM, ROLE_USER, ROLE_USER])
+        self.assertEqual((found[0].content[0].text, found[1].name), ("Be brief.", "ada"))
+
+    def test_a_wrong_dictionary_is_named_with_what_was_expected(self) -> None:
+        for message, problem in (
+            ({"role": "human", "content": "Hi"}, r"messages\[0\]\.role: expected user, .*found 'human'"),
+            ({"role": "user"}, r"messages\[0\]\.content: expected a text .*found NoneType"),
+            ({"role": "user", "content": [{"type": "text"}]}, r"messages\[0\]\.content: expected a text"),
+            ({"role": "user", "content": "Hi", "text": "x"}, r"messages\[0\]: unexpected text"),
+            ("Hi", r"messages\[0\]: expected a Message or a dict, found str"),
+        ):
+            with self.subTest(message=message), self.assertRaisesRegex((TypeError, ValueError), problem):
+                options(messages=[message])
+
+    def test_files_are_parts(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            image, report = Path(folder, "a.png"), Path(folder, "report.pdf")
+            image.write_bytes(b"png")
+            report.write_bytes(b"pdf")
+            part, document = image_part(image).image, document_part(report).document
+        self.assertEqual((part.data, part.media_type), (b"png", "image/png"))
+        self.assertEqual((document.data, document.media_type), (b"pdf", "application/pdf"))
+        self.assertEqual(document.file_name, "report.pdf")
 
     def test_what_is_left_out_stays_unset(self) -> None:
         found = options(prompt="Hi")

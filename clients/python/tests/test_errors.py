@@ -34,6 +34,15 @@ def failed_call(code: grpc.StatusCode, *details: Message, text: str = "") -> grp
 class ErrorTest(unittest.TestCase):
     """Every failed call becomes an error of its kind, with all that was said about it."""
 
+    def test_an_access_key_is_told_from_the_key_of_a_provider(self) -> None:
+        kind = ErrorKind.ERROR_KIND_AUTHENTICATION
+        refused = [
+            error_of(InferenceError(kind=kind)),
+            error_of(InferenceError(kind=kind, provider_failure=ProviderFailure(provider="openai"))),
+        ]
+        found = [isinstance(error, errors.AuthenticationError) and error.is_access_key for error in refused]
+        self.assertEqual(found, [True, False])
+
     def test_each_kind_of_the_contract_has_a_class_of_its_own(self) -> None:
         kinds = [kind for kind in ErrorKind.values() if kind != error_pb2.ERROR_KIND_UNSPECIFIED]
         classes = {type(error_of(InferenceError(kind=kind))) for kind in kinds}

@@ -101,6 +101,34 @@ class LoopCases:
             {"a": ("result", "2"), "b": ("result", "3"), "c": ("result", "10")},
         )
 
+    def test_exceptions_are_hidden_if_the_tool_or_the_client_says_so(self) -> None:
+        def fail() -> str:
+            raise RuntimeError("10.0.0.7 refused")
+
+        @tool(hide_errors=True)
+        def hidden() -> str:
+            return fail()
+
+        @tool(hide_errors=False)
+        def shown() -> str:
+            return fail()
+
+        @tool
+        def unset() -> str:
+            return fail()
+
+        calls = [execute(call(name, name)) for name in ("hidden", "shown", "unset")]
+        calls.append(execute(call("wrong", "double", "{}")))
+        tools = [hidden, shown, unset, double]
+        neutral, text = ("error", "the tool failed"), ("error", "RuntimeError: 10.0.0.7 refused")
+        with self.test.assertLogs("outrigger", logging.WARNING):
+            found = self.outputs(*calls, tools=tools)
+            strict = self.outputs(*calls, tools=tools, client={"hide_tool_errors": True})
+        names = ("hidden", "shown", "unset")
+        self.test.assertEqual([answer_of(found[name]) for name in names], [neutral, text, text])
+        self.test.assertEqual([answer_of(strict[name]) for name in names], [neutral, text, neutral])
+        self.test.assertIn("value", text_of_output(strict["wrong"]))
+
     def test_the_calls_of_a_step_run_at_once(self) -> None:
         meeting = threading.Barrier(3)
 

@@ -1,30 +1,42 @@
+import type { SecureContextOptions, ConnectionOptions as TlsOptions } from "node:tls";
 import {
   type CallOptions as ConnectCallOptions,
   createClient,
   type Interceptor,
   type Client as ServiceClient,
+  type Transport,
 } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { type RequestInput, requestOf } from "../../../src/client/request-input.ts";
 import type { CallOptions } from "../../../src/core/adapter.ts";
 import { type Batches, batchesOf, lazyBatches } from "../../../src/core/batches.ts";
 import { CallScope } from "../../../src/core/call-scope.ts";
+import { NotFoundError } from "../../../src/core/errors.ts";
 import { EventStream } from "../../../src/core/event-stream.ts";
 import { type CompleteResponse, completeResponse } from "../../../src/core/response.ts";
 import { withTerminalEvent } from "../../../src/core/terminal-event.ts";
+import {
+  type Capability,
+  CatalogService,
+  type ModelInfo,
+} from "../../../src/gen/outrigger/v1/catalog_service_pb.ts";
 import type { GenerateResult } from "../../../src/gen/outrigger/v1/generation_pb.ts";
 import { GenerationService } from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { RunService } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { LoopItem, LoopOptions } from "../../../src/generation/tool-loop.ts";
 import { DEFAULT_ADDRESS, targetOf } from "./address.ts";
+import { type CallSettings, observeCalls } from "./call-info.ts";
 import { failureOf } from "./failure.ts";
+import { retryUnsent } from "./reconnect.ts";
+import { Runs } from "./runs.ts";
 import { isRemoteLoop, runRemoteLoop } from "./tool-loop.ts";
 import { VERSION } from "./version.ts";
 
 /** Options of a Client. */
-export interface ClientOptions {
+export interface ClientOptions extends CallSettings {
   /** Address of the sidecar. Default: the variable `OUTRIGGER_ADDRESS`, else `localhost:6190`. */
   readonly address?: string | undefined;
   /** Certificate authority of a sidecar behind `https://`, in PEM. Default: those that Node trusts. */
@@ -34,6 +46,15 @@ export interface ClientOptions {
    * `OUTRIGGER_ACCESS_KEY`, else none.
    */
   readonly accessKey?: string | undefined;
+  /** Settings of TLS for a sidecar behind `https://`: a client certificate, the name that is expected, and so on. */
+  readonly tls?: (SecureContextOptions & Pick<TlsOptions, "servername" | "rejectUnauthorized">) | undefined;
+  /**
+   * Sends models "the tool failed" instead of the message of what a tool's function threw, unless the tool says
+   * otherwise. Default false.
+   */
+  readonly hideToolErrors?: boolean | undefined;
+  /** Interceptors of Connect, around every attempt of a call, for instance those of OpenTelemetry. */
+  readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
 /** Largest message, in bytes: that of the sidecar's default. */
@@ -46,30 +67,45 @@ const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
  * may run at once, over one connection, which is opened by the first call and again after it was lost.
  */
 export class Client {
+  /** For the services in `@outrigger-inference/client/proto` that have no method here. */
+  readonly transport: Transport;
+  /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. */
+  readonly hideToolErrors: boolean;
+  /** The run engine: generations that are stored, and that may go on in the background. */
+  readonly runs: Runs;
   readonly #sessions: Http2SessionManager;
+  readonly #options: ClientOptions;
   readonly #service: ServiceClient<typeof InferenceService>;
   readonly #generation: ServiceClient<typeof GenerationService>;
+  readonly #catalog: ServiceClient<typeof CatalogService>;
 
   /** @throws ConfigurationError where the address has another form than those that `targetOf` reads. */
-  constructor({
-    address = process.env.OUTRIGGER_ADDRESS || DEFAULT_ADDRESS,
-    ca,
-    accessKey = process.env.OUTRIGGER_ACCESS_KEY || undefined,
-  }: ClientOptions = {}) {
-    const { origin, connect } = targetOf(address);
-    this.#sessions = new Http2SessionManager(origin, KEEPALIVE, {
-      ...(connect === undefined ? {} : { createConnection: connect }),
-      ...(ca === undefined ? {} : { ca }),
-    });
-    const transport = createGrpcTransport({
-      baseUrl: origin,
-      sessionManager: this.#sessions,
-      interceptors: accessKey === undefined ? [nameProgram] : [nameProgram, sendKey(accessKey)],
+  constructor(options: ClientOptions = {}, sessions = openSessions(options)) {
+    const {
+      address = defaultAddress(),
+      accessKey = process.env.OUTRIGGER_ACCESS_KEY || undefined,
+      interceptors = [],
+    } = options;
+    this.#options = options;
+    this.hideToolErrors = options.hideToolErrors ?? false;
+    this.#sessions = sessions;
+    this.transport = createGrpcTransport({
+      baseUrl: targetOf(address).origin,
+      sessionManager: sessions,
+      interceptors: [
+        observeCalls(options),
+        retryUnsent(address),
+        nameProgram,
+        ...(accessKey === undefined ? [] : [sendKey(accessKey)]),
+        ...interceptors,
+      ],
       readMaxBytes: MAX_MESSAGE_BYTES,
       writeMaxBytes: MAX_MESSAGE_BYTES,
     });
-    this.#service = createClient(InferenceService, transport);
-    this.#generation = createClient(GenerationService, transport);
+    this.runs = new Runs(createClient(RunService, this.transport));
+    this.#service = createClient(InferenceService, this.transport);
+    this.#generation = createClient(GenerationService, this.transport);
+    this.#catalog = createClient(CatalogService, this.transport);
   }
 
   /** The Client of the address in `OUTRIGGER_ADDRESS`, with the key in `OUTRIGGER_ACCESS_KEY`. */
@@ -111,6 +147,42 @@ export class Client {
     return isRemoteLoop(options) ? runRemoteLoop(this.#generation, options) : undefined;
   }
 
+  /**
+   * The same client, over the same connection, with other settings for its calls. Headers are added to those set before.
+   * Closing either client closes the connection.
+   */
+  with(settings: CallSettings): Client {
+    const headers = { ...this.#options.headers, ...settings.headers };
+    return new Client({ ...this.#options, ...settings, headers }, this.#sessions);
+  }
+
+  /** What the catalog knows about a model, by its id or an alias; undefined if it does not know it. */
+  async getModelInfo(model: string, provider = ""): Promise<ModelInfo | undefined> {
+    return unlessNotFound(async () => (await this.#catalog.getModel({ model, provider })).model);
+  }
+
+  /** The known models that have all `capabilities`, newest first within a provider. Fetches page after page. */
+  async *listModels(provider = "", capabilities: readonly Capability[] = []): AsyncGenerator<ModelInfo> {
+    let pageToken = "";
+    do {
+      const request = { provider, capabilities: [...capabilities], pageToken };
+      const page = await this.#catalog.listModels(request).catch((thrown) => {
+        throw failureOf(thrown, undefined);
+      });
+      yield* page.models;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  /** A provider's newest model that has all `capabilities`; undefined if none has. */
+  async getLatestModel(
+    provider: string,
+    capabilities: readonly Capability[] = [],
+  ): Promise<ModelInfo | undefined> {
+    const request = { provider, capabilities: [...capabilities] };
+    return unlessNotFound(async () => (await this.#catalog.getLatestModel(request)).model);
+  }
+
   /** Closes the connection. Calls under way fail. */
   async close(): Promise<void> {
     this.#sessions.abort();
@@ -123,6 +195,29 @@ export class Client {
 
   #openStream(request: Request, options: CallOptions): Batches<StreamEvent> {
     return batchesOf(this.#service.stream(request, callOptionsOf(options)));
+  }
+}
+
+function defaultAddress(): string {
+  return process.env.OUTRIGGER_ADDRESS || DEFAULT_ADDRESS;
+}
+
+function openSessions({ address = defaultAddress(), ca, tls }: ClientOptions): Http2SessionManager {
+  const { origin, connect } = targetOf(address);
+  return new Http2SessionManager(origin, KEEPALIVE, {
+    ...tls,
+    ...(connect === undefined ? {} : { createConnection: connect }),
+    ...(ca === undefined ? {} : { ca }),
+  });
+}
+
+async function unlessNotFound<Found>(find: () => Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await find();
+  } catch (thrown) {
+    const failure = failureOf(thrown, undefined);
+    if (failure instanceof NotFoundError) return undefined;
+    throw failure;
   }
 }
 

@@ -7,7 +7,17 @@ import { setModelClientSource } from "../../../src/generation/default-model-clie
 import { getDefaultClient, setDefaultClient } from "./default-client.ts";
 
 export * from "../../../src/common.ts";
+export {
+  type McpServer,
+  type Run,
+  type RunEvent,
+  RunStatus,
+  type ToolApproval,
+} from "../../../src/gen/outrigger/v1/run_pb.ts";
+export type { CallInfo, CallLog, CallSettings } from "./call-info.ts";
 export { Client, type ClientOptions } from "./client.ts";
+export { failureOf as toSdkFailure } from "./failure.ts";
+export { type RunCallOptions, type RunFilter, type RunOptions, Runs } from "./runs.ts";
 export { getDefaultClient, setDefaultClient };
 
 setModelClientSource(getDefaultClient);

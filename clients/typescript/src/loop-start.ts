@@ -9,6 +9,7 @@ import {
   type RunToolsRequest,
   RunToolsRequestSchema,
 } from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
+import type { GenerationLimits } from "../../../src/generation/loop-limits.ts";
 import type { LoopOptions } from "../../../src/generation/tool-loop.ts";
 
 /** The message that opens a tool loop on a sidecar. Tools and their time limits are this program's. */
@@ -20,7 +21,7 @@ export function loopStart(options: LoopOptions): RunToolsRequest {
       maxToolRounds,
       retry: retryOf(options),
       timeouts: timeoutsOf(options),
-      limits: limitsOf(options),
+      limits: limitsInit(options.limits),
     },
     passiveTools: executableNames(options).filter((name) => !options.executor.isActive(name)),
     omitEvents: !isStreamed,
@@ -58,7 +59,8 @@ function timeoutsOf({ timeouts = {} }: LoopOptions): MessageInitShape<typeof Gen
   };
 }
 
-function limitsOf({ limits = {} }: LoopOptions): MessageInitShape<typeof GenerationLimitsSchema> {
+/** Limits in the contract's form. */
+export function limitsInit(limits: GenerationLimits = {}): MessageInitShape<typeof GenerationLimitsSchema> {
   const { maxSteps, maxTotalTokens, maxCostNanoUsd, maxToolCalls, allowUnknownPrices = false } = limits;
   return {
     allowUnknownPrices,

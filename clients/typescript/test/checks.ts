@@ -29,6 +29,8 @@ import {
   type RunToolsResponseSchema,
 } from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { runRemoteLoop } from "../src/tool-loop.ts";
+import { reconnectChecks } from "./reconnect.ts";
+import { runChecks } from "./runs.ts";
 
 const messages = [userMessage("What is the weather in Paris?")];
 
@@ -43,6 +45,8 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ["error_class", errorClass],
   ["field_violations", fieldViolations],
   ["no_sidecar", noSidecar],
+  ...reconnectChecks,
+  ...runChecks,
   ["wrong_address", wrongAddress],
   ["access_key", accessKey],
   ["cut_stream", cutStream],
@@ -76,7 +80,10 @@ async function sentKeys(options: { accessKey?: string }): Promise<(string | unde
     ...options,
     address: `127.0.0.1:${typeof bound === "object" ? bound?.port : ""}`,
   });
-  await assert.rejects(client.complete({ model: "m", messages }), AuthenticationError);
+  await assert.rejects(client.complete({ model: "m", messages }), (error) => {
+    assert(error instanceof AuthenticationError);
+    return error.isAccessKey;
+  });
   await client.close();
   server.close();
   return keys;
@@ -97,6 +104,7 @@ async function errorClass(): Promise<void> {
   await assert.rejects(failed, (error) => {
     assert(error instanceof AuthenticationError);
     assert.equal(error.httpStatusCode, 401);
+    assert.equal(error.isAccessKey, false);
     assert.equal(error.retryable, false);
     return true;
   });
@@ -119,7 +127,11 @@ async function noSidecar(): Promise<void> {
   assert(address !== null && typeof address === "object");
   await new Promise((resolve) => server.close(resolve));
   await using client = new Client({ address: `127.0.0.1:${address.port}` });
-  await assert.rejects(client.complete({ model: "sim-text", messages }), NetworkError);
+  await assert.rejects(client.complete({ model: "sim-text", messages }), (error) => {
+    assert(error instanceof NetworkError);
+    assert.match(error.message, new RegExp(`is the sidecar running at 127.0.0.1:${address.port}\\?`));
+    return true;
+  });
 }
 
 async function wrongAddress(): Promise<void> {

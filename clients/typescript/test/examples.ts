@@ -12,6 +12,7 @@ const OUTPUTS: Readonly<Record<string, RegExp>> = {
   stream_tools: /^(call of get_weather\n){2}step 1 is complete\n.*Rome.*step 2 is complete\n$/s,
   object: /^string, number\n$/,
   stream_object: /^grew to \d+ steps\n$/,
+  runs: /^\S.+\ncompleted: true, 1 step\nin the thread: another run\nin the thread: the first run\n$/s,
   errors: /^rate limit of \w+: retry after 2 s\ntimed out\ncancelled\n$/,
 };
 

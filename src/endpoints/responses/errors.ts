@@ -38,6 +38,9 @@ const MEANINGS: ReadonlyMap<ErrorKind, Meaning> = new Map<ErrorKind, Meaning>([
   [ErrorKind.INTERNAL, { status: 500, type: "server_error", code: "server_error" }],
 ]);
 
+/** A provider refused the key that Outrigger has for it. `invalid_api_key` is the caller's access key. */
+const PROVIDER_KEY: Meaning = { status: 401, type: "invalid_request_error", code: "provider_key_refused" };
+
 /** Another response of the conversation is being written. */
 const LOCKED: Meaning = { status: 409, type: "invalid_request_error", code: "conversation_locked" };
 
@@ -71,8 +74,9 @@ export function errorObjectOf(error: SDKError): ErrorObject {
 }
 
 /** The failure of a run, as its response has it. The codes are those of the API, never a provider's own. */
-export function responseErrorOf({ kind, message }: InferenceError): ResponseError {
-  const { code, status } = MEANINGS.get(kind) ?? UNKNOWN;
+export function responseErrorOf({ kind, message, providerFailure }: InferenceError): ResponseError {
+  const isProviderKey = kind === ErrorKind.AUTHENTICATION && providerFailure !== undefined;
+  const { code, status } = isProviderKey ? PROVIDER_KEY : (MEANINGS.get(kind) ?? UNKNOWN);
   return { code: code ?? (status < 500 ? "invalid_prompt" : "server_error"), message };
 }
 
@@ -84,6 +88,7 @@ function meaningOf(error: SDKError): Meaning {
     const status = httpStatusCode === UNSUPPORTED_MEDIA_TYPE ? httpStatusCode : meaning.status;
     return { ...meaning, status, code: errorCode || meaning.code };
   }
+  if (error.kind === ErrorKind.AUTHENTICATION) return PROVIDER_KEY;
   // A provider's own code is more precise.
   if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode || null };
   // If the provider reports something as not found, it is the model. Each provider has a code of its own for that.

@@ -8,7 +8,7 @@ import { ProviderModels } from "../../catalog/provider-models.ts";
 import type { CallOptions, ProviderAdapter } from "../../core/adapter.ts";
 import { lazyBatches } from "../../core/batches.ts";
 import { CallScope } from "../../core/call-scope.ts";
-import { type SDKError, toSdkError, withTexts } from "../../core/errors.ts";
+import { type SDKError, toSdkError, withKeyOrigin, withTexts } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
 import { inferenceIdOf } from "../../core/inference-id.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
@@ -84,6 +84,8 @@ export interface HttpAdapterParts {
   readonly transport: HttpTransport;
   /** Headers of every request, including the key. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Where the key comes from, for the error that the provider refused it. */
+  readonly keyOrigin?: string | undefined;
   /** Name of the provider in the shipped catalog. Absent: only models that a catalog adds are known. */
   readonly catalogProvider?: string | undefined;
   /** The catalog of this adapter's calls. Default: that of the Client, else the shipped one. */
@@ -111,6 +113,7 @@ export class HttpAdapter implements ProviderAdapter {
   readonly #ownPrices: boolean;
   readonly #models = new WeakMap<Catalog, ProviderModels>();
   readonly #mask: KeyMask;
+  readonly #keyOrigin: string | undefined;
   readonly #limits: AnswerLimits;
 
   constructor(parts: HttpAdapterParts) {
@@ -123,6 +126,7 @@ export class HttpAdapter implements ProviderAdapter {
     this.#catalogProvider = catalogProvider;
     this.#ownPrices = ownPrices ?? false;
     this.#mask = new KeyMask(headers);
+    this.#keyOrigin = parts.keyOrigin;
     this.#limits = { ...DEFAULT_ANSWER_LIMITS, ...answerLimits };
   }
 
@@ -239,7 +243,7 @@ export class HttpAdapter implements ProviderAdapter {
 
   /** The failure of a call, without the keys of its request. */
   #toFailure(thrown: unknown): SDKError {
-    return withTexts(toSdkError(thrown), this.#mask.apply);
+    return withKeyOrigin(withTexts(toSdkError(thrown), this.#mask.apply), this.#keyOrigin);
   }
 
   #factsOf(

@@ -22,6 +22,8 @@ import { canForceTools } from "./tools.ts";
 export interface AnthropicAdapterOptions {
   /** The key, sent as `x-api-key`. A server under another `baseUrl` may need none. */
   readonly apiKey?: string | undefined;
+  /** Where the key comes from, for the error that the provider refused it: `OPENAI_API_KEY`, a field, a file. */
+  readonly keyOrigin?: string | undefined;
   /** A token, sent as `Authorization: Bearer`. Where both are set, the API uses the key. */
   readonly authToken?: string | undefined;
   /** Base of all paths, without a version; a trailing `/v1` is removed. Default `https://api.anthropic.com`. */
@@ -54,6 +56,7 @@ export class AnthropicAdapter extends HttpAdapter {
     super({
       name,
       catalog: options.catalog,
+      keyOrigin: options.keyOrigin,
       catalogProvider: PROVIDER_NAME,
       ownPrices: true,
       protocol: protocolOf(name, options),

@@ -20,6 +20,8 @@ import { takesToolChoice } from "./tools.ts";
 export interface GeminiAdapterOptions {
   /** The key, sent as `x-goog-api-key` and never in a URL. Required. */
   readonly apiKey: string;
+  /** Where the key comes from, for the error that the provider refused it: `OPENAI_API_KEY`, a field, a file. */
+  readonly keyOrigin?: string | undefined;
   /** Base of all paths, without a version. Default `https://generativelanguage.googleapis.com`. */
   readonly baseUrl?: string | undefined;
   /** Name under which the adapter is registered. Default `gemini`. */
@@ -50,6 +52,7 @@ export class GeminiAdapter extends HttpAdapter {
     super({
       name,
       catalog: options.catalog,
+      keyOrigin: options.keyOrigin,
       protocol: protocolOf(name, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({

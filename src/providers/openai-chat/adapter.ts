@@ -25,6 +25,8 @@ export interface OpenAIChatAdapterOptions {
   readonly baseUrl: string;
   /** The key, where the server requires one. Leave it out where none is needed: undefined is an unset variable. */
   readonly apiKey?: string;
+  /** Where the key comes from, for the error that the provider refused it: `OPENAI_API_KEY`, a field, a file. */
+  readonly keyOrigin?: string | undefined;
   /** Name under which the adapter is registered. Default `compatible`. */
   readonly name?: string | undefined;
   /**
@@ -62,6 +64,7 @@ export class OpenAIChatAdapter extends HttpAdapter {
     super({
       name,
       catalog: options.catalog,
+      keyOrigin: options.keyOrigin,
       protocol: protocolOf(name, profile, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({

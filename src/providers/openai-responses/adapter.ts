@@ -19,6 +19,8 @@ import { ResponsesDecoder } from "./stream.ts";
 export interface OpenAIAdapterOptions {
   /** The key, sent as `Authorization: Bearer`. Required. */
   readonly apiKey: string;
+  /** Where the key comes from, for the error that the provider refused it: `OPENAI_API_KEY`, a field, a file. */
+  readonly keyOrigin?: string | undefined;
   /** Base of all paths, with its version. Default `https://api.openai.com/v1`. */
   readonly baseUrl?: string | undefined;
   /** Name under which the adapter is registered. Default `openai`. */
@@ -53,6 +55,7 @@ export class OpenAIAdapter extends HttpAdapter {
     super({
       name,
       catalog: options.catalog,
+      keyOrigin: options.keyOrigin,
       protocol: protocolOf(name, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({

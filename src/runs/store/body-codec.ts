@@ -49,8 +49,8 @@ export class BodyCodec {
 
   /**
    * The body of a message.
-   * @param place Where it is kept: the same at each reading, and another one for every other body.
-   * @throws InvalidRequestError where it is too large.
+   * @param place Names the body: the same name at each reading, and another one for every other body.
+   * @throws InvalidRequestError if it is too large.
    */
   write<Schema extends DescMessage>(
     schema: Schema,
@@ -60,7 +60,7 @@ export class BodyCodec {
     return this.encode(toBinary(schema, message), place);
   }
 
-  /** @throws InternalError where the body cannot be read. */
+  /** @throws InternalError if the body cannot be read. */
   read<Schema extends DescMessage>(schema: Schema, body: Uint8Array, place: string): MessageShape<Schema> {
     return fromBinary(schema, this.decode(body, place));
   }

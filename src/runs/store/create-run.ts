@@ -276,8 +276,8 @@ export function insertMessages(
   });
 }
 
-/** The statements that insert events of a run, whoever holds it. */
-export function insertEvents(runId: string, events: readonly RunEvent[], bodies: Bodies): Call[] {
+/** The statements that insert events of a run. Without a check of its hold. */
+function insertEvents(runId: string, events: readonly RunEvent[], bodies: Bodies): Call[] {
   return bodies
     .writeEvents(runId, events)
     .map(({ last_sequence, body }) => ({ text: INSERT_EVENTS, values: [runId, last_sequence, body] }));

@@ -22,7 +22,7 @@ export interface EncryptionKey {
  */
 export function parseEncryptionKey(text: string, path: string): EncryptionKey {
   const bytes = decodeKey(text.trim());
-  if (bytes?.byteLength === KEY_BYTES) return { bytes, id: keyIdOf(bytes), path };
+  if (bytes?.byteLength === KEY_BYTES) return { bytes, id: createKeyId(bytes), path };
   const found = text.trim() === "" ? "nothing" : describeBytes(bytes);
   throw new ConfigurationError(
     `expected a key of ${KEY_BYTES} bytes in Base64 or hexadecimal in ${path}, found ${found}`,
@@ -38,7 +38,7 @@ function describeBytes(bytes: Buffer | undefined): string {
   return bytes === undefined ? "another text" : `${bytes.byteLength} bytes`;
 }
 
-function keyIdOf(key: Buffer): Buffer {
+function createKeyId(key: Buffer): Buffer {
   const material = Buffer.concat([Buffer.from("outrigger key id\n"), key]);
   return hash("sha256", material, "buffer").subarray(0, KEY_ID_BYTES);
 }

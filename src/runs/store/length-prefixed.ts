@@ -6,7 +6,7 @@ const BITS_PER_BYTE = 7;
 
 /** One buffer with all of them. */
 export function joinWithLengths(messages: readonly Uint8Array[]): Uint8Array {
-  const size = messages.reduce((sum, { byteLength }) => sum + lengthOfVarint(byteLength) + byteLength, 0);
+  const size = messages.reduce((sum, { byteLength }) => sum + getVarintLength(byteLength) + byteLength, 0);
   const joined = Buffer.allocUnsafe(size);
   let at = 0;
   for (const message of messages) {
@@ -39,6 +39,6 @@ export function splitByLengths(joined: Uint8Array): Uint8Array[] {
   return messages;
 }
 
-function lengthOfVarint(value: number): number {
+function getVarintLength(value: number): number {
   return Math.max(1, Math.ceil((32 - Math.clz32(value)) / BITS_PER_BYTE));
 }

@@ -44,7 +44,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 }
 
 /** A PostgreSQL database. */
-export class PostgresDriver implements Driver {
+class PostgresDriver implements Driver {
   readonly isShared = true;
   readonly space = undefined;
   readonly schema: string;

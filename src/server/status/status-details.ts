@@ -7,7 +7,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
-import { type FieldViolation, ProviderError, type SDKError } from "../../core/errors.ts";
+import { AuthenticationError, type FieldViolation, ProviderError, type SDKError } from "../../core/errors.ts";
 import {
   type BadRequest_FieldViolation,
   BadRequest_FieldViolationSchema,
@@ -126,7 +126,13 @@ function errorInfoOf(error: SDKError, facts: ErrorFacts): MessageInitShape<typeo
     add("http_status", error.httpStatusCode);
     add("request_id", error.requestId);
   }
-  return { reason: kindName(error.kind), domain: "outrigger", metadata };
+  return { reason: reasonOf(error), domain: "outrigger", metadata };
+}
+
+/** The kind of the error, but for a provider that refused Outrigger's key: the caller's access key is fine. */
+function reasonOf(error: SDKError): string {
+  const isProviderKey = error instanceof AuthenticationError && !error.isAccessKey;
+  return isProviderKey ? "PROVIDER_KEY_REFUSED" : kindName(error.kind);
 }
 
 function boundedError(error: InferenceError, maxMessageBytes: number, causes: number): InferenceError {

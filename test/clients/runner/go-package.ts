@@ -34,6 +34,9 @@ const sidecarChecks = [
   "max_tool_rounds",
   "stop_when",
   "limits",
+  "runs",
+  "run_tools",
+  "catalog",
 ];
 
 const examples = readdirSync(`${folder}/examples`, { withFileTypes: true })

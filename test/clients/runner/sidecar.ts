@@ -12,6 +12,9 @@ export interface Sidecar {
   stop(): Promise<void>;
 }
 
+/** The program that is tested, from the root of the repository. */
+export const mainFile = process.env.OUTRIGGER_MAIN || "src/cli/main.ts";
+
 const startTimeoutMs = 30_000;
 const stopTimeoutMs = 15_000;
 
@@ -24,8 +27,7 @@ export function startDemo(): Promise<Sidecar> {
 export async function startSidecar(args: readonly string[]): Promise<Sidecar> {
   const address = `127.0.0.1:${await freePort()}`;
   const admin = `127.0.0.1:${await freePort()}`;
-  const main = process.env.OUTRIGGER_MAIN || "src/cli/main.ts";
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [mainFile, ...args], {
     cwd: root,
     env: { ...neutralEnvironment(), OUTRIGGER_LISTEN: address, OUTRIGGER_ADMIN_LISTEN: admin },
     stdio: ["ignore", "pipe", "pipe"],

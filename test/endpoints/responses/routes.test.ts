@@ -106,7 +106,7 @@ describe("POST /v1/responses", () => {
   });
 
   it.each([
-    ["status=401", 401, "invalid_api_key", null],
+    ["status=401", 401, "provider_key_refused", null],
     ["status=503", 503, "server_error", null],
     ["status=500", 502, "server_error", null],
     ["status=429,code=insufficient_quota", 429, "insufficient_quota", "false"],

@@ -92,7 +92,7 @@ export function conversationTests(context: StoreContext): void {
     expect((await store.createRun(creation({ threadId: conversation.id }))).case).toBe("created");
   });
 
-  it("concludes its latest run where that one requires action", async () => {
+  it("concludes its latest run if that one requires action", async () => {
     const { store } = context;
     const conversation = thread();
     await store.createThread("owner", conversation, []);
@@ -105,7 +105,7 @@ export function conversationTests(context: StoreContext): void {
     expect(await historyOf(store, next.id)).toEqual(["hello", "call", "aside"]);
   });
 
-  it("forks where a run of it is continued that something was added after", async () => {
+  it("forks if a run of it is continued that something was added after", async () => {
     const { store } = context;
     const conversation = thread();
     await store.createThread("owner", conversation, []);

@@ -21,7 +21,7 @@ export function eventTests(context: StoreContext): void {
     }
   });
 
-  it("gives at most as many events as asked, and at least one where there is one", async () => {
+  it("gives at most as many events as asked, and at least one if there is one", async () => {
     const { store } = context;
     const run = await createdRun(store);
     const events = Array.from({ length: 20 }, (_, index) => textEvent(index + 1, "x"));

@@ -92,7 +92,7 @@ export function runTests(context: StoreContext): void {
     expect(await store.readSteps(run.id)).toHaveLength(3);
   });
 
-  it("gives the sequence number of the latest event also where the run itself was not written", async () => {
+  it("gives the sequence number of the latest event also if the run itself was not written", async () => {
     const { store } = context;
     const run = await createdRun(store);
     await store.write({ hold: getHold(run.id), events: [runEvent(1, run), runEvent(2, run)] });
@@ -132,7 +132,7 @@ export function runTests(context: StoreContext): void {
     });
   });
 
-  it("concludes the run that it continues where that one requires action", async () => {
+  it("concludes the run that it continues if that one requires action", async () => {
     const { store } = context;
     const waiting = await endedRun(store, {}, RunStatus.REQUIRES_ACTION);
     const next = await createdRun(store, { previousRunId: waiting.id });
@@ -156,7 +156,7 @@ export function runTests(context: StoreContext): void {
     expect((await store.getRun("owner", waiting.id))?.run).toEqual(waiting);
   });
 
-  it("leaves a run that requires action alone where its continuation was not created", async () => {
+  it("leaves a run that requires action alone if its continuation was not created", async () => {
     const { store } = context;
     const waiting = await endedRun(store, {}, RunStatus.REQUIRES_ACTION);
     const taken = creation({ previousRunId: waiting.id, run: { id: waiting.id } });

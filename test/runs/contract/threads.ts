@@ -44,7 +44,7 @@ export function threadTests(context: StoreContext): void {
     expect(await historyOf(store, run.id)).toEqual([]);
   });
 
-  it("stays on the thread where a run is continued for the first time", async () => {
+  it("stays on the thread if a run is continued for the first time", async () => {
     const { store } = context;
     const first = await endedRun(store, { input: ["q1"] }, RunStatus.COMPLETED, "a1");
     const second = await createdResult(store, creation({ previousRunId: first.id, input: ["q2"] }));
@@ -58,7 +58,7 @@ export function threadTests(context: StoreContext): void {
     expect(await threadTexts(store, first.threadId)).toEqual(["q1", "a1", "q2", "a2", "q3"]);
   });
 
-  it("forks the thread where a run was continued before, and no child sees the messages of another", async () => {
+  it("forks the thread if a run was continued before, and no child sees the messages of another", async () => {
     const { store } = context;
     const root = await endedRun(store, { input: ["q"] }, RunStatus.COMPLETED, "a");
     const left = await createdResult(store, creation({ previousRunId: root.id, input: ["left"] }));
@@ -117,7 +117,7 @@ export function threadTests(context: StoreContext): void {
     expect(new Set([root.threadId, fork.threadId, deep.threadId]).size).toBe(3);
   });
 
-  it("forks also where the runs that continued had no messages of their own", async () => {
+  it("forks also if the runs that continued had no messages of their own", async () => {
     const { store } = context;
     const root = await endedRun(store, { input: ["q"] }, RunStatus.COMPLETED, "a");
     const first = await createdResult(store, creation({ previousRunId: root.id, input: [] }));
@@ -153,7 +153,7 @@ export function threadTests(context: StoreContext): void {
     expect(shown).toEqual([[], ["q", "a"]]);
   });
 
-  it("creates nothing where the function that gives the input throws", async () => {
+  it("creates nothing if the function that gives the input throws", async () => {
     const { store } = context;
     const waiting = await endedRun(store, {}, RunStatus.REQUIRES_ACTION, "call");
     const refuse = () => {

@@ -72,7 +72,7 @@ describe("BodyCodec", () => {
     }
   });
 
-  it("refuses a body that is not encrypted where the store is", () => {
+  it("refuses a body that is not encrypted if the store is", () => {
     const body = plain.encode(Buffer.from("planted"), "here");
     expect(() => encrypted.decode(body, "here")).toThrow(/not encrypted, but the store is/);
   });

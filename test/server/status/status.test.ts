@@ -103,7 +103,10 @@ describe("connectErrorOf()", () => {
     expect(inference?.kind).toBe(kind);
     expect(inference?.message).toBe(kind === ErrorKind.INTERNAL ? "internal error" : "it failed");
     expect(inference?.retryable).toBe(isRetryableKind(kind));
-    expect(detail(error, ErrorInfoSchema)).toMatchObject({ reason: name, domain: "outrigger" });
+    expect(detail(error, ErrorInfoSchema)).toMatchObject({
+      reason: kind === ErrorKind.AUTHENTICATION ? "PROVIDER_KEY_REFUSED" : name,
+      domain: "outrigger",
+    });
     expect(error.metadata.get("grpc-retry-pushback-ms")).toBe(isRetryableKind(kind) ? null : "-1");
   });
 

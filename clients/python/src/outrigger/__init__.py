@@ -5,7 +5,9 @@ it may change.
 """
 
 from outrigger.async_client import AsyncClient
+from outrigger.async_runs import AsyncRunEvents, AsyncRuns
 from outrigger.async_streams import AsyncCompletionStream, AsyncGenerationStream, AsyncObjectStream
+from outrigger.call_info import CallInfo
 from outrigger.client import Client
 from outrigger.decoders import GenerationEvent, ModelEvent, StepFinished, ToolStarted
 from outrigger.errors import (
@@ -32,6 +34,7 @@ from outrigger.errors import (
     UnsupportedToolChoiceError,
 )
 from outrigger.messages import (
+    MessageDict,
     assistant_message,
     audio_part,
     developer_message,
@@ -47,13 +50,17 @@ from outrigger.messages import (
 )
 from outrigger.options import GenerationArguments, ObjectArguments, RetryPolicy
 from outrigger.results import GenerateResult, ObjectResult, Step
+from outrigger.run_requests import RunArguments
+from outrigger.runs import RunEvents, Runs
 from outrigger.streams import CompletionStream, GenerationStream, ObjectStream
 from outrigger.tool_loop import RepairFunction
 from outrigger.tools import AnyTool, Tool, ToolContext, ToolError, ToolRefused, custom_tool, tool
+from outrigger.v1.catalog_service_pb2 import Capability, ModelInfo, Price
 from outrigger.v1.generation_pb2 import GenerationLimits
 from outrigger.v1.message_pb2 import ContentPart, Message, ToolCall, ToolResult
 from outrigger.v1.request_pb2 import Request, ResponseFormat, Timeouts, ToolChoice
 from outrigger.v1.response_pb2 import Response
+from outrigger.v1.run_pb2 import McpServer, Run, RunEvent, RunStatus, ToolApproval
 from outrigger.v1.stream_event_pb2 import StreamEvent
 from outrigger.v1.tool_pb2 import Tool as ToolDefinition
 from outrigger.v1.usage_pb2 import Usage
@@ -67,7 +74,11 @@ __all__ = [
     "AsyncCompletionStream",
     "AsyncGenerationStream",
     "AsyncObjectStream",
+    "AsyncRunEvents",
+    "AsyncRuns",
     "AuthenticationError",
+    "CallInfo",
+    "Capability",
     "Client",
     "CompletionStream",
     "ConfigurationError",
@@ -83,8 +94,11 @@ __all__ = [
     "InternalError",
     "InvalidRequestError",
     "InvalidToolCallError",
+    "McpServer",
     "Message",
+    "MessageDict",
     "ModelEvent",
+    "ModelInfo",
     "NetworkError",
     "NoObjectGeneratedError",
     "NotFoundError",
@@ -92,6 +106,7 @@ __all__ = [
     "ObjectResult",
     "ObjectStream",
     "OutriggerError",
+    "Price",
     "ProviderError",
     "QuotaExceededError",
     "RateLimitError",
@@ -101,6 +116,12 @@ __all__ = [
     "Response",
     "ResponseFormat",
     "RetryPolicy",
+    "Run",
+    "RunArguments",
+    "RunEvent",
+    "RunEvents",
+    "RunStatus",
+    "Runs",
     "ServerError",
     "Step",
     "StepFinished",
@@ -108,6 +129,7 @@ __all__ = [
     "StreamEvent",
     "Timeouts",
     "Tool",
+    "ToolApproval",
     "ToolCall",
     "ToolChoice",
     "ToolContext",

@@ -29,17 +29,21 @@ class AccessKeyInterceptor(
     def _with_key(self, details: Any) -> Any:
         return details._replace(metadata=[*(details.metadata or ()), self._header])
 
-    def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
-        return continuation(self._with_key(details), request)
+    def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        return continuation(self._with_key(client_call_details), request)
 
-    def intercept_unary_stream(self, continuation: Any, details: Any, request: Any) -> Any:
-        return continuation(self._with_key(details), request)
+    def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        return continuation(self._with_key(client_call_details), request)
 
-    def intercept_stream_unary(self, continuation: Any, details: Any, requests: Any) -> Any:
-        return continuation(self._with_key(details), requests)
+    def intercept_stream_unary(
+        self, continuation: Any, client_call_details: Any, request_iterator: Any
+    ) -> Any:
+        return continuation(self._with_key(client_call_details), request_iterator)
 
-    def intercept_stream_stream(self, continuation: Any, details: Any, requests: Any) -> Any:
-        return continuation(self._with_key(details), requests)
+    def intercept_stream_stream(
+        self, continuation: Any, client_call_details: Any, request_iterator: Any
+    ) -> Any:
+        return continuation(self._with_key(client_call_details), request_iterator)
 
 
 class _AsyncInterceptor:
@@ -55,23 +59,27 @@ class _AsyncInterceptor:
 
 
 class _AsyncUnaryUnary(_AsyncInterceptor, grpc.aio.UnaryUnaryClientInterceptor):
-    async def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
-        return await continuation(self._with_key(details), request)
+    async def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        return await continuation(self._with_key(client_call_details), request)
 
 
 class _AsyncUnaryStream(_AsyncInterceptor, grpc.aio.UnaryStreamClientInterceptor):
-    async def intercept_unary_stream(self, continuation: Any, details: Any, request: Any) -> Any:
-        return await continuation(self._with_key(details), request)
+    async def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        return await continuation(self._with_key(client_call_details), request)
 
 
 class _AsyncStreamUnary(_AsyncInterceptor, grpc.aio.StreamUnaryClientInterceptor):
-    async def intercept_stream_unary(self, continuation: Any, details: Any, requests: Any) -> Any:
-        return await continuation(self._with_key(details), requests)
+    async def intercept_stream_unary(
+        self, continuation: Any, client_call_details: Any, request_iterator: Any
+    ) -> Any:
+        return await continuation(self._with_key(client_call_details), request_iterator)
 
 
 class _AsyncStreamStream(_AsyncInterceptor, grpc.aio.StreamStreamClientInterceptor):
-    async def intercept_stream_stream(self, continuation: Any, details: Any, requests: Any) -> Any:
-        return await continuation(self._with_key(details), requests)
+    async def intercept_stream_stream(
+        self, continuation: Any, client_call_details: Any, request_iterator: Any
+    ) -> Any:
+        return await continuation(self._with_key(client_call_details), request_iterator)
 
 
 def async_interceptors(access_key: str) -> list[Any]:

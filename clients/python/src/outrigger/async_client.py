@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+import copy
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import grpc
 
 from outrigger.access_key import access_key_of, async_interceptors
+from outrigger.async_calls import AsyncCalls
+from outrigger.async_runs import AsyncRuns
 from outrigger.async_streams import AsyncCompletionStream, AsyncGenerationStream, AsyncObjectStream
+from outrigger.call_info import CallSettings, OnCall
 from outrigger.channel import channel_options, target_of
 from outrigger.decoders import CompletionDecoder, GenerationDecoder, ObjectDecoder, object_result
-from outrigger.errors import error_of_call, local_error
+from outrigger.errors import NotFoundError, local_error
 from outrigger.options import (
     GenerationArguments,
     ObjectArguments,
@@ -26,6 +30,14 @@ from outrigger.results import GenerateResult, ObjectResult
 from outrigger.tasks import ToolTasks
 from outrigger.tool_loop import MAX_CONCURRENT_TOOLS, RepairFunction, ToolLoop
 from outrigger.tools import AnyTool, ToolSet, tool_set
+from outrigger.v1.catalog_service_pb2 import (
+    Capability,
+    GetLatestModelRequest,
+    GetModelRequest,
+    ListModelsRequest,
+    ModelInfo,
+)
+from outrigger.v1.catalog_service_pb2_grpc import CatalogServiceStub
 from outrigger.v1.error_pb2 import ErrorKind
 from outrigger.v1.generation_pb2 import GenerationOptions
 from outrigger.v1.generation_service_pb2 import (
@@ -38,11 +50,13 @@ from outrigger.v1.generation_service_pb2_grpc import GenerationServiceStub
 from outrigger.v1.inference_service_pb2_grpc import InferenceServiceStub
 from outrigger.v1.request_pb2 import Request
 from outrigger.v1.response_pb2 import Response
+from outrigger.v1.run_service_pb2_grpc import RunServiceStub
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    # Only type checkers know these two: the stubs are the same for both kinds of channels.
+    # Only type checkers know these: the stubs are the same for both kinds of channels.
+    from outrigger.v1.catalog_service_pb2_grpc import CatalogServiceAsyncStub
     from outrigger.v1.generation_service_pb2_grpc import GenerationServiceAsyncStub
     from outrigger.v1.inference_service_pb2_grpc import InferenceServiceAsyncStub
 
@@ -64,6 +78,8 @@ class AsyncClient:
         tls: True for TLS with the machine's certificates, or credentials. Default: no TLS.
         interceptors: Interceptors of gRPC, for instance those of OpenTelemetry.
         max_concurrent_tools: How many tools of one loop run at once, at most.
+        hide_tool_errors: Whether models are told "the tool failed" instead of the text of a tool's exception,
+            which may hold addresses, paths or data of others. A ToolError is always told.
     """
 
     def __init__(
@@ -74,7 +90,9 @@ class AsyncClient:
         tls: bool | grpc.ChannelCredentials = False,
         interceptors: Sequence[Any] = (),
         max_concurrent_tools: int = MAX_CONCURRENT_TOOLS,
+        hide_tool_errors: bool = False,
     ) -> None:
+        self._hide_tool_errors = hide_tool_errors
         self._target = target_of(address)
         self._tls = tls
         key = access_key_of(access_key)
@@ -91,6 +109,7 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Closes the connection, and cancels the calls that run."""
+        self._calls.close()
         await self.channel.close()
 
     @cached_property
@@ -103,6 +122,10 @@ class AsyncClient:
         return grpc.aio.secure_channel(self._target, credentials, options, interceptors=self._interceptors)
 
     @cached_property
+    def _calls(self) -> AsyncCalls:
+        return AsyncCalls(self.channel, self._target, CallSettings())
+
+    @cached_property
     def _inference(self) -> InferenceServiceAsyncStub:
         return InferenceServiceStub(self.channel)
 
@@ -110,8 +133,33 @@ class AsyncClient:
     def _generation(self) -> GenerationServiceAsyncStub:
         return GenerationServiceStub(self.channel)
 
+    def with_options(
+        self, *, headers: Mapping[str, str] | None = None, on_call: OnCall | None = None
+    ) -> Self:
+        """The same client, over the same connection, with other settings for its calls.
+
+        Args:
+            headers: Sent with each call, for instance `{"x-request-id": "..."}`, beside those set before.
+            on_call: Is told of each call that ended: its code, headers and request id.
+        """
+        # Both share the channel, which is made with the first call otherwise.
+        calls = self._calls
+        derived = copy.copy(self)
+        derived._calls = calls.derived(calls.settings.derived(headers, on_call))
+        return derived
+
+    @property
+    def runs(self) -> AsyncRuns:
+        """The run engine: generations that are stored, and that may go on in the background."""
+        return AsyncRuns(self._calls, RunServiceStub(self.channel))
+
+    @cached_property
+    def _catalog(self) -> CatalogServiceAsyncStub:
+        return CatalogServiceStub(self.channel)
+
     async def wait_until_ready(self, timeout: float) -> None:
         """Waits until the sidecar accepts connections. Raises NetworkError if it does not in time."""
+        self._calls.check_open()
         try:
             await asyncio.wait_for(self.channel.channel_ready(), timeout)
         except asyncio.TimeoutError:
@@ -120,11 +168,12 @@ class AsyncClient:
 
     async def complete(self, request: Request, *, timeout: float | None = None) -> Response:
         """Calls a model once and returns its whole answer."""
-        return await _answer(self._inference.Complete(request, timeout=timeout))
+        return await self._calls.unary("Complete", self._inference.Complete, request, timeout)
 
     def stream(self, request: Request, *, timeout: float | None = None) -> AsyncCompletionStream:
         """Calls a model once and returns its answer as a stream."""
-        return AsyncCompletionStream(self._inference.Stream(request, timeout=timeout), CompletionDecoder())
+        call = self._calls.stream("Stream", self._inference.Stream, lambda: request, timeout)
+        return AsyncCompletionStream(call, CompletionDecoder())
 
     async def generate(
         self,
@@ -149,7 +198,7 @@ class AsyncClient:
         if chosen.executable:
             return await self._run_tools(options, chosen, repair, timeout, omit_events=True).result()
         request = GenerateRequest(options=options)
-        answer = await _answer(self._generation.Generate(request, timeout=timeout))
+        answer = await self._calls.unary("Generate", self._generation.Generate, request, timeout)
         return GenerateResult(answer.result)
 
     def stream_generate(
@@ -167,9 +216,8 @@ class AsyncClient:
         if chosen.executable:
             return self._run_tools(options, chosen, repair, timeout, omit_events=False)
         request = StreamGenerateRequest(options=options)
-        return AsyncGenerationStream(
-            self._generation.StreamGenerate(request, timeout=timeout), GenerationDecoder()
-        )
+        call = self._calls.stream("StreamGenerate", self._generation.StreamGenerate, lambda: request, timeout)
+        return AsyncGenerationStream(call, GenerationDecoder())
 
     @overload
     async def generate_object(
@@ -204,7 +252,7 @@ class AsyncClient:
         """
         spec = object_spec(model, schema, **arguments)
         request = GenerateObjectRequest(options=spec.options, object=spec.format)
-        answer = await _answer(self._generation.GenerateObject(request, timeout=timeout))
+        answer = await self._calls.unary("GenerateObject", self._generation.GenerateObject, request, timeout)
         return object_result(answer.result, spec.shape)
 
     @overload
@@ -233,8 +281,51 @@ class AsyncClient:
         """Generates like `generate_object`, and returns a stream of partial objects."""
         spec = object_spec(model, schema, **arguments)
         request = StreamObjectRequest(options=spec.options, object=spec.format)
-        call = self._generation.StreamObject(request, timeout=timeout)
+        call = self._calls.stream("StreamObject", self._generation.StreamObject, lambda: request, timeout)
         return AsyncObjectStream(call, ObjectDecoder(spec.shape))
+
+    async def get_model_info(
+        self, model: str, *, provider: str = "", timeout: float | None = None
+    ) -> ModelInfo | None:
+        """What the catalog knows about a model, by its id or an alias. None if it does not know it."""
+        request = GetModelRequest(model=model, provider=provider)
+        try:
+            return (await self._calls.unary("GetModel", self._catalog.GetModel, request, timeout)).model
+        except NotFoundError:
+            return None
+
+    async def list_models(
+        self,
+        *,
+        provider: str = "",
+        capabilities: Sequence[Capability.ValueType] = (),
+        timeout: float | None = None,
+    ) -> AsyncIterator[ModelInfo]:
+        """The known models that have all these capabilities, newest first within a provider."""
+        token = ""
+        while True:
+            request = ListModelsRequest(provider=provider, capabilities=capabilities, page_token=token)
+            page = await self._calls.unary("ListModels", self._catalog.ListModels, request, timeout)
+            for model in page.models:
+                yield model
+            token = page.next_page_token
+            if not token:
+                return
+
+    async def get_latest_model(
+        self,
+        provider: str,
+        *,
+        capabilities: Sequence[Capability.ValueType] = (),
+        timeout: float | None = None,
+    ) -> ModelInfo | None:
+        """A provider's newest model that has all these capabilities. None if none has."""
+        request = GetLatestModelRequest(provider=provider, capabilities=capabilities)
+        try:
+            call = self._calls.unary("GetLatestModel", self._catalog.GetLatestModel, request, timeout)
+            return (await call).model
+        except NotFoundError:
+            return None
 
     def _run_tools(
         self,
@@ -246,14 +337,7 @@ class AsyncClient:
         omit_events: bool,
     ) -> AsyncGenerationStream:
         start = run_tools_start(options, tools, omit_events=omit_events, repair_calls=repair is not None)
-        tasks = ToolTasks(ToolLoop(start, tools, repair), self._max_concurrent_tools)
-        call = self._generation.RunTools(tasks.requests(), timeout=timeout)
+        loop = ToolLoop(start, tools, repair, hide_errors=self._hide_tool_errors)
+        tasks = ToolTasks(loop, self._max_concurrent_tools)
+        call = self._calls.stream("RunTools", self._generation.RunTools, tasks.requests, timeout)
         return AsyncGenerationStream(call, GenerationDecoder(), tasks)
-
-
-async def _answer(call: Awaitable[T]) -> T:
-    try:
-        return await call
-    except grpc.RpcError as error:
-        failure = error_of_call(error)
-        raise failure from failure.__cause__

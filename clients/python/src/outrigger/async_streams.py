@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import grpc
-
+from outrigger.async_calls import AsyncStreamCall
+from outrigger.calls import read_twice_error
 from outrigger.decoders import Decoder, GenerationEvent, ModelEvent
-from outrigger.errors import error_of_call, local_error
+from outrigger.errors import local_error
 from outrigger.results import GenerateResult, ObjectResult
 from outrigger.tool_loop import ToolRunner
 from outrigger.v1.error_pb2 import ErrorKind
@@ -26,8 +26,6 @@ E = TypeVar("E")
 R = TypeVar("R")
 T = TypeVar("T")
 
-AsyncCall = Union["grpc.aio.UnaryStreamCall[Any, M]", "grpc.aio.StreamStreamCall[Any, M]"]
-
 
 class AsyncStream(Generic[M, E, R]):
     """An answer while it arrives: an asynchronous iterator and context manager.
@@ -36,20 +34,25 @@ class AsyncStream(Generic[M, E, R]):
     """
 
     def __init__(
-        self, call: AsyncCall[M], decoder: Decoder[M, E, R], tools: ToolRunner[M] | None = None
+        self, call: AsyncStreamCall[M], decoder: Decoder[M, E, R], tools: ToolRunner[M] | None = None
     ) -> None:
         self._call = call
         self._decoder = decoder
         self._tools = tools
-        self._output_started = False
+        self._is_read = False
         self._is_complete = False
         self._is_cancelled = False
         self._event_loop = asyncio.get_running_loop()
 
-    async def __aiter__(self) -> AsyncIterator[E]:
+    def __aiter__(self) -> AsyncIterator[E]:
+        if self._is_read:
+            raise read_twice_error()
+        self._is_read = True
+        return self._events()
+
+    async def _events(self) -> AsyncIterator[E]:
         try:
             async for message in self._call:
-                self._output_started = True
                 if self._tools is not None:
                     self._tools.receive(message)
                 event = self._decoder.receive(message)
@@ -57,9 +60,6 @@ class AsyncStream(Generic[M, E, R]):
                     yield event
             self._decoder.result()
             self._is_complete = True
-        except grpc.RpcError as error:
-            failure = error_of_call(error, output_started=self._output_started)
-            raise failure from failure.__cause__
         except asyncio.CancelledError:
             if not self._is_cancelled:
                 raise  # The task was cancelled, not the stream.
@@ -91,7 +91,7 @@ class AsyncStream(Generic[M, E, R]):
     async def result(self) -> R:
         """Waits for the end. Raises AbortError if the stream was closed before it."""
         if not self._is_complete:
-            async for _ in self:
+            async for _ in self._events():
                 pass
         return self._decoder.result()
 

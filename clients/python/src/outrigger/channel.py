@@ -12,6 +12,12 @@ DEFAULT_ADDRESS = "localhost:6190"
 # and sends messages of 32 MiB by default; the result of a tool loop repeats several of them.
 MAX_MESSAGE_BYTES = 40 << 20
 
+# gRPC would wait for up to two minutes between two attempts. The sidecar is on the same machine, where an
+# attempt costs next to nothing. A call that found no sidecar waits for longer than that before it gives up.
+_RECONNECT_MS = 100
+_MAX_RECONNECT_MS = 300
+_CONNECT_TIMEOUT_MS = 5_000
+
 # A reasoning model may be silent for minutes, in which a dead connection would not be noticed.
 _KEEP_ALIVE_MS = 30_000
 _KEEP_ALIVE_TIMEOUT_MS = 10_000
@@ -35,6 +41,10 @@ def channel_options() -> list[tuple[str, str | int]]:
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
         ("grpc.keepalive_time_ms", _KEEP_ALIVE_MS),
         ("grpc.keepalive_timeout_ms", _KEEP_ALIVE_TIMEOUT_MS),
+        ("grpc.initial_reconnect_backoff_ms", _RECONNECT_MS),
+        ("grpc.max_reconnect_backoff_ms", _MAX_RECONNECT_MS),
+        # Despite its name this bounds an attempt, not the time between two.
+        ("grpc.min_reconnect_backoff_ms", _CONNECT_TIMEOUT_MS),
         # gRPC otherwise stops its pings after two without data.
         ("grpc.http2.max_pings_without_data", 0),
         # The machine's proxy is for the internet; the sidecar is beside the program.

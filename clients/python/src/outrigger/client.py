@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import copy
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import grpc
 
 from outrigger.access_key import AccessKeyInterceptor, access_key_of
+from outrigger.call_info import CallSettings, OnCall
+from outrigger.calls import Calls
 from outrigger.channel import channel_options, target_of
 from outrigger.decoders import CompletionDecoder, GenerationDecoder, ObjectDecoder, object_result
-from outrigger.errors import error_of_call, local_error
+from outrigger.errors import NotFoundError, local_error
 from outrigger.options import (
     GenerationArguments,
     ObjectArguments,
@@ -20,10 +23,19 @@ from outrigger.options import (
     run_tools_start,
 )
 from outrigger.results import GenerateResult, ObjectResult
+from outrigger.runs import Runs
 from outrigger.streams import CompletionStream, GenerationStream, ObjectStream
 from outrigger.threads import ToolThreads
 from outrigger.tool_loop import MAX_CONCURRENT_TOOLS, RepairFunction, ToolLoop
 from outrigger.tools import AnyTool, ToolSet, tool_set
+from outrigger.v1.catalog_service_pb2 import (
+    Capability,
+    GetLatestModelRequest,
+    GetModelRequest,
+    ListModelsRequest,
+    ModelInfo,
+)
+from outrigger.v1.catalog_service_pb2_grpc import CatalogServiceStub
 from outrigger.v1.error_pb2 import ErrorKind
 from outrigger.v1.generation_pb2 import GenerationOptions
 from outrigger.v1.generation_service_pb2 import (
@@ -56,6 +68,8 @@ class Client:
         tls: True for TLS with the machine's certificates, or credentials. Default: no TLS.
         interceptors: Interceptors of gRPC, for instance those of OpenTelemetry.
         max_concurrent_tools: How many tools of one loop run at once, at most.
+        hide_tool_errors: Whether models are told "the tool failed" instead of the text of a tool's exception,
+            which may hold addresses, paths or data of others. A ToolError is always told.
     """
 
     def __init__(
@@ -66,7 +80,9 @@ class Client:
         tls: bool | grpc.ChannelCredentials = False,
         interceptors: Sequence[Any] = (),
         max_concurrent_tools: int = MAX_CONCURRENT_TOOLS,
+        hide_tool_errors: bool = False,
     ) -> None:
+        self._hide_tool_errors = hide_tool_errors
         target, options = target_of(address), channel_options()
         if tls is False:
             channel = grpc.insecure_channel(target, options)
@@ -76,8 +92,10 @@ class Client:
         key = access_key_of(access_key)
         own = () if key is None else (AccessKeyInterceptor(key),)
         self._channel = grpc.intercept_channel(channel, *own, *interceptors)
+        self._calls = Calls(self._channel, target, CallSettings())
         self._inference = InferenceServiceStub(self._channel)
         self._generation = GenerationServiceStub(self._channel)
+        self._catalog = CatalogServiceStub(self._channel)
         self._max_concurrent_tools = max_concurrent_tools
 
     def __enter__(self) -> Self:
@@ -90,6 +108,7 @@ class Client:
 
     def close(self) -> None:
         """Closes the connection, and cancels the calls that run."""
+        self._calls.close()
         self._channel.close()
 
     @property
@@ -97,8 +116,27 @@ class Client:
         """The channel, for the stubs in `outrigger.v1`."""
         return self._channel
 
+    def with_options(
+        self, *, headers: Mapping[str, str] | None = None, on_call: OnCall | None = None
+    ) -> Self:
+        """The same client, over the same connection, with other settings for its calls.
+
+        Args:
+            headers: Sent with each call, for instance `{"x-request-id": "..."}`, beside those set before.
+            on_call: Is told of each call that ended: its code, headers and request id.
+        """
+        derived = copy.copy(self)
+        derived._calls = self._calls.derived(self._calls.settings.derived(headers, on_call))
+        return derived
+
+    @property
+    def runs(self) -> Runs:
+        """The run engine: generations that are stored, and that may go on in the background."""
+        return Runs(self._calls)
+
     def wait_until_ready(self, timeout: float) -> None:
         """Waits until the sidecar accepts connections. Raises NetworkError if it does not in time."""
+        self._calls.check_open()
         try:
             grpc.channel_ready_future(self._channel).result(timeout=timeout)
         except grpc.FutureTimeoutError:
@@ -107,11 +145,12 @@ class Client:
 
     def complete(self, request: Request, *, timeout: float | None = None) -> Response:
         """Calls a model once and returns its whole answer."""
-        return _answer(lambda: self._inference.Complete(request, timeout=timeout))
+        return self._calls.unary("Complete", self._inference.Complete, request, timeout)
 
     def stream(self, request: Request, *, timeout: float | None = None) -> CompletionStream:
         """Calls a model once and returns its answer as a stream."""
-        return CompletionStream(self._inference.Stream(request, timeout=timeout), CompletionDecoder())
+        call = self._calls.stream("Stream", self._inference.Stream, lambda: request, timeout)
+        return CompletionStream(call, CompletionDecoder())
 
     def generate(
         self,
@@ -136,7 +175,7 @@ class Client:
         if chosen.executable:
             return self._run_tools(options, chosen, repair, timeout, omit_events=True).result()
         request = GenerateRequest(options=options)
-        answer = _answer(lambda: self._generation.Generate(request, timeout=timeout))
+        answer = self._calls.unary("Generate", self._generation.Generate, request, timeout)
         return GenerateResult(answer.result)
 
     def stream_generate(
@@ -154,9 +193,8 @@ class Client:
         if chosen.executable:
             return self._run_tools(options, chosen, repair, timeout, omit_events=False)
         request = StreamGenerateRequest(options=options)
-        return GenerationStream(
-            self._generation.StreamGenerate(request, timeout=timeout), GenerationDecoder()
-        )
+        call = self._calls.stream("StreamGenerate", self._generation.StreamGenerate, lambda: request, timeout)
+        return GenerationStream(call, GenerationDecoder())
 
     @overload
     def generate_object(
@@ -191,7 +229,7 @@ class Client:
         """
         spec = object_spec(model, schema, **arguments)
         request = GenerateObjectRequest(options=spec.options, object=spec.format)
-        answer = _answer(lambda: self._generation.GenerateObject(request, timeout=timeout))
+        answer = self._calls.unary("GenerateObject", self._generation.GenerateObject, request, timeout)
         return object_result(answer.result, spec.shape)
 
     @overload
@@ -220,8 +258,49 @@ class Client:
         """Generates like `generate_object`, and returns a stream of partial objects."""
         spec = object_spec(model, schema, **arguments)
         request = StreamObjectRequest(options=spec.options, object=spec.format)
-        call = self._generation.StreamObject(request, timeout=timeout)
+        call = self._calls.stream("StreamObject", self._generation.StreamObject, lambda: request, timeout)
         return ObjectStream(call, ObjectDecoder(spec.shape))
+
+    def get_model_info(
+        self, model: str, *, provider: str = "", timeout: float | None = None
+    ) -> ModelInfo | None:
+        """What the catalog knows about a model, by its id or an alias. None if it does not know it."""
+        request = GetModelRequest(model=model, provider=provider)
+        try:
+            return self._calls.unary("GetModel", self._catalog.GetModel, request, timeout).model
+        except NotFoundError:
+            return None
+
+    def list_models(
+        self,
+        *,
+        provider: str = "",
+        capabilities: Sequence[Capability.ValueType] = (),
+        timeout: float | None = None,
+    ) -> Iterator[ModelInfo]:
+        """The known models that have all these capabilities, newest first within a provider."""
+        token = ""
+        while True:
+            request = ListModelsRequest(provider=provider, capabilities=capabilities, page_token=token)
+            page = self._calls.unary("ListModels", self._catalog.ListModels, request, timeout)
+            yield from page.models
+            token = page.next_page_token
+            if not token:
+                return
+
+    def get_latest_model(
+        self,
+        provider: str,
+        *,
+        capabilities: Sequence[Capability.ValueType] = (),
+        timeout: float | None = None,
+    ) -> ModelInfo | None:
+        """A provider's newest model that has all these capabilities. None if none has."""
+        request = GetLatestModelRequest(provider=provider, capabilities=capabilities)
+        try:
+            return self._calls.unary("GetLatestModel", self._catalog.GetLatestModel, request, timeout).model
+        except NotFoundError:
+            return None
 
     def _run_tools(
         self,
@@ -233,14 +312,7 @@ class Client:
         omit_events: bool,
     ) -> GenerationStream:
         start = run_tools_start(options, tools, omit_events=omit_events, repair_calls=repair is not None)
-        threads = ToolThreads(ToolLoop(start, tools, repair), self._max_concurrent_tools)
-        call = self._generation.RunTools(threads.requests(), timeout=timeout)
+        loop = ToolLoop(start, tools, repair, hide_errors=self._hide_tool_errors)
+        threads = ToolThreads(loop, self._max_concurrent_tools)
+        call = self._calls.stream("RunTools", self._generation.RunTools, threads.requests, timeout)
         return GenerationStream(call, GenerationDecoder(), threads)
-
-
-def _answer(call: Callable[[], T]) -> T:
-    try:
-        return call()
-    except grpc.RpcError as error:
-        failure = error_of_call(error)
-        raise failure from failure.__cause__

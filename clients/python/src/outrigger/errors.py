@@ -104,7 +104,12 @@ class ProviderError(OutriggerError):
 
 
 class AuthenticationError(ProviderError):
-    """The API key is missing, wrong or expired."""
+    """A key is missing, wrong or expired: the caller's access key, or the key that the sidecar has for a provider."""
+
+    @property
+    def is_access_key(self) -> bool:
+        """Whether it is the caller's access key. Otherwise `provider` refused the sidecar's key."""
+        return not self.failure.HasField("provider_failure")
 
 
 class AccessDeniedError(ProviderError):
@@ -248,17 +253,23 @@ def local_error(kind: ErrorKind.ValueType, message: str, *, output_started: bool
     )
 
 
-def error_of_call(error: grpc.RpcError, *, output_started: bool = False) -> OutriggerError:
+def error_of_call(
+    error: grpc.RpcError, *, output_started: bool = False, unreached: str | None = None
+) -> OutriggerError:
     """The error of a call that gRPC reports as failed.
 
     Args:
         error: What gRPC raised.
         output_started: Whether a part of the answer had arrived.
+        unreached: The address of the sidecar, if there was no connection to it.
     """
     if not isinstance(error, (grpc.Call, grpc.aio.AioRpcError)):
         return local_error(ErrorKind.ERROR_KIND_INTERNAL, f"the call failed: {error}")
     decoded = _from_details(_details_of(error))
-    return decoded or _from_code(error.code(), error.details() or "", output_started)
+    details = error.details() or ""
+    if unreached is not None:
+        details += f"; is the sidecar running at {unreached}?"
+    return decoded or _from_code(error.code(), details, output_started)
 
 
 def _details_of(error: Any) -> Status:

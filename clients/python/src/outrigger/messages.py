@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Iterable, Sequence
-from os import PathLike
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from outrigger.v1.message_pb2 import (
     ROLE_ASSISTANT,
@@ -24,6 +24,52 @@ from outrigger.v1.message_pb2 import (
 )
 from outrigger.v1.response_pb2 import Response
 from outrigger.values import content_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Required
+
+
+class MessageDict(TypedDict, total=False):
+    """A message as a dictionary: `{"role": "user", "content": "Hello"}`."""
+
+    role: Required[Literal["user", "system", "developer", "assistant"]]
+    """Who wrote it. Results of tools are made by `tool_result_message`."""
+    content: Required[str | Sequence[ContentPart]]
+    """A text, or parts such as `text_part(...)` and `image_part(...)`."""
+    name: str
+    """Name of the author."""
+
+
+_ROLES = {
+    "user": ROLE_USER,
+    "system": ROLE_SYSTEM,
+    "developer": ROLE_DEVELOPER,
+    "assistant": ROLE_ASSISTANT,
+}
+
+
+def message_from(value: Message | MessageDict, field: str) -> Message:
+    """A message, also from a dictionary. Raises TypeError or ValueError that names the field."""
+    if isinstance(value, Message):
+        return value
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{field}: expected a Message or a dict, found {type(value).__name__}")
+    unknown = value.keys() - MessageDict.__annotations__.keys()
+    if unknown:
+        known = ", ".join(MessageDict.__annotations__)
+        raise TypeError(f"{field}: unexpected {', '.join(sorted(unknown))}, expected some of {known}")
+    role = value.get("role")
+    if role not in _ROLES:
+        raise ValueError(f"{field}.role: expected {', '.join(_ROLES)}, found {role!r}")
+    content = value.get("content")
+    is_parts = isinstance(content, Sequence) and all(isinstance(part, ContentPart) for part in content)
+    if content is None or not (isinstance(content, str) or is_parts):
+        raise TypeError(
+            f"{field}.content: expected a text or a list of ContentPart, found {type(content).__name__}"
+        )
+    message = _message(_ROLES[role], content)
+    message.name = value.get("name", "")
+    return message
 
 
 def user_message(content: str | Iterable[ContentPart]) -> Message:
@@ -58,38 +104,39 @@ def text_part(text: str) -> ContentPart:
     return ContentPart(text=text)
 
 
-def image_part(source: str | bytes | PathLike[str], *, media_type: str = "", detail: str = "") -> ContentPart:
-    """An image: its URL, its bytes, or a file of this machine as a `pathlib.Path`, which is read here."""
-    if isinstance(source, str):
-        return ContentPart(image=Image(url=source, media_type=media_type, detail=detail))
-    data, known = _bytes_of(source)
-    return ContentPart(image=Image(data=data, media_type=media_type or known, detail=detail))
+def image_part(source: str | bytes | PurePath, *, media_type: str = "", detail: str = "") -> ContentPart:
+    """An image: its URL, its bytes, or a file of this machine."""
+    if isinstance(source, PurePath):
+        source, media_type = _read(source, media_type)
+    if isinstance(source, bytes):
+        return ContentPart(image=Image(data=source, media_type=media_type, detail=detail))
+    return ContentPart(image=Image(url=source, media_type=media_type, detail=detail))
 
 
-def audio_part(source: str | bytes | PathLike[str], *, media_type: str = "") -> ContentPart:
-    """An audio clip: its URL, a file as a `pathlib.Path`, or its bytes, which need a type such as `audio/wav`."""
-    if isinstance(source, str):
-        return ContentPart(audio=Audio(url=source, media_type=media_type))
-    data, known = _bytes_of(source)
-    return ContentPart(audio=Audio(data=data, media_type=media_type or known))
+def audio_part(source: str | bytes | PurePath, *, media_type: str = "") -> ContentPart:
+    """An audio clip: its URL, a file of this machine, or its bytes, which need a type such as `audio/wav`."""
+    if isinstance(source, PurePath):
+        source, media_type = _read(source, media_type)
+    if isinstance(source, bytes):
+        return ContentPart(audio=Audio(data=source, media_type=media_type))
+    return ContentPart(audio=Audio(url=source, media_type=media_type))
 
 
 def document_part(
-    source: str | bytes | PathLike[str], *, media_type: str = "", file_name: str = ""
+    source: str | bytes | PurePath, *, media_type: str = "", file_name: str = ""
 ) -> ContentPart:
-    """A document: its URL, a file as a `pathlib.Path`, or its bytes, by default a PDF."""
-    if isinstance(source, str):
-        return ContentPart(document=Document(url=source, media_type=media_type, file_name=file_name))
-    data, known = _bytes_of(source)
-    name = file_name if file_name or isinstance(source, bytes) else Path(source).name
-    return ContentPart(document=Document(data=data, media_type=media_type or known, file_name=name))
-
-
-def _bytes_of(source: bytes | PathLike[str]) -> tuple[bytes, str]:
-    """The bytes of a source, and the media type that the name of a file tells."""
+    """A document: its URL, its bytes, by default a PDF, or a file of this machine."""
+    if isinstance(source, PurePath):
+        file_name = file_name or source.name
+        source, media_type = _read(source, media_type)
     if isinstance(source, bytes):
-        return source, ""
-    return Path(source).read_bytes(), mimetypes.guess_type(source)[0] or ""
+        return ContentPart(document=Document(data=source, media_type=media_type, file_name=file_name))
+    return ContentPart(document=Document(url=source, media_type=media_type, file_name=file_name))
+
+
+def _read(path: PurePath, media_type: str) -> tuple[bytes, str]:
+    """The content of a file, and its type: the given one, else that of its extension."""
+    return Path(path).read_bytes(), media_type or mimetypes.guess_type(path.name)[0] or ""
 
 
 def text_of(answer: Response | Message) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from google.protobuf.duration_pb2 import Duration
 
 from outrigger import values
+from outrigger.messages import MessageDict, message_from
 from outrigger.schema import Shape, root_schema, shape_of
 from outrigger.tools import Tool, ToolSet, tool_set
 from outrigger.v1 import generation_pb2
@@ -60,8 +61,8 @@ class GenerationArguments(TypedDict, total=False):
 
     prompt: str
     """Text of a user message, instead of `messages`."""
-    messages: Sequence[Message]
-    """The conversation so far, oldest first."""
+    messages: Sequence[Message | MessageDict]
+    """The conversation so far, oldest first. A dictionary is `{"role": "user", "content": "Hello"}`."""
     system: str
     """Text of a system message that is put before all other messages."""
     provider: str
@@ -191,7 +192,10 @@ def _request(model: str, tools: ToolSet, arguments: GenerationArguments) -> Requ
     choice = arguments.get("tool_choice")
     return Request(
         model=model,
-        messages=arguments.get("messages", ()),
+        messages=[
+            message_from(message, f"messages[{index}]")
+            for index, message in enumerate(arguments.get("messages", ()))
+        ],
         provider=arguments.get("provider", ""),
         tools=tools.definitions,
         tool_choice=None if choice is None else _tool_choice(choice),

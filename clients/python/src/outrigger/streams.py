@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import grpc
-
+from outrigger.calls import StreamCall, read_twice_error
 from outrigger.decoders import Decoder, GenerationEvent, ModelEvent
-from outrigger.errors import error_of_call
 from outrigger.results import GenerateResult, ObjectResult
 from outrigger.tool_loop import ToolRunner
 from outrigger.v1.response_pb2 import Response
@@ -31,18 +29,23 @@ class Stream(Generic[M, E, R]):
     """
 
     def __init__(
-        self, call: grpc._CallIterator[M], decoder: Decoder[M, E, R], tools: ToolRunner[M] | None = None
+        self, call: StreamCall[M], decoder: Decoder[M, E, R], tools: ToolRunner[M] | None = None
     ) -> None:
         self._call = call
         self._decoder = decoder
         self._tools = tools
-        self._output_started = False
+        self._is_read = False
         self._is_complete = False
 
     def __iter__(self) -> Iterator[E]:
+        if self._is_read:
+            raise read_twice_error()
+        self._is_read = True
+        return self._events()
+
+    def _events(self) -> Iterator[E]:
         try:
             for message in self._call:
-                self._output_started = True
                 if self._tools is not None:
                     self._tools.receive(message)
                 event = self._decoder.receive(message)
@@ -50,9 +53,6 @@ class Stream(Generic[M, E, R]):
                     yield event
             self._decoder.result()
             self._is_complete = True
-        except grpc.RpcError as error:
-            failure = error_of_call(error, output_started=self._output_started)
-            raise failure from failure.__cause__
         finally:
             self.cancel()
 
@@ -76,7 +76,7 @@ class Stream(Generic[M, E, R]):
     def result(self) -> R:
         """Waits for the end. Raises AbortError if the stream was closed before it."""
         if not self._is_complete:
-            for _ in self:
+            for _ in self._events():
                 pass
         return self._decoder.result()
 

@@ -38,12 +38,14 @@ class ToolTasks:
         self._slots = asyncio.Semaphore(limit)
         self._threads = DaemonThreads(limit)
         self._outgoing = _Requests()
-        self._outgoing.put(RunToolsRequest(start=loop.start))
         self._running: dict[asyncio.Task[None], Job] = {}
         self._is_closed = False
 
     def requests(self) -> AsyncIterator[RunToolsRequest]:
-        """What is sent to the sidecar, until the loop is closed."""
+        """What is sent to the sidecar, until the loop is closed. A second call begins again."""
+        self._outgoing.put(None)
+        self._outgoing = _Requests()
+        self._outgoing.put(RunToolsRequest(start=self._loop.start))
         return self._outgoing
 
     def receive(self, message: RunToolsResponse) -> None:

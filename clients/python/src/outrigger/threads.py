@@ -64,14 +64,16 @@ class ToolThreads:
         self._loop = loop
         self._threads = DaemonThreads(limit)
         self._outgoing: SimpleQueue[RunToolsRequest | None] = SimpleQueue()
-        self._outgoing.put(RunToolsRequest(start=loop.start))
         self._running: dict[Future[object], _Run] = {}
         self._is_closed = False
         # A stream may be cancelled in another thread than the one that reads it.
         self._lock = threading.Lock()
 
     def requests(self) -> Iterator[RunToolsRequest]:
-        """What is sent to the sidecar, until the loop is closed."""
+        """What is sent to the sidecar, until the loop is closed. A second call begins again."""
+        self._outgoing.put(None)
+        self._outgoing = SimpleQueue()
+        self._outgoing.put(RunToolsRequest(start=self._loop.start))
         return iter(self._outgoing.get, None)
 
     def receive(self, message: RunToolsResponse) -> None:

@@ -58,9 +58,10 @@ class ToolRunner(Protocol[M_contra]):
 class Job:
     """What is to be done for an `execute`: run a tool, or repair its call. Fails where neither is possible."""
 
-    def __init__(self, execute: ExecuteTool, context: ToolContext) -> None:
+    def __init__(self, execute: ExecuteTool, context: ToolContext, *, hide_errors: bool) -> None:
         self.execute = execute
         self.context = context
+        self._hide_errors = hide_errors
 
     @property
     def is_async(self) -> bool:
@@ -88,14 +89,19 @@ class Job:
         if not self.context.cancelled:
             # The model is told, but a developer would not notice otherwise.
             _logger.warning("the tool %s failed", self.execute.tool_call.name, exc_info=error)
+        if self._hide_errors:
+            return ToolOutput(tool_call_id=call_id, error=ToolFailure(message="the tool failed"))
         text = str(error)
         message = f"{type(error).__name__}: {text}" if text else type(error).__name__
         return ToolOutput(tool_call_id=call_id, error=ToolFailure(message=_bounded(message)))
 
 
 class _ToolJob(Job):
-    def __init__(self, execute: ExecuteTool, context: ToolContext, tool: Tool[..., Any]) -> None:
-        super().__init__(execute, context)
+    def __init__(
+        self, execute: ExecuteTool, context: ToolContext, tool: Tool[..., Any], *, hide_errors: bool
+    ) -> None:
+        hidden = hide_errors if tool.hide_errors is None else tool.hide_errors
+        super().__init__(execute, context, hide_errors=hidden)
         self._tool = tool
 
     @property
@@ -107,8 +113,10 @@ class _ToolJob(Job):
 
 
 class _RepairJob(Job):
-    def __init__(self, execute: ExecuteTool, context: ToolContext, repair: RepairFunction) -> None:
-        super().__init__(execute, context)
+    def __init__(
+        self, execute: ExecuteTool, context: ToolContext, repair: RepairFunction, *, hide_errors: bool
+    ) -> None:
+        super().__init__(execute, context, hide_errors=hide_errors)
         self._repair = repair
 
     @property
@@ -129,7 +137,15 @@ class _RepairJob(Job):
 class ToolLoop:
     """Follows one loop: the conversation so far, and what each message of the sidecar asks for."""
 
-    def __init__(self, start: RunToolsStart, tools: ToolSet, repair: RepairFunction | None) -> None:
+    def __init__(
+        self,
+        start: RunToolsStart,
+        tools: ToolSet,
+        repair: RepairFunction | None,
+        *,
+        hide_errors: bool = False,
+    ) -> None:
+        self._hide_errors = hide_errors
         self.start = start
         self._tools = tools
         self._repair = repair
@@ -158,10 +174,10 @@ class ToolLoop:
         # A call with a problem must not be executed.
         tool = None if execute.problem else self._tools.executable.get(execute.tool_call.name)
         if tool is not None:
-            return _ToolJob(execute, context, tool)
+            return _ToolJob(execute, context, tool, hide_errors=self._hide_errors)
         if execute.problem and self._repair is not None:
-            return _RepairJob(execute, context, self._repair)
-        return Job(execute, context)
+            return _RepairJob(execute, context, self._repair, hide_errors=self._hide_errors)
+        return Job(execute, context, hide_errors=self._hide_errors)
 
     def _conversation(self) -> Sequence[Message]:
         # Copied only where a tool can see it.

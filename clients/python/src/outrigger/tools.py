@@ -97,8 +97,11 @@ class Tool(Generic[P, R]):
         definition: ToolDefinition,
         arguments: ObjectShape,
         context_name: str = "",
+        hide_errors: bool | None = None,
     ) -> None:
         self._function = function
+        self.hide_errors = hide_errors
+        """Whether the model learns nothing of exceptions; None for what the client says."""
         self._arguments = arguments
         self._context_name = context_name
         self.definition = definition
@@ -161,7 +164,11 @@ def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 
 @overload
 def tool(
-    *, name: str | None = None, description: str | None = None, strict: bool = False
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    strict: bool = False,
+    hide_errors: bool | None = None,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 
 
@@ -172,6 +179,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     strict: bool = False,
+    hide_errors: bool | None = None,
 ) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
     """Makes a function a tool, as `@tool` or `@tool(...)`.
 
@@ -184,6 +192,8 @@ def tool(
         name: Name for the model, by default that of the function.
         description: Description for the model, by default that of the docstring.
         strict: Whether the provider is asked to guarantee that arguments match the schema.
+        hide_errors: Whether the model is told "the tool failed" instead of the text of an exception, unless
+            it is a ToolError. None for what the client says.
     """
 
     def decorate(function: Callable[P, R]) -> Tool[P, R]:
@@ -195,13 +205,17 @@ def tool(
             parameters_json=json.dumps(root_schema(arguments), ensure_ascii=False),
             strict=strict,
         )
-        return Tool(function, ToolDefinition(function=definition), arguments, context_name)
+        return Tool(function, ToolDefinition(function=definition), arguments, context_name, hide_errors)
 
     return decorate if function is None else decorate(function)
 
 
 def custom_tool(
-    *, name: str | None = None, description: str | None = None, grammar: Grammar | None = None
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    grammar: Grammar | None = None,
+    hide_errors: bool | None = None,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]:
     """Makes a function with one `str` parameter a tool whose input is free text instead of JSON.
 
@@ -209,6 +223,7 @@ def custom_tool(
         name: Name for the model, by default that of the function.
         description: Description for the model, by default that of the docstring.
         grammar: What the text must match; any text by default.
+        hide_errors: As for `tool`.
     """
 
     def decorate(function: Callable[P, R]) -> Tool[P, R]:
@@ -221,7 +236,7 @@ def custom_tool(
             description=docstring.description if description is None else description,
             grammar=grammar,
         )
-        return Tool(function, ToolDefinition(custom=definition), arguments, context_name)
+        return Tool(function, ToolDefinition(custom=definition), arguments, context_name, hide_errors)
 
     return decorate
 

@@ -87,7 +87,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       expect(rows).toEqual(migrations.map((_, index) => ({ number: index + 1 })));
     });
 
-    it("is refused where a newer version has changed it", async () => {
+    it("is refused if a newer version has changed it", async () => {
       const schema = newSchema();
       await open({ schema });
       await postgres.query(`INSERT INTO ${schema}.migrations VALUES (${migrations.length + 1}, now())`);
@@ -96,7 +96,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       expect(String(error)).toContain(`has version ${migrations.length + 1}`);
     });
 
-    it("needs no right to create schemas where an administrator has created them", async () => {
+    it("needs no right to create schemas if an administrator has created them", async () => {
       const schema = newSchema();
       await postgres.query(`
         CREATE ROLE ${schema}_role LOGIN;
@@ -121,7 +121,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
   });
 
   describe("its address", () => {
-    it("is refused without being shown where it is invalid, since it contains a password", async () => {
+    it("is refused without being shown if it is invalid, since it contains a password", async () => {
       const secret = "s3cret-p4ssword";
       const urls = [`mysql://u:${secret}@h/d`, `postgres://u:${secret}@h:port/d`, secret];
       const missing = `postgres://u:${secret}@h/d?sslmode=verify-full&sslrootcert=/missing/ca.pem`;
@@ -132,7 +132,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       }
     });
 
-    it("fails with a clear error where no server answers, and where the role or the database does not exist", async () => {
+    it("fails with a clear error if no server answers, and where the role or the database does not exist", async () => {
       const secret = "s3cret-p4ssword";
       const dead = `postgres://u:${secret}@127.0.0.1:1/d`;
       const urls = new Map([
@@ -398,7 +398,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     );
   }
 
-  it("keeps no content that can be read where bodies are encrypted", async () => {
+  it("keeps no content that can be read if bodies are encrypted", async () => {
     const schema = newSchema();
     const keys = [parseEncryptionKey("ab".repeat(32), "key.txt")];
     const store = await open({ schema, keys });
@@ -412,7 +412,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     }
   });
 
-  it("does not open without its key, or with one where it is not encrypted", async () => {
+  it("does not open without its key, or with one if it is not encrypted", async () => {
     const key = parseEncryptionKey("ab".repeat(32), "first.key");
     const next = parseEncryptionKey("cd".repeat(32), "next.key");
     const schema = newSchema();

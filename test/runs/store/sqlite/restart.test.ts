@@ -152,7 +152,7 @@ describe("the file of a SQLite store", () => {
     await expect(openFile({}, path)).rejects.toThrow(`cannot open the run store ${path}: it is not a file`);
   });
 
-  it("is refused where it is not a database, is damaged, or is that of another program", async () => {
+  it("is refused if it is not a database, is damaged, or is that of another program", async () => {
     const path = newPath();
     writeFileSync(path, "This is a text and no database. ".repeat(100));
     await expect(openFile({}, path)).rejects.toThrow(
@@ -167,7 +167,7 @@ describe("the file of a SQLite store", () => {
     expect(readFileSync(foreign).equals(before)).toBe(true);
   });
 
-  it("is refused where a newer version has changed its schema, and is left as it is", async () => {
+  it("is refused if a newer version has changed its schema, and is left as it is", async () => {
     const path = newPath();
     await (await openFile({}, path)).close();
     const newer = new DatabaseSync(path);
@@ -206,6 +206,19 @@ describe("the file of a SQLite store", () => {
     writeFileSync(path, "");
     chmodSync(path, 0o400);
     await expect(openFile({}, path)).rejects.toThrow(`${path}: it is read-only for the sidecar`);
+  });
+});
+
+describe("the durability of a SQLite store", () => {
+  it("is that of the process by default, and that of the machine if it is configured", async () => {
+    const readSetting = async (isDurable: boolean) => {
+      const store = await openFile({ isDurable });
+      const [row] = await getDriver(store).read<{ synchronous: number }>("PRAGMA synchronous", []);
+      await store.close();
+      return row?.synchronous;
+    };
+    // https://www.sqlite.org/pragma.html#pragma_synchronous: 1 is NORMAL, 2 is FULL.
+    expect([await readSetting(false), await readSetting(true)]).toEqual([1, 2]);
   });
 });
 

@@ -13,30 +13,51 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Makes calls on the connection, each with a deadline of its own.
+ * Makes calls on the connection, each with a deadline of its own. A call that finds no sidecar is
+ * made once more if a connection comes up in time: nothing of it was sent.
  *
+ * @param channel the connection's, with what is added to these calls
  * @param options what all calls have in common
  */
-record Calls(Channel channel, CallOptions options) {
+record Calls(Connection connection, Channel channel, CallOptions options) {
 
   /** A call with one answer. */
   <Q, A> A unary(MethodDescriptor<Q, A> method, Q request, Optional<Duration> deadline) {
+    CallOptions bounded = optionsOf(deadline);
     try {
-      return ClientCalls.blockingUnaryCall(channel, method, optionsOf(deadline), request);
+      return ClientCalls.blockingUnaryCall(channel, method, bounded, request);
     } catch (StatusRuntimeException status) {
-      throw OutriggerException.from(status);
+      if (!Connection.isUnsent(status) || !connection.reconnect(bounded.getDeadline()).join()) {
+        throw OutriggerException.from(connection.explain(status));
+      }
+    }
+    try {
+      return ClientCalls.blockingUnaryCall(channel, method, bounded, request);
+    } catch (StatusRuntimeException status) {
+      throw OutriggerException.from(connection.explain(status));
     }
   }
 
   /** A call with one answer, which is cancelled with the future. */
   <Q, A> CompletableFuture<A> unaryAsync(
       MethodDescriptor<Q, A> method, Q request, Optional<Duration> deadline) {
-    AnswerFuture<Q, A> future = new AnswerFuture<>();
-    ClientCalls.asyncUnaryCall(channel.newCall(method, optionsOf(deadline)), request, future);
-    return future.answer;
+    CallOptions bounded = optionsOf(deadline);
+    CompletableFuture<A> answer = new CompletableFuture<>();
+    Runnable call =
+        () ->
+            ClientCalls.asyncUnaryCall(
+                channel.newCall(method, bounded),
+                request,
+                new AnswerObserver<Q, A>(connection, bounded, answer, null));
+    ClientCalls.asyncUnaryCall(
+        channel.newCall(method, bounded),
+        request,
+        new AnswerObserver<Q, A>(connection, bounded, answer, call));
+    return answer;
   }
 
   /** A call with one request and a stream of messages. */
@@ -46,20 +67,36 @@ record Calls(Channel channel, CallOptions options) {
       Optional<Duration> deadline,
       Supplier<EventDecoder<M, E>> decoder) {
     return (sink, demand) -> {
+      CallOptions bounded = optionsOf(deadline);
       EventReceiver<Q, M, E> receiver = new EventReceiver<>(decoder.get(), sink, demand);
-      ClientCalls.asyncServerStreamingCall(
-          channel.newCall(method, optionsOf(deadline)), request, receiver);
+      receiver.start(
+          connection,
+          bounded.getDeadline(),
+          () ->
+              ClientCalls.asyncServerStreamingCall(
+                  channel.newCall(method, bounded), request, receiver));
       return receiver;
     };
   }
 
-  /** A call with messages in both directions. */
-  <Q, M> StreamObserver<Q> bidirectional(
+  /**
+   * A call with messages in both directions.
+   *
+   * @param open sends the first message, again if the call is made once more
+   */
+  <Q, M, E> void bidirectional(
       MethodDescriptor<Q, M> method,
       Optional<Duration> deadline,
-      ClientResponseObserver<Q, M> receiver) {
-    return ClientCalls.asyncBidiStreamingCall(
-        channel.newCall(method, optionsOf(deadline)), receiver);
+      EventReceiver<Q, M, E> receiver,
+      Consumer<StreamObserver<Q>> open) {
+    CallOptions bounded = optionsOf(deadline);
+    receiver.start(
+        connection,
+        bounded.getDeadline(),
+        () ->
+            open.accept(
+                ClientCalls.asyncBidiStreamingCall(
+                    channel.newCall(method, bounded), receiver)));
   }
 
   private CallOptions optionsOf(Optional<Duration> deadline) {
@@ -69,9 +106,14 @@ record Calls(Channel channel, CallOptions options) {
         .orElse(options);
   }
 
-  private static final class AnswerFuture<Q, A> implements ClientResponseObserver<Q, A> {
-    private final CompletableFuture<A> answer = new CompletableFuture<>();
-
+  /**
+   * Completes a future with the answer.
+   *
+   * @param retry makes the call once more; null if this call is the second one
+   */
+  private record AnswerObserver<Q, A>(
+      Connection connection, CallOptions options, CompletableFuture<A> answer, Runnable retry)
+      implements ClientResponseObserver<Q, A> {
     @Override
     public void beforeStart(ClientCallStreamObserver<Q> call) {
       answer.whenComplete(
@@ -89,12 +131,29 @@ record Calls(Channel channel, CallOptions options) {
 
     @Override
     public void onError(Throwable status) {
-      answer.completeExceptionally(OutriggerException.from(status));
+      if (retry == null || !Connection.isUnsent(status)) {
+        fail(status);
+        return;
+      }
+      connection
+          .reconnect(options.getDeadline())
+          .thenAccept(
+              connected -> {
+                if (connected && !answer.isDone()) {
+                  retry.run();
+                } else {
+                  fail(status);
+                }
+              });
     }
 
     @Override
     public void onCompleted() {
       // The answer came before; gRPC fails a call without one.
+    }
+
+    private void fail(Throwable status) {
+      answer.completeExceptionally(OutriggerException.from(connection.explain(status)));
     }
   }
 }

@@ -1,6 +1,15 @@
 package io.github.outriggerinference;
 
+import io.grpc.ConnectivityState;
+import io.grpc.Deadline;
 import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import java.io.FileNotFoundException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.UnknownHostException;
+import java.nio.file.NoSuchFileException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -12,7 +21,15 @@ import java.util.concurrent.TimeUnit;
 final class Connection {
   private static final int CLOSE_SECONDS = 5;
 
+  /**
+   * How often the sidecar is tried while it is away. gRPC would wait for up to two minutes; a
+   * sidecar is on the same machine, where an attempt costs next to nothing.
+   */
+  private static final int RECONNECT_MILLIS = 500;
+
   private final ManagedChannel channel;
+  private final String target;
+  private final boolean hidesToolErrors;
   private final Executor tools;
   private final ExecutorService ownTools;
   private final ScheduledThreadPoolExecutor timer;
@@ -20,24 +37,101 @@ final class Connection {
   /**
    * Takes over an open channel.
    *
+   * @param target the address of the sidecar, for errors
    * @param tools what executes tools; null for threads of the connection's own
+   * @param hidesToolErrors whether models are told nothing of exceptions of tools
    */
-  Connection(ManagedChannel channel, Executor tools) {
+  Connection(ManagedChannel channel, String target, Executor tools, boolean hidesToolErrors) {
+    this.hidesToolErrors = hidesToolErrors;
     this.channel = channel;
+    this.target = target;
     ownTools = tools == null ? Executors.newCachedThreadPool(daemon("outrigger-tool")) : null;
     this.tools = tools == null ? ownTools : tools;
-    timer = new ScheduledThreadPoolExecutor(1, daemon("outrigger-tool-timer"));
+    timer = new ScheduledThreadPoolExecutor(1, daemon("outrigger-timer"));
     // Most tools end long before their time limit.
     timer.setRemoveOnCancelPolicy(true);
+    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    watch();
   }
 
   ManagedChannel channel() {
     return channel;
   }
 
+  boolean hidesToolErrors() {
+    return hidesToolErrors;
+  }
+
   /** Runs the tools of one generation. */
   ToolRunner toolRunner(int concurrency) {
     return new ToolRunner(tools, timer, concurrency);
+  }
+
+  /** Whether a call failed before anything was sent, because there was no connection. */
+  static boolean isUnsent(Throwable thrown) {
+    Status status = Status.fromThrowable(thrown);
+    if (status.getCode() != Status.Code.UNAVAILABLE) {
+      return false;
+    }
+    for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {
+      if (cause instanceof ConnectException
+          || cause instanceof NoRouteToHostException
+          || cause instanceof UnknownHostException
+          || cause instanceof FileNotFoundException
+          || cause instanceof NoSuchFileException) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The failure of a call, with the sidecar's address if there was no connection to it. */
+  Throwable explain(Throwable thrown) {
+    if (!isUnsent(thrown)) {
+      return thrown;
+    }
+    Status status = Status.fromThrowable(thrown);
+    String text = status.getDescription() + "; is the sidecar running at " + target + "?";
+    return status.withDescription(text).asRuntimeException();
+  }
+
+  /**
+   * Waits for a connection, but not for long. Completes with whether there is one.
+   *
+   * @param deadline when the call must end; null for no limit
+   */
+  CompletableFuture<Boolean> reconnect(Deadline deadline) {
+    long left =
+        deadline == null ? RECONNECT_MILLIS : deadline.timeRemaining(TimeUnit.MILLISECONDS);
+    CompletableFuture<Boolean> connected = new CompletableFuture<>();
+    channel.resetConnectBackoff();
+    awaitReady(connected);
+    return connected.completeOnTimeout(
+        false, Math.max(0, Math.min(left, RECONNECT_MILLIS)), TimeUnit.MILLISECONDS);
+  }
+
+  private void awaitReady(CompletableFuture<Boolean> connected) {
+    ConnectivityState state = channel.getState(true);
+    if (state == ConnectivityState.READY || state == ConnectivityState.SHUTDOWN) {
+      connected.complete(state == ConnectivityState.READY);
+    } else if (!connected.isDone()) {
+      channel.notifyWhenStateChanged(state, () -> awaitReady(connected));
+    }
+  }
+
+  /** Waits for a failed connection, and then keeps trying. */
+  private void watch() {
+    ConnectivityState state = channel.getState(false);
+    if (state == ConnectivityState.TRANSIENT_FAILURE) {
+      timer.schedule(this::tryAgain, RECONNECT_MILLIS, TimeUnit.MILLISECONDS);
+    } else if (state != ConnectivityState.SHUTDOWN) {
+      channel.notifyWhenStateChanged(state, this::watch);
+    }
+  }
+
+  private void tryAgain() {
+    channel.resetConnectBackoff();
+    watch();
   }
 
   void close() {

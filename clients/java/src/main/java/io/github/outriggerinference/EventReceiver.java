@@ -2,6 +2,7 @@ package io.github.outriggerinference;
 
 import io.github.outriggerinference.errors.OutriggerException;
 import io.github.outriggerinference.v1.ErrorKind;
+import io.grpc.Deadline;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
 
@@ -15,8 +16,17 @@ import io.grpc.stub.ClientResponseObserver;
 final class EventReceiver<Q, M, E> implements ClientResponseObserver<Q, M> {
   private final EventDecoder<M, E> decoder;
   private final EventSink<E> sink;
-  private final int demand;
+  private int demand;
   private ClientCallStreamObserver<Q> call;
+  private Connection connection;
+
+  private Deadline deadline;
+
+  /** Makes the call once more. Null if that was done. */
+  private Runnable retry;
+
+  private boolean reconnecting;
+  private String cancelled;
   private volatile boolean ended;
 
   EventReceiver(EventDecoder<M, E> decoder, EventSink<E> sink, int demand) {
@@ -25,15 +35,36 @@ final class EventReceiver<Q, M, E> implements ClientResponseObserver<Q, M> {
     this.demand = demand;
   }
 
+  /**
+   * Makes the call.
+   *
+   * @param limit its deadline; null if it has none
+   * @param begin makes it, with this as its observer; called once more if nothing could be sent
+   */
+  void start(Connection connectionOfCall, Deadline limit, Runnable begin) {
+    connection = connectionOfCall;
+    deadline = limit;
+    retry = begin;
+    begin.run();
+  }
+
   /** Lets this many more events come. */
-  void request(int events) {
-    if (!ended) {
+  synchronized void request(int events) {
+    if (reconnecting) {
+      demand = (int) Math.min((long) demand + events, Integer.MAX_VALUE);
+    } else if (!ended) {
       call.request(events);
     }
   }
 
   /** Ends the call; the sink gets an {@code AbortException} unless it has its end already. */
   void cancel(String reason) {
+    synchronized (this) {
+      cancelled = reason;
+      if (reconnecting) {
+        return;
+      }
+    }
     call.cancel(reason, null);
   }
 
@@ -69,7 +100,35 @@ final class EventReceiver<Q, M, E> implements ClientResponseObserver<Q, M> {
 
   @Override
   public void onError(Throwable status) {
-    end(decoder.failureOf(status));
+    Runnable again = retry;
+    retry = null;
+    if (again == null || !Connection.isUnsent(status)) {
+      end(decoder.failureOf(connection.explain(status)));
+      return;
+    }
+    synchronized (this) {
+      reconnecting = true;
+    }
+    connection
+        .reconnect(deadline)
+        .thenAccept(connected -> resume(connected ? again : null, status));
+  }
+
+  /** Makes the call once more, or ends it. */
+  private void resume(Runnable again, Throwable status) {
+    String reason;
+    synchronized (this) {
+      reconnecting = false;
+      reason = cancelled;
+      if (reason == null && again != null) {
+        again.run();
+        return;
+      }
+    }
+    end(
+        reason == null
+            ? decoder.failureOf(connection.explain(status))
+            : OutriggerException.of(ErrorKind.ERROR_KIND_ABORT, reason, null));
   }
 
   @Override

@@ -16,7 +16,7 @@ import java.util.concurrent.LinkedBlockingQueue;
  * @param <E> event
  */
 public abstract sealed class EventStream<E> implements Iterator<E>, Iterable<E>, AutoCloseable
-    permits ResponseStream, GenerationStream, ObjectStream {
+    permits ResponseStream, GenerationStream, ObjectStream, RunEventStream {
   /** How many events may wait for the reader. */
   private static final int PREFETCH = 16;
 

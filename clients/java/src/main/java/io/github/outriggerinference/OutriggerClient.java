@@ -1,10 +1,18 @@
 package io.github.outriggerinference;
 
+import io.github.outriggerinference.errors.NotFoundException;
+import io.github.outriggerinference.v1.Capability;
+import io.github.outriggerinference.v1.CatalogServiceGrpc;
 import io.github.outriggerinference.v1.GenerateObjectRequest;
 import io.github.outriggerinference.v1.GenerateRequest;
 import io.github.outriggerinference.v1.GenerateResponse;
 import io.github.outriggerinference.v1.GenerationServiceGrpc;
+import io.github.outriggerinference.v1.GetLatestModelRequest;
+import io.github.outriggerinference.v1.GetModelRequest;
 import io.github.outriggerinference.v1.InferenceServiceGrpc;
+import io.github.outriggerinference.v1.ListModelsRequest;
+import io.github.outriggerinference.v1.ListModelsResponse;
+import io.github.outriggerinference.v1.ModelInfo;
 import io.github.outriggerinference.v1.Request;
 import io.github.outriggerinference.v1.Response;
 import io.github.outriggerinference.v1.RunToolsRequest;
@@ -14,11 +22,20 @@ import io.github.outriggerinference.v1.StreamGenerateRequest;
 import io.github.outriggerinference.v1.StreamObjectRequest;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
+import io.grpc.ClientInterceptors;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.NullMarked;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Calls an Outrigger sidecar over one connection. Safe for use by many threads; make one and keep
@@ -30,13 +47,21 @@ import java.util.function.Consumer;
  * that waits for it is interrupted, or the {@code io.grpc.Context} in which it was made is
  * cancelled. The sidecar then ends its call of the provider as well.
  */
+@NullMarked
 public final class OutriggerClient implements AutoCloseable {
   private final Connection connection;
+  private final CallObserver observer;
   private final Calls calls;
 
   OutriggerClient(Connection connection, CallOptions options) {
+    this(connection, options, new CallObserver(Map.of(), call -> {}));
+  }
+
+  private OutriggerClient(Connection connection, CallOptions options, CallObserver observer) {
     this.connection = connection;
-    calls = new Calls(connection.channel(), options);
+    this.observer = observer;
+    Channel channel = ClientInterceptors.intercept(connection.channel(), observer);
+    calls = new Calls(connection, channel, options);
   }
 
   /** Connects to {@code OUTRIGGER_ADDRESS}, or to {@code localhost:6190} where that is not set. */
@@ -68,13 +93,13 @@ public final class OutriggerClient implements AutoCloseable {
    *
    * @param deadline how long the call may take; null for no limit of this call's own
    */
-  public Response complete(Request request, Duration deadline) {
+  public Response complete(Request request, @Nullable Duration deadline) {
     return calls.unary(
         InferenceServiceGrpc.getCompleteMethod(), request, Optional.ofNullable(deadline));
   }
 
   /** Like {@link #complete(Request, Duration)}, without waiting. */
-  public CompletableFuture<Response> completeAsync(Request request, Duration deadline) {
+  public CompletableFuture<Response> completeAsync(Request request, @Nullable Duration deadline) {
     return calls.unaryAsync(
         InferenceServiceGrpc.getCompleteMethod(), request, Optional.ofNullable(deadline));
   }
@@ -89,12 +114,12 @@ public final class OutriggerClient implements AutoCloseable {
    *
    * @param deadline how long the call may take, up to its end; null for no limit of its own
    */
-  public ResponseStream stream(Request request, Duration deadline) {
+  public ResponseStream stream(Request request, @Nullable Duration deadline) {
     return new ResponseStream(streamCall(request, deadline));
   }
 
   /** Like {@link #stream(Request, Duration)}, for each subscriber. */
-  public Flow.Publisher<StreamEvent> streamPublisher(Request request, Duration deadline) {
+  public Flow.Publisher<StreamEvent> streamPublisher(Request request, @Nullable Duration deadline) {
     return new EventPublisher<>(streamCall(request, deadline));
   }
 
@@ -200,6 +225,82 @@ public final class OutriggerClient implements AutoCloseable {
     return new EventPublisher<>(objectCall(objectClass, options));
   }
 
+  /** The run engine: generations that are stored, and that may go on in the background. */
+  public Runs runs() {
+    return new Runs(calls);
+  }
+
+  /**
+   * What the catalog knows about a model, by its id or an alias. Empty if it does not know it.
+   *
+   * @param provider name of its provider; empty for any
+   */
+  public Optional<ModelInfo> getModelInfo(String model, String provider) {
+    GetModelRequest request =
+        GetModelRequest.newBuilder().setModel(model).setProvider(provider).build();
+    return unlessNotFound(
+        () ->
+            calls
+                .unary(CatalogServiceGrpc.getGetModelMethod(), request, Optional.empty())
+                .getModel());
+  }
+
+  /**
+   * The known models that have all capabilities, newest first within a provider. Fetches page after
+   * page.
+   *
+   * @param provider name of the provider; empty for all
+   */
+  public Stream<ModelInfo> listModels(String provider, Capability... capabilities) {
+    ListModelsRequest.Builder request =
+        ListModelsRequest.newBuilder()
+            .setProvider(provider)
+            .addAllCapabilities(List.of(capabilities));
+    return Pages.stream(
+        "",
+        token ->
+            calls.unary(
+                CatalogServiceGrpc.getListModelsMethod(),
+                request.clone().setPageToken(token).build(),
+                Optional.empty()),
+        ListModelsResponse::getModelsList,
+        ListModelsResponse::getNextPageToken);
+  }
+
+  /** A provider's newest model that has all capabilities. Empty if none has. */
+  public Optional<ModelInfo> getLatestModel(String provider, Capability... capabilities) {
+    GetLatestModelRequest request =
+        GetLatestModelRequest.newBuilder()
+            .setProvider(provider)
+            .addAllCapabilities(List.of(capabilities))
+            .build();
+    return unlessNotFound(
+        () ->
+            calls
+                .unary(CatalogServiceGrpc.getGetLatestModelMethod(), request, Optional.empty())
+                .getModel());
+  }
+
+  /**
+   * The same client, over the same connection, which sends these headers with its calls, beside
+   * those set before: for instance {@code x-request-id}. Closing either one closes the connection.
+   */
+  public OutriggerClient withHeaders(Map<String, String> headers) {
+    Map<String, String> all = new HashMap<>(observer.headers());
+    headers.forEach((name, value) -> all.put(name.toLowerCase(Locale.ROOT), value));
+    CallObserver further = new CallObserver(Map.copyOf(all), observer.listener());
+    return new OutriggerClient(connection, calls.options(), further);
+  }
+
+  /**
+   * The same client, over the same connection, which tells a listener of each call that ended: its
+   * code, headers and request id. The listener must not block.
+   */
+  public OutriggerClient onCall(Consumer<CallInfo> listener) {
+    CallObserver further = new CallObserver(observer.headers(), listener);
+    return new OutriggerClient(connection, calls.options(), further);
+  }
+
   /** The connection, for the generated stubs of services that this class does not cover. */
   public Channel channel() {
     return connection.channel();
@@ -211,7 +312,15 @@ public final class OutriggerClient implements AutoCloseable {
     connection.close();
   }
 
-  private StreamingCall<StreamEvent> streamCall(Request request, Duration deadline) {
+  private static <T> Optional<T> unlessNotFound(Supplier<T> find) {
+    try {
+      return Optional.of(find.get());
+    } catch (NotFoundException missing) {
+      return Optional.empty();
+    }
+  }
+
+  private StreamingCall<StreamEvent> streamCall(Request request, @Nullable Duration deadline) {
     return calls.streaming(
         InferenceServiceGrpc.getStreamMethod(),
         request,
@@ -232,13 +341,17 @@ public final class OutriggerClient implements AutoCloseable {
 
   private StreamingCall<GenerationEvent> runTools(GenerateOptions options, boolean omitEvents) {
     return (sink, demand) -> {
-      ToolLoop loop = new ToolLoop(options, connection.toolRunner(options.toolConcurrency()));
+      ToolLoop loop = new ToolLoop(
+              options,
+              connection.toolRunner(options.toolConcurrency()),
+              connection.hidesToolErrors());
       EventReceiver<RunToolsRequest, RunToolsResponse, GenerationEvent> receiver =
           new EventReceiver<>(loop, sink, demand);
-      loop.open(
-          calls.bidirectional(
-              GenerationServiceGrpc.getRunToolsMethod(), options.deadline(), receiver),
-          omitEvents);
+      calls.bidirectional(
+          GenerationServiceGrpc.getRunToolsMethod(),
+          options.deadline(),
+          receiver,
+          requests -> loop.open(requests, omitEvents));
       return receiver;
     };
   }

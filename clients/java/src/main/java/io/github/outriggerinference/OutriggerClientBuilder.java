@@ -39,6 +39,7 @@ public final class OutriggerClientBuilder {
   private Duration keepAlive = DEFAULT_KEEP_ALIVE;
   private CallOptions callOptions = CallOptions.DEFAULT;
   private Executor toolExecutor;
+  private boolean hideToolErrors;
   private Consumer<ManagedChannelBuilder<?>> channelSettings = builder -> {};
 
   OutriggerClientBuilder() {}
@@ -97,6 +98,16 @@ public final class OutriggerClientBuilder {
   }
 
   /**
+   * Sends models "the tool failed" instead of the message of a tool's exception, which may hold
+   * addresses, paths or data of others. A {@link ToolRefusalException} is told all the same, and
+   * what is wrong with arguments. {@link Tool#hideErrors} overrides it for one tool.
+   */
+  public OutriggerClientBuilder hideToolErrors() {
+    hideToolErrors = true;
+    return this;
+  }
+
+  /**
    * Lets calls wait for a sidecar that does not listen yet, up to their deadlines, instead of
    * failing at once: for a program that starts together with its sidecar.
    */
@@ -128,7 +139,8 @@ public final class OutriggerClientBuilder {
     }
     sendAccessKey(builder);
     channelSettings.accept(builder);
-    return new OutriggerClient(new Connection(builder.build(), toolExecutor), callOptions);
+    return new OutriggerClient(
+        new Connection(builder.build(), target, toolExecutor, hideToolErrors), callOptions);
   }
 
   private void sendAccessKey(ManagedChannelBuilder<?> builder) {

@@ -18,10 +18,17 @@ public final class Tool {
 
   private final io.github.outriggerinference.v1.Tool definition;
   private final Executor executor;
+  private final Boolean hidesErrors;
 
   private Tool(io.github.outriggerinference.v1.Tool definition, Executor executor) {
+    this(definition, executor, null);
+  }
+
+  private Tool(
+      io.github.outriggerinference.v1.Tool definition, Executor executor, Boolean hidesErrors) {
     this.definition = definition;
     this.executor = executor;
+    this.hidesErrors = hidesErrors;
   }
 
   /**
@@ -87,6 +94,16 @@ public final class Tool {
         HostedTool.newBuilder().setProvider(provider).setConfigJson(configJson).build();
     return new Tool(
         io.github.outriggerinference.v1.Tool.newBuilder().setHosted(hosted).build(), null);
+  }
+
+  /** The same tool with a switch of its own for {@link OutriggerClientBuilder#hideToolErrors}. */
+  public Tool hideErrors(boolean hide) {
+    return new Tool(definition, executor, hide);
+  }
+
+  /** Whether the model is told nothing of exceptions; empty for what the client says. */
+  Optional<Boolean> hidesErrors() {
+    return Optional.ofNullable(hidesErrors);
   }
 
   /** The name by which the model calls the tool. Empty for a hosted one. */

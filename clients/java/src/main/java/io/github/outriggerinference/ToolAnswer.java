@@ -16,7 +16,11 @@ import java.util.Optional;
  * Calls the code for an {@code execute} of the sidecar, and makes the answer of whatever becomes of
  * it.
  */
-record ToolAnswer(Map<String, Tool> executable, GenerateOptions options, List<Message> messages) {
+record ToolAnswer(
+    Map<String, Tool> executable,
+    GenerateOptions options,
+    List<Message> messages,
+    boolean hideErrors) {
 
   /** The model gets no more of an exception's message. */
   private static final int MAX_MESSAGE_LENGTH = 4_096;
@@ -35,9 +39,16 @@ record ToolAnswer(Map<String, Tool> executable, GenerateOptions options, List<Me
     } catch (Throwable failed) {
       // Whatever a tool throws, errors included, is an answer: the loop must not wait for one.
       report(execute.getToolCall(), failed);
-      output.setError(failure(messageOf(failed)));
+      boolean hidden = hidesErrors(execute) && !(failed instanceof JsonMismatchException);
+      output.setError(failure(hidden ? "the tool failed" : messageOf(failed)));
     }
     return output.build();
+  }
+
+  private boolean hidesErrors(ExecuteTool execute) {
+    return Optional.ofNullable(executable.get(execute.getToolCall().getName()))
+        .flatMap(Tool::hidesErrors)
+        .orElse(hideErrors);
   }
 
   private void report(ToolCall call, Throwable failed) {

@@ -21,6 +21,7 @@ final class ToolLoop extends EventDecoder<RunToolsResponse, GenerationEvent> {
   private final GenerateOptions options;
   private final Map<String, Tool> executable;
   private final ToolRunner runner;
+  private final boolean hideErrors;
 
   /** The messages before the step under way. Replaced, never changed: tools may hold it. */
   private List<Message> conversation;
@@ -28,7 +29,8 @@ final class ToolLoop extends EventDecoder<RunToolsResponse, GenerationEvent> {
   private StreamObserver<RunToolsRequest> requests;
   private boolean closed;
 
-  ToolLoop(GenerateOptions options, ToolRunner runner) {
+  ToolLoop(GenerateOptions options, ToolRunner runner, boolean hideErrors) {
+    this.hideErrors = hideErrors;
     this.options = options;
     this.runner = runner;
     executable =
@@ -85,7 +87,7 @@ final class ToolLoop extends EventDecoder<RunToolsResponse, GenerationEvent> {
   }
 
   private GenerationEvent execute(int step, ExecuteTool execute) {
-    ToolAnswer answer = new ToolAnswer(executable, options, conversation);
+    ToolAnswer answer = new ToolAnswer(executable, options, conversation, hideErrors);
     runner.run(() -> answer.to(execute), this::sendOutput, Durations.toJava(execute.getTimeout()));
     return execute.getProblem().isEmpty()
         ? new GenerationEvent.ToolStart(step, execute.getToolCall())

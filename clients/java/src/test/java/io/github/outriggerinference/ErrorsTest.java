@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.Any;
 import com.google.protobuf.Duration;
 import com.google.rpc.BadRequest;
+import io.github.outriggerinference.errors.AuthenticationException;
 import io.github.outriggerinference.errors.FieldViolation;
 import io.github.outriggerinference.errors.NoObjectGeneratedException;
 import io.github.outriggerinference.errors.OutriggerException;
@@ -38,6 +39,22 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 @DisplayName("The exception of a failed call")
 class ErrorsTest {
+  @Test
+  void tellsAnAccessKeyFromTheKeyOfAProvider() {
+    InferenceError.Builder refused =
+        InferenceError.newBuilder().setKind(ErrorKind.ERROR_KIND_AUTHENTICATION);
+    AuthenticationException ofCaller =
+        assertInstanceOf(
+            AuthenticationException.class, OutriggerException.fromProto(refused.build()));
+    assertTrue(ofCaller.isAccessKey());
+    refused.getProviderFailureBuilder().setProvider("openai");
+    AuthenticationException ofProvider =
+        assertInstanceOf(
+            AuthenticationException.class, OutriggerException.fromProto(refused.build()));
+    assertFalse(ofProvider.isAccessKey());
+    assertEquals("openai", ofProvider.provider());
+  }
+
   private static final Request REQUEST = Request.newBuilder().setModel("m").build();
 
   private static final InferenceError RATE_LIMIT =

@@ -173,6 +173,13 @@ class ExamplesTest {
   }
 
   @Test
+  void runsPrintsTheAnswerAndTheRunsOfTheThread() throws Exception {
+    assertPrints(
+        "RunsExample",
+        "You asked: .*\nRUN_STATUS_COMPLETED in 1 step\n(RUN_STATUS_COMPLETED\n){2}");
+  }
+
+  @Test
   void errorsPrintsEachFailure() throws Exception {
     assertPrints(
         "ErrorsExample",
@@ -194,6 +201,7 @@ class ExamplesTest {
             "ErrorsExample.java",
             "FirstCallExample.java",
             "ObjectExample.java",
+            "RunsExample.java",
             "StreamExample.java",
             "StreamObjectExample.java",
             "StreamToolsExample.java",

@@ -278,6 +278,26 @@ class ToolLoopTest {
   }
 
   @Test
+  void hidesExceptionsIfTheToolOrTheClientSaysSo() {
+    Tool tool =
+        weather(
+            city -> {
+              throw new IOException("10.0.0.7 refused");
+            });
+    assertEquals("the tool failed", messageOf(tool.hideErrors(true)));
+    client.close();
+    client = OutriggerClient.builder().address(sidecar.address()).hideToolErrors().connect();
+    assertEquals("the tool failed", messageOf(tool));
+    assertEquals("10.0.0.7 refused", messageOf(tool.hideErrors(false)));
+    String wrong = outputOf(tool, "{}").getError().getMessage();
+    assertTrue(wrong.startsWith("invalid arguments: "), wrong);
+  }
+
+  private String messageOf(Tool tool) {
+    return outputOf(tool, ARGUMENTS).getError().getMessage();
+  }
+
+  @Test
   void tellsTheListenerWhatAToolThrew() {
     IOException down = new IOException("the station is down");
     List<Object> told = Collections.synchronizedList(new ArrayList<>());

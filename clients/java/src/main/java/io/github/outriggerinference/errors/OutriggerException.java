@@ -13,12 +13,15 @@ import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.NullMarked;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A call failed. There is a subclass for each {@link ErrorKind}; those of kinds that a provider
  * reports extend {@link ProviderException}. A kind that this package does not know yet is a {@code
  * ProviderException} or an {@code OutriggerException} itself.
  */
+@NullMarked
 public class OutriggerException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -104,7 +107,8 @@ public class OutriggerException extends RuntimeException {
   }
 
   /** An exception that this package finds itself. */
-  public static OutriggerException of(ErrorKind kind, String message, Throwable cause) {
+  public static OutriggerException of(
+      ErrorKind kind, String message, @Nullable Throwable cause) {
     return Failure.exceptionOf(errorOf(kind, message, false), List.of(), cause);
   }
 

@@ -1,0 +1,197 @@
+"""Runs and the catalog with both clients, and what calls tell beside their answers."""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+
+from outrigger import (
+    AsyncClient,
+    CallInfo,
+    Capability,
+    Client,
+    NotFoundError,
+    Request,
+    Run,
+    RunEvent,
+    RunStatus,
+    StreamError,
+    ToolDefinition,
+    ToolResult,
+    text_part,
+    user_message,
+)
+from outrigger.v1.run_service_pb2_grpc import RunServiceServicer, add_RunServiceServicer_to_server
+from outrigger.v1.tool_pb2 import FunctionTool
+
+TIMEOUT = 30
+WEATHER = ToolDefinition(
+    function=FunctionTool(
+        name="get_weather", parameters_json='{"type":"object","properties":{"city":{"type":"string"}}}'
+    )
+)
+
+
+def change(sequence: int, status: RunStatus.ValueType) -> RunEvent:
+    """An event with the run in a state."""
+    return RunEvent(sequence=sequence, run=Run(id="run_1", status=status, background=True))
+
+
+class LosingEngine(RunServiceServicer):
+    """Loses the connection after each pair of events."""
+
+    def __init__(self, last: RunStatus.ValueType) -> None:
+        self.last = last
+        self.resumed_after: list[int] = []
+
+    def CreateRunStream(self, request: Any, context: Any) -> Iterator[RunEvent]:
+        yield change(0, RunStatus.RUN_STATUS_QUEUED)
+        yield change(1, RunStatus.RUN_STATUS_IN_PROGRESS)
+        context.abort(grpc.StatusCode.UNAVAILABLE, "the connection is lost")
+
+    def StreamRun(self, request: Any, context: Any) -> Iterator[RunEvent]:
+        self.resumed_after.append(request.after_sequence)
+        if len(self.resumed_after) == 1:
+            yield RunEvent(sequence=2)
+            return
+        yield change(3, self.last)
+        if self.last == RunStatus.RUN_STATUS_FAILED:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "the provider is away")
+
+    def _unused(self, request: Any, context: Any) -> Any:
+        context.abort(grpc.StatusCode.UNIMPLEMENTED, "not played")
+
+    CreateRun = GetRun = SubmitToolResults = CancelRun = _unused
+    ListRuns = ListMessages = DeleteRun = _unused
+
+
+@contextmanager
+def serve(engine: RunServiceServicer) -> Iterator[str]:
+    """Serves a run engine under the address that it gives."""
+    server = grpc.server(ThreadPoolExecutor(max_workers=4))
+    add_RunServiceServicer_to_server(engine, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.stop(grace=None).wait()
+
+
+class ResumeTest(unittest.IsolatedAsyncioTestCase):
+    """The events of a run whose connection is lost."""
+
+    async def test_events_of_a_background_run_are_resumed(self) -> None:
+        engine = LosingEngine(RunStatus.RUN_STATUS_COMPLETED)
+        with serve(engine) as address, Client(address) as client:
+            seen = [event.sequence for event in client.runs.create_stream(model="m", background=True)]
+        self.assertEqual((seen, engine.resumed_after), ([0, 1, 2, 3], [1, 2]))
+        engine = LosingEngine(RunStatus.RUN_STATUS_COMPLETED)
+        with serve(engine) as address:
+            async with AsyncClient(address) as other:
+                events = other.runs.create_stream(model="m", background=True)
+                seen = [event.sequence async for event in events]
+        self.assertEqual((seen, engine.resumed_after), ([0, 1, 2, 3], [1, 2]))
+
+    async def test_the_failure_of_a_run_is_raised_and_not_resumed(self) -> None:
+        engine = LosingEngine(RunStatus.RUN_STATUS_FAILED)
+        with serve(engine) as address:
+            with Client(address) as client, self.assertRaises(StreamError):
+                list(client.runs.events("run_1", after=1))
+            async with AsyncClient(address) as other:
+                with self.assertRaises(StreamError):
+                    [event async for event in other.runs.events("run_1", after=2)]
+        self.assertEqual(engine.resumed_after, [1, 2, 2])
+
+
+class SidecarTest(unittest.IsolatedAsyncioTestCase):
+    """Calls of a real sidecar with the simulator behind it."""
+
+    async def test_a_run_can_be_cancelled_waited_for_and_deleted(self) -> None:
+        slow: Any = {"model": "sim-long:tokens=100000,rate=20", "prompt": "Hi", "background": True}
+        with Client() as client:
+            run = client.runs.create(**slow)
+            client.runs.cancel(run.id)
+            self.assertEqual(client.runs.wait(run.id).status, RunStatus.RUN_STATUS_CANCELLED)
+            client.runs.delete(run.id)
+            with self.assertRaises(NotFoundError):
+                client.runs.get(run.id)
+        async with AsyncClient() as other:
+            run = await other.runs.create(**slow)
+            await other.runs.cancel(run.id)
+            self.assertEqual((await other.runs.wait(run.id)).status, RunStatus.RUN_STATUS_CANCELLED)
+            await other.runs.delete(run.id)
+
+    async def test_a_run_that_requires_action_is_continued_with_results(self) -> None:
+        arguments: Any = {"model": "sim-tools", "prompt": "Weather in Oslo?", "tools": [WEATHER]}
+        with Client() as client:
+            run = client.runs.create(**arguments)
+            self.assertEqual(run.status, RunStatus.RUN_STATUS_REQUIRES_ACTION)
+            run = client.runs.submit_tool_results(run.id, self.results(run))
+            self.assertEqual(run.status, RunStatus.RUN_STATUS_COMPLETED)
+        async with AsyncClient() as other:
+            run = await other.runs.create(**arguments)
+            run = await other.runs.submit_tool_results(run.id, self.results(run))
+            self.assertEqual(run.status, RunStatus.RUN_STATUS_COMPLETED)
+
+    async def test_runs_are_listed_page_after_page(self) -> None:
+        with Client() as client:
+            first = client.runs.create(model="sim-text", prompt="One")
+            client.runs.create(model="sim-text", prompt="Two", previous_run_id=first.id)
+            listed = list(client.runs.list(thread_id=first.thread_id, page_size=1))
+        async with AsyncClient() as other:
+            runs = other.runs.list(thread_id=first.thread_id, page_size=1)
+            self.assertEqual([run.id async for run in runs], [run.id for run in listed])
+        self.assertEqual((len(listed), listed[-1].id), (2, first.id))
+
+    async def test_the_catalog_knows_models(self) -> None:
+        tools = [Capability.CAPABILITY_TOOLS]
+        with Client() as client:
+            latest = client.get_latest_model("anthropic", capabilities=tools)
+            assert latest is not None
+            self.assertEqual(client.get_model_info(latest.id, provider="anthropic"), latest)
+            models = list(client.list_models(provider="anthropic", capabilities=tools))
+            self.assertIn(latest, models)
+            self.assertIsNone(client.get_model_info("no such model"))
+        async with AsyncClient() as other:
+            self.assertEqual(await other.get_latest_model("anthropic", capabilities=tools), latest)
+            found = [model async for model in other.list_models(provider="anthropic", capabilities=tools)]
+            self.assertEqual(found, models)
+            self.assertIsNone(await other.get_model_info("no such model"))
+
+    async def test_headers_are_sent_and_calls_are_told(self) -> None:
+        calls: list[CallInfo] = []
+        request = Request(model="sim-echo", messages=[user_message("secret")])
+        with Client() as client, self.assertLogs("outrigger", "DEBUG") as logs:
+            told = client.with_options(headers={"X-Request-Id": "mine-1"}, on_call=calls.append)
+            told.complete(request, timeout=TIMEOUT)
+            told.stream(request, timeout=TIMEOUT).result()
+            with self.assertRaises(NotFoundError):
+                told.runs.get("run_0")
+        self.assertNotIn("secret", "".join(logs.output))
+        async with AsyncClient() as other:
+            later = other.with_options(headers={"X-Request-Id": "mine-1"}, on_call=calls.append)
+            await later.complete(request, timeout=TIMEOUT)
+            await later.stream(request, timeout=TIMEOUT).result()
+        self.assertEqual({call.request_id for call in calls}, {"mine-1"})
+        self.assertEqual(
+            [(call.method, call.code) for call in calls],
+            [
+                ("Complete", "OK"),
+                ("Stream", "OK"),
+                ("GetRun", "NOT_FOUND"),
+                ("Complete", "OK"),
+                ("Stream", "OK"),
+            ],
+        )
+
+    def results(self, run: Run) -> list[ToolResult]:
+        """A result for each call that a run waits for."""
+        return [
+            ToolResult(tool_call_id=call.id, content=[text_part("drizzle")]) for call in run.required_results
+        ]

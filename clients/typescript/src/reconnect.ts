@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+
+/** How long a call that found no sidecar waits before it is made once more, in milliseconds. */
+const RETRY_DELAY_MS = 250;
+
+/** System errors of a connection that was not made, so that nothing was sent. */
+const NO_CONNECTION: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+  "ENOTFOUND",
+]);
+
+/**
+ * Makes a call once more if there was no sidecar to send it to. A second failure asks for the sidecar by its address.
+ * Each call connects by itself while there is no connection, so no backoff has to end first.
+ */
+export function retryUnsent(address: string): Interceptor {
+  return (next) => async (request) => {
+    try {
+      return await next(request);
+    } catch (thrown) {
+      if (!isUnsent(thrown)) throw thrown;
+      await sleep(RETRY_DELAY_MS, undefined, { signal: request.signal });
+    }
+    try {
+      return await next(request);
+    } catch (thrown) {
+      throw isUnsent(thrown) ? toUnreachable(thrown, address) : thrown;
+    }
+  };
+}
+
+function isUnsent(thrown: unknown): thrown is ConnectError {
+  if (!(thrown instanceof ConnectError) || thrown.code !== Code.Unavailable) return false;
+  const { cause } = thrown;
+  return typeof cause === "object" && cause !== null && "code" in cause && NO_CONNECTION.has(cause.code);
+}
+
+function toUnreachable({ rawMessage, cause }: ConnectError, address: string): ConnectError {
+  const message = `${rawMessage}; is the sidecar running at ${address}?`;
+  return new ConnectError(message, Code.Unavailable, undefined, undefined, cause);
+}

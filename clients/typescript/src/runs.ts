@@ -1,0 +1,307 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import type { CallOptions as ConnectCallOptions, Client as ServiceClient } from "@connectrpc/connect";
+import { type RequestInput, requestOf, type ToolInput } from "../../../src/client/request-input.ts";
+import { NetworkError, NotFoundError, StreamError } from "../../../src/core/errors.ts";
+import type { MessageInput } from "../../../src/core/message.ts";
+import type { ActiveTool } from "../../../src/core/tool-input.ts";
+import type { ToolResult } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import {
+  type McpServer,
+  type Run,
+  type RunEvent,
+  RunStatus,
+  type ToolApproval,
+} from "../../../src/gen/outrigger/v1/run_pb.ts";
+import {
+  type CreateRunRequest,
+  CreateRunRequestSchema,
+  type RunService,
+} from "../../../src/gen/outrigger/v1/run_service_pb.ts";
+import { isActiveTool } from "../../../src/generation/local-executor.ts";
+import type { GenerationLimits } from "../../../src/generation/loop-limits.ts";
+import { failureOf } from "./failure.ts";
+import { limitsInit } from "./loop-start.ts";
+
+/** What a run generates, and how it is kept. */
+export interface RunOptions extends Omit<RequestInput, "messages" | "tools"> {
+  /** Text of one user message, in place of `messages`. */
+  readonly prompt?: string | undefined;
+  /** The conversation so far, oldest first, in place of `prompt`. */
+  readonly messages?: readonly MessageInput[] | undefined;
+  /** Text of a system message that is put before the conversation. */
+  readonly system?: string | undefined;
+  /** Tools. A run executes no function of this program: their calls end it with REQUIRES_ACTION. */
+  readonly tools?: readonly (ToolInput | ActiveTool)[] | undefined;
+  /** How many times tools of MCP servers are executed, at most. */
+  readonly maxToolRounds?: number | undefined;
+  /** Ends the run early: a CEL expression over `steps`. */
+  readonly stopWhen?: string | undefined;
+  /** What the run may use, over all steps. */
+  readonly limits?: GenerationLimits | undefined;
+  /** Time limit of the whole run, in milliseconds. */
+  readonly timeout?: number | undefined;
+  /** Retries of each call of the model, at most. Defaults to 2. */
+  readonly maxRetries?: number | undefined;
+  /** The run to continue. Not together with `threadId`. */
+  readonly previousRunId?: string | undefined;
+  /** The thread to continue. Default: a new one, or that of the previous run. */
+  readonly threadId?: string | undefined;
+  /** Whether the run goes on when the caller is gone. `create` then returns at once. Default false. */
+  readonly background?: boolean | undefined;
+  /** Whether the run is stored. Default true. */
+  readonly store?: boolean | undefined;
+  /** Stored with the run: at most 16. `metadata` is for the provider. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** MCP servers whose tools the model may call. The sidecar executes them. */
+  readonly mcpServers?: readonly McpServer[] | undefined;
+  /** Decisions on calls that need approval. */
+  readonly approvals?: readonly ToolApproval[] | undefined;
+  /** Whether the tools and MCP servers of the previous run are used if there are none here. */
+  readonly inheritTools?: boolean | undefined;
+}
+
+/** Which runs are listed. Absent fields include all. */
+export interface RunFilter {
+  readonly threadId?: string | undefined;
+  readonly statuses?: readonly RunStatus[] | undefined;
+  /** Runs that are fetched at once, up to 100. Default 20. */
+  readonly pageSize?: number | undefined;
+}
+
+/** Options of a call of the run engine. */
+export interface RunCallOptions {
+  /** Cancels the call. A run in the background goes on. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+type Service = ServiceClient<typeof RunService>;
+
+/** How long the events of a run are waited for while the sidecar is away, in milliseconds. */
+const RESUME_MS = 60_000;
+
+/** Pause between two attempts to resume, in milliseconds. */
+const RESUME_DELAY_MS = 250;
+
+/** The run engine: generations that are stored, and that may go on in the background. */
+export class Runs {
+  readonly #service: Service;
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  /**
+   * Creates a run. Returns a background run at once, any other when it has ended or requires action. A run that failed
+   * does not throw: its `status` and `error` say so.
+   */
+  create(options: RunOptions, call: RunCallOptions = {}): Promise<Run> {
+    return answerOf(call, (connect) => this.#service.createRun(toRequest(options), connect));
+  }
+
+  /**
+   * Creates a run and returns its events. Leaving the loop cancels the run, unless it is in the background; the events
+   * of one in the background resume by themselves when the connection is lost. A run that failed ends with its `run`
+   * event, and then throws.
+   */
+  createStream(options: RunOptions, call: RunCallOptions = {}): AsyncGenerator<RunEvent> {
+    const request = toRequest(options);
+    return this.#follow((connect) => this.#service.createRunStream(request, connect), new Position(), call);
+  }
+
+  /**
+   * The events of a run, past ones first, until it has ended or requires action. They resume by themselves when the
+   * connection is lost, for up to a minute. Leaving the loop does not affect the run.
+   * @param after Only the events after this number.
+   */
+  events(
+    runId: string,
+    { after, ...call }: RunCallOptions & { readonly after?: number | undefined } = {},
+  ): AsyncGenerator<RunEvent> {
+    const position = new Position(runId, after);
+    return this.#follow((connect) => this.#resume(position, connect), position, call);
+  }
+
+  /** A run with its steps; undefined if there is none. */
+  async get(runId: string, call: RunCallOptions = {}): Promise<Run | undefined> {
+    try {
+      return await answerOf(call, (connect) => this.#service.getRun({ runId }, connect));
+    } catch (error) {
+      if (error instanceof NotFoundError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Waits until a run has ended or requires action, and returns it with its steps. */
+  async wait(runId: string, call: RunCallOptions = {}): Promise<Run> {
+    for (;;) {
+      const run = await answerOf(call, (connect) => this.#service.getRun({ runId }, connect));
+      if (!isUnderWay(run)) return run;
+      try {
+        for await (const _ of this.events(runId, { ...call, after: run.lastSequence }));
+      } catch (error) {
+        // A failure of the run is in what the next look finds.
+        if (error instanceof NetworkError || call.signal?.aborted) throw error;
+      }
+    }
+  }
+
+  /** Continues a run that requires action, with a result for each required one. Returns as `create` does. */
+  submitToolResults(
+    runId: string,
+    results: readonly ToolResult[],
+    { approvals = [], ...call }: RunCallOptions & { readonly approvals?: readonly ToolApproval[] } = {},
+  ): Promise<Run> {
+    const request = { runId, results: [...results], approvals: [...approvals] };
+    return answerOf(call, (connect) => this.#service.submitToolResults(request, connect));
+  }
+
+  /** Cancels a run. Has no effect on one that has ended. */
+  cancel(runId: string, call: RunCallOptions = {}): Promise<Run> {
+    return answerOf(call, (connect) => this.#service.cancelRun({ runId }, connect));
+  }
+
+  /** Deletes a run with its steps and events. One in progress is cancelled first. */
+  async delete(runId: string, call: RunCallOptions = {}): Promise<void> {
+    await answerOf(call, (connect) => this.#service.deleteRun({ runId }, connect));
+  }
+
+  /** The caller's runs, newest first, without their steps. Fetches page after page. */
+  async *list(
+    { threadId = "", statuses = [], pageSize = 0 }: RunFilter = {},
+    call: RunCallOptions = {},
+  ): AsyncGenerator<Run> {
+    let pageToken = "";
+    do {
+      const request = { threadId, statuses: [...statuses], pageSize, pageToken };
+      const page = await answerOf(call, (connect) => this.#service.listRuns(request, connect));
+      yield* page.runs;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  #resume(position: Position, connect: ConnectCallOptions): AsyncIterable<RunEvent> {
+    return this.#service.streamRun(
+      { runId: position.runId, ...(position.last === undefined ? {} : { afterSequence: position.last }) },
+      connect,
+    );
+  }
+
+  async *#follow(
+    open: (connect: ConnectCallOptions) => AsyncIterable<RunEvent>,
+    position: Position,
+    call: RunCallOptions,
+  ): AsyncGenerator<RunEvent> {
+    let events = open(connectOptions(call));
+    for (;;) {
+      let lost: unknown;
+      try {
+        for await (const event of events) {
+          position.take(event);
+          yield event;
+        }
+      } catch (thrown) {
+        lost = failureOf(thrown, call.signal);
+      }
+      if (!position.mustResume(lost)) return;
+      await sleep(RESUME_DELAY_MS);
+      events = this.#resume(position, connectOptions(call));
+    }
+  }
+}
+
+/** How far the events of a run have been read, and whether they can be resumed. */
+class Position {
+  runId: string;
+  last: number | undefined;
+  #isOver = false;
+  #giveUp = performance.now() + RESUME_MS;
+
+  constructor(runId = "", last?: number) {
+    this.runId = runId;
+    this.last = last;
+  }
+
+  take({ sequence, event }: RunEvent): void {
+    this.last = sequence;
+    this.#giveUp = performance.now() + RESUME_MS;
+    if (event.case !== "run") return;
+    this.#isOver = !isUnderWay(event.value);
+    if (event.value.background) this.runId = event.value.id;
+  }
+
+  /** Whether there are further events after a stream ended like this. Throws if it failed for good. */
+  mustResume(lost: unknown): boolean {
+    if (this.#isOver && lost === undefined) return false;
+    const isLost = lost === undefined || lost instanceof NetworkError || lost instanceof StreamError;
+    if (!this.#isOver && this.runId !== "" && isLost && performance.now() < this.#giveUp) return true;
+    throw lost ?? new StreamError("the events of the run ended without its last one");
+  }
+}
+
+function isUnderWay({ status }: Run): boolean {
+  return status === RunStatus.QUEUED || status === RunStatus.IN_PROGRESS;
+}
+
+function toRequest(options: RunOptions): CreateRunRequest {
+  const {
+    prompt = "",
+    system = "",
+    messages = [],
+    tools = [],
+    maxToolRounds,
+    stopWhen = "",
+    limits,
+    timeout,
+    maxRetries,
+    previousRunId = "",
+    threadId = "",
+    background = false,
+    store,
+    labels = {},
+    mcpServers = [],
+    approvals = [],
+    inheritTools = false,
+    ...request
+  } = options;
+  return create(CreateRunRequestSchema, {
+    options: {
+      request: requestOf({
+        ...request,
+        messages,
+        tools: tools.map((tool) => (isActiveTool(tool) ? tool.definition : tool)),
+      }),
+      prompt,
+      system,
+      stopWhen,
+      limits: limitsInit(limits),
+      ...(maxToolRounds === undefined ? {} : { maxToolRounds }),
+      ...(timeout === undefined ? {} : { timeouts: { total: durationFromMs(timeout) } }),
+      ...(maxRetries === undefined ? {} : { retry: { maxRetries } }),
+    },
+    previousRunId,
+    threadId,
+    background,
+    ...(store === undefined ? {} : { store }),
+    metadata: labels,
+    mcpServers: [...mcpServers],
+    approvals: [...approvals],
+    inheritTools,
+  });
+}
+
+function connectOptions({ signal }: RunCallOptions): ConnectCallOptions {
+  return signal === undefined ? {} : { signal };
+}
+
+async function answerOf<Answer>(
+  call: RunCallOptions,
+  make: (connect: ConnectCallOptions) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await make(connectOptions(call));
+  } catch (thrown) {
+    throw failureOf(thrown, call.signal);
+  }
+}

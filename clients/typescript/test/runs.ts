@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http2";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
+import {
+  type CallInfo,
+  Capability,
+  Client,
+  NetworkError,
+  RunStatus,
+  Runs,
+  textPart,
+  userMessage,
+} from "@outrigger-inference/client";
+import { RunService, type StreamRunRequest, ToolResultSchema } from "@outrigger-inference/client/proto";
+import type { RunEventSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
+
+type EventInit = MessageInitShape<typeof RunEventSchema>;
+
+const WEATHER = {
+  tool: { case: "function", value: { name: "get_weather", parametersJson: '{"type":"object"}' } },
+} as const;
+
+/** Checks of runs, of the catalog, and of what calls tell beside their answers. */
+export const runChecks: readonly (readonly [name: string, check: () => Promise<void>])[] = [
+  ["resumed_events", resumedEvents],
+  ["failed_run", failedRun],
+  ["cancelled_run", cancelledRun],
+  ["run_with_tools", runWithTools],
+  ["listed_runs", listedRuns],
+  ["catalog", catalog],
+  ["call_info", callInfo],
+  ["interceptors", interceptorsSeeCalls],
+];
+
+/** An event with the run in a state. */
+function change(sequence: number, status: RunStatus): EventInit {
+  return { sequence, event: { case: "run", value: { id: "run_1", status, background: true } } };
+}
+
+/** A run engine that loses the connection after each pair of events. */
+function losingRuns(last: RunStatus): { runs: Runs; resumedAfter: (number | undefined)[] } {
+  const resumedAfter: (number | undefined)[] = [];
+  const transport = createRouterTransport(({ service }) => {
+    service(RunService, {
+      async *createRunStream() {
+        yield change(0, RunStatus.QUEUED);
+        yield change(1, RunStatus.IN_PROGRESS);
+        throw new ConnectError("the connection is lost", Code.Unavailable);
+      },
+      async *streamRun({ afterSequence }: StreamRunRequest) {
+        resumedAfter.push(afterSequence);
+        if (resumedAfter.length === 1) {
+          yield { sequence: 2 };
+          return;
+        }
+        yield change(3, last);
+        if (last === RunStatus.FAILED) throw new ConnectError("the provider is away", Code.Unavailable);
+      },
+    });
+  });
+  return { runs: new Runs(createClient(RunService, transport)), resumedAfter };
+}
+
+async function resumedEvents(): Promise<void> {
+  const { runs, resumedAfter } = losingRuns(RunStatus.COMPLETED);
+  const seen: number[] = [];
+  for await (const { sequence } of runs.createStream({ model: "m", background: true })) seen.push(sequence);
+  assert.deepEqual(
+    [seen, resumedAfter],
+    [
+      [0, 1, 2, 3],
+      [1, 2],
+    ],
+  );
+}
+
+async function failedRun(): Promise<void> {
+  const { runs, resumedAfter } = losingRuns(RunStatus.FAILED);
+  await assert.rejects(async () => {
+    for await (const _ of runs.events("run_1"));
+  }, NetworkError);
+  assert.deepEqual(resumedAfter, [undefined, 2]);
+}
+
+async function cancelledRun(): Promise<void> {
+  await using client = new Client();
+  const model = "sim-long:tokens=100000,rate=20";
+  const { id } = await client.runs.create({ model, prompt: "Hi", background: true });
+  await client.runs.cancel(id);
+  assert.equal((await client.runs.wait(id)).status, RunStatus.CANCELLED);
+  await client.runs.delete(id);
+  assert.equal(await client.runs.get(id), undefined);
+}
+
+async function runWithTools(): Promise<void> {
+  await using client = new Client();
+  const run = await client.runs.create({ model: "sim-tools", prompt: "Weather in Oslo?", tools: [WEATHER] });
+  assert.equal(run.status, RunStatus.REQUIRES_ACTION);
+  const results = run.requiredResults.map(({ id }) =>
+    create(ToolResultSchema, { toolCallId: id, content: [textPart("drizzle")] }),
+  );
+  const ended = await client.runs.submitToolResults(run.id, results);
+  assert.equal(ended.status, RunStatus.COMPLETED);
+}
+
+async function listedRuns(): Promise<void> {
+  await using client = new Client();
+  const first = await client.runs.create({ model: "sim-text", prompt: "One" });
+  await client.runs.create({ model: "sim-text", prompt: "Two", previousRunId: first.id });
+  const ids: string[] = [];
+  for await (const { id } of client.runs.list({ threadId: first.threadId, pageSize: 1 })) ids.push(id);
+  assert.equal(ids.length, 2);
+  assert.equal(ids[1], first.id);
+}
+
+async function catalog(): Promise<void> {
+  await using client = new Client();
+  const latest = await client.getLatestModel("anthropic", [Capability.TOOLS]);
+  assert(latest !== undefined);
+  assert.deepEqual(await client.getModelInfo(latest.id, "anthropic"), latest);
+  const ids: string[] = [];
+  for await (const { id } of client.listModels("anthropic", [Capability.TOOLS])) ids.push(id);
+  assert(ids.includes(latest.id));
+  assert.equal(await client.getModelInfo("no such model"), undefined);
+}
+
+async function callInfo(): Promise<void> {
+  await using client = new Client();
+  const calls: CallInfo[] = [];
+  const lines: unknown[] = [];
+  const told = client.with({
+    headers: { "x-request-id": "mine-1" },
+    onCall: (call) => calls.push(call),
+    logger: { debug: (fields) => lines.push(fields) },
+  });
+  const request = { model: "sim-echo", messages: [userMessage("secret")] };
+  await told.complete(request);
+  await told.stream(request).final();
+  assert.equal(await told.runs.get("run_0"), undefined);
+  assert.deepEqual(
+    calls.map(({ method, code, requestId }) => [method, code, requestId]),
+    [
+      ["Complete", "OK", "mine-1"],
+      ["Stream", "OK", "mine-1"],
+      ["GetRun", "NOT_FOUND", "mine-1"],
+    ],
+  );
+  assert.equal(lines.length, 3);
+  assert.doesNotMatch(JSON.stringify(lines), /secret/);
+}
+
+async function interceptorsSeeCalls(): Promise<void> {
+  const paths: string[] = [];
+  const server = createServer().on("stream", (stream) => {
+    stream.respond({ "content-type": "application/grpc", "grpc-status": "16" }, { endStream: true });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const bound = server.address();
+  assert(typeof bound === "object" && bound !== null);
+  const address = `127.0.0.1:${bound.port}`;
+  await using client = new Client({
+    address,
+    interceptors: [
+      (next) => (request) => {
+        paths.push(new URL(request.url).pathname);
+        return next(request);
+      },
+    ],
+  });
+  await assert.rejects(client.complete({ model: "m", messages: [userMessage("hi")] }));
+  assert.deepEqual(paths, ["/outrigger.v1.InferenceService/Complete"]);
+  server.close();
+}

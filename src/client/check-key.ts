@@ -1,0 +1,14 @@
+/**
+ * Describes what is wrong with an API key: what people paste beside it, and what editors make of it. Shows nothing of
+ * the key but a single character that no key has.
+ * @returns Undefined if the key can be sent as it is.
+ */
+export function describeKeyMistake(key: string): string | undefined {
+  if (/^(["'`]).*\1$/s.test(key)) return "expected a key, found one in quotes; write it without them";
+  if (/^bearer\s/i.test(key)) return 'expected a key, found "Bearer" in front of it; write the key alone';
+  if (/\s/.test(key)) return "expected one key, found spaces or line breaks in it";
+  const index = [...key].findIndex((char) => !/^[!-~]$/.test(char));
+  if (index === -1) return undefined;
+  const code = ([...key][index] ?? "").codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0");
+  return `expected a key, found U+${code} as its character ${index + 1}, which keys do not have; copy the key again`;
+}

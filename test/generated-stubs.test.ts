@@ -1,0 +1,51 @@
+/** The README's program for stubs that are generated for TypeScript, built and run as a reader does. */
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Sidecar, startDemo } from "./clients/runner/sidecar.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const run = promisify(execFile);
+
+let folder: string;
+let sidecar: Sidecar;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "outrigger-stubs-"));
+  sidecar = await startDemo();
+}, 60_000);
+
+afterAll(async () => {
+  await sidecar.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** The section about stubs, from its part for TypeScript on. */
+async function readSection(): Promise<string> {
+  const readme = await readFile(join(root, "README.md"), "utf8");
+  return readme.split("For TypeScript and JavaScript:")[1] ?? "";
+}
+
+function blockOf(section: string, language: string): string {
+  return section.split(`\`\`\`${language}\n`)[1]?.split("```")[0] ?? "";
+}
+
+describe("the README's program for generated stubs", () => {
+  it("runs with Node as it is, after the command that generates them", async () => {
+    const section = await readSection();
+    // The packages are those of this repository, which the command would install.
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+    const [, generate = ""] = blockOf(section, "sh").split(/^(?=npx buf generate)/m);
+    const PATH = [join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
+    const command = generate.replace("npx buf", "buf").replace("../my-service", folder);
+    await run("sh", ["-ec", command], { cwd: root, env: { ...process.env, PATH } });
+    const program = blockOf(section, "typescript").replace("localhost:6190", sidecar.address);
+    await writeFile(join(folder, "main.ts"), program);
+    const { stdout } = await run(process.execPath, ["main.ts"], { cwd: folder });
+    expect(stdout).toContain("“Hello”");
+  }, 60_000);
+});
