@@ -16,7 +16,7 @@ const WATCH_THIS_PROCESS = "./test/support/event-loop/watch-this-process.ts";
 const PROCESSES = [
   "test/cli/*.test.ts",
   "test/runs/kill.test.ts",
-  "test/runs/stores/postgres/sidecars.test.ts",
+  "test/runs/store/postgres/sidecars.test.ts",
 ];
 
 /** Gives tests the bundle, which is what ships, in the place of the sources. */
