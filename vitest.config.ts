@@ -51,10 +51,7 @@ export default defineConfig({
         extends: true,
         test: { name: "runs", include: [RUNS], setupFiles: [WATCH_PROCESSES, WATCH_THIS_PROCESS] },
       },
-      {
-        extends: true,
-        test: { name: "bundle", include: PROCESSES, globalSetup, setupFiles: [WATCH_PROCESSES] },
-      },
+      { extends: true, test: { name: "bundle", include: PROCESSES, globalSetup } },
       // Attacks look at latency and memory: they run when the other tests have left the cores to them.
       {
         extends: true,
