@@ -24,7 +24,7 @@ export interface SqliteStoreOptions extends StoreOptions {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqlRunStore> {
   const { location, onProblem } = options;
   const place = location.kind === "file" ? location.path : "in memory";
-  return openStore(SqliteDriver.open(location, onProblem), options, place);
+  return openStore(await SqliteDriver.open(location, onProblem), options, place);
 }
 
 /**

@@ -2,6 +2,7 @@
 import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
 import { ConfigurationError, InternalError, SDKError, ServerError } from "../../core/errors.ts";
 import { migrations } from "./schema.ts";
 
@@ -32,6 +33,7 @@ const OTHERS = 0o077;
 
 /** How long the start waits for a process that is about to end, in milliseconds. */
 const LOCK_TIMEOUT_MS = 2_000;
+const LOCK_POLL_MS = 50;
 
 /** How long a statement waits for another program that locks the file, in milliseconds. The event loop is held. */
 const BUSY_TIMEOUT_MS = 20;
@@ -59,11 +61,14 @@ const REASONS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** @throws ConfigurationError that names the file. */
-export function openSqlite(location: SqliteLocation, onProblem: (problem: unknown) => void): OpenDatabase {
+export async function openSqlite(
+  location: SqliteLocation,
+  onProblem: (problem: unknown) => void,
+): Promise<OpenDatabase> {
   if (location.kind === "memory") return { connection: openMemory(location.maxBytes), release: () => {} };
   const { path } = location;
   prepareFile(path, onProblem);
-  const release = lockFile(path);
+  const release = await lockFile(path);
   try {
     return { connection: openFile(path, location.isDurable === true, location.maxBytes), release };
   } catch (thrown) {
@@ -156,21 +161,30 @@ function checkFile(path: string, onProblem: (problem: unknown) => void): void {
  * Locks a file for one sidecar, by a lock on a file beside it that the system releases with the process. The database
  * itself is not locked, so that it can be copied.
  */
-function lockFile(path: string): () => void {
+async function lockFile(path: string): Promise<() => void> {
   const lockPath = `${path}-lock`;
-  try {
-    if (!existsSync(lockPath)) closeSync(openSync(lockPath, "a", OWNER_ONLY));
-    const lock = new DatabaseSync(lockPath, { timeout: LOCK_TIMEOUT_MS });
+  const end = performance.now() + LOCK_TIMEOUT_MS;
+  for (;;) {
     try {
-      lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+      if (!existsSync(lockPath)) closeSync(openSync(lockPath, "a", OWNER_ONLY));
+      return tryLock(lockPath);
     } catch (thrown) {
-      lock.close();
-      throw thrown;
+      if (getCode(thrown) !== SQLITE_BUSY || performance.now() > end) throw toOpenError(thrown, path);
     }
-    return () => lock.close();
-  } catch (thrown) {
-    throw toOpenError(thrown, path);
+    // SQLite's wait for a lock would hold the event loop.
+    await delay(LOCK_POLL_MS);
   }
+}
+
+function tryLock(path: string): () => void {
+  const lock = new DatabaseSync(path, { timeout: 0 });
+  try {
+    lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+  } catch (thrown) {
+    lock.close();
+    throw thrown;
+  }
+  return () => lock.close();
 }
 
 /** Checks whose database it is, and changes nothing. */

@@ -76,8 +76,11 @@ export class SqliteDriver implements Driver {
    * @param onProblem Called with what an operator should know about the file.
    * @throws ConfigurationError that names the file.
    */
-  static open(location: SqliteLocation, onProblem: (problem: unknown) => void): SqliteDriver {
-    const { connection, release } = openSqlite(location, onProblem);
+  static async open(
+    location: SqliteLocation,
+    onProblem: (problem: unknown) => void,
+  ): Promise<SqliteDriver> {
+    const { connection, release } = await openSqlite(location, onProblem);
     return new SqliteDriver(connection, release, location);
   }
 

@@ -73,7 +73,7 @@ export function newKey(path = "key"): EncryptionKey {
 
 async function open(location: SqliteLocation, options: Partial<StoreOptions>): Promise<RunStore> {
   const { onProblem = () => {}, maxBodyBytes = MAX_BODY_BYTES } = options;
-  const driver = SqliteDriver.open(location, onProblem);
+  const driver = await SqliteDriver.open(location, onProblem);
   const place = location.kind === "file" ? location.path : "in memory";
   const store = await openStore(driver, { ...options, maxBodyBytes, onProblem }, place);
   drivers.set(store, driver);
