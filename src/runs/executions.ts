@@ -88,7 +88,9 @@ export class Executions {
     });
     live.set(id, run);
     if (this.#isClosing) run.abort(closingError());
-    if (stored !== undefined && plan.earlier !== undefined) void this.#heedEarlierCancel(stored.owner, run);
+    // Its id was known before: a request to cancel may have come while it was taken, and nobody listened.
+    const wasStored = plan.run.background || plan.earlier !== undefined;
+    if (stored !== undefined && wasStored) void this.#heedEarlierCancel(stored.owner, run);
     return run;
   }
 
