@@ -33,6 +33,8 @@ type Serve = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...rest: 
 export function serveFairly(serve: Serve): Serve {
   const queues = new WeakMap<Http2Session, StreamQueue>();
   return (stream, headers, ...rest) => {
+    // Without a listener, the error of a stream that is not served would end the process.
+    stream.on("error", ignore);
     const { session } = stream;
     // Gone with its connection.
     if (session === undefined) return;
@@ -54,8 +56,6 @@ class StreamQueue {
   #isTurnScheduled = false;
 
   add(entry: Waiting): void {
-    // Without a listener, the error of a stream that is reset before it is served would end the process.
-    entry.stream.on("error", ignore);
     this.#waiting.push(entry);
     this.#serve();
   }
