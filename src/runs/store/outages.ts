@@ -50,12 +50,13 @@ async function repeatThroughOutage<Result>(work: () => Promise<Result>, maxMs: n
  * Creates a run. If the outcome is unknown, it is looked up, and the run is created if it is not there.
  * @param attempt Creates it once.
  */
-export async function createThroughOutage(
+export function createThroughOutage(
   driver: Driver,
   { run, request }: RunCreation,
   bodies: Bodies,
   attempt: () => Promise<RunCreationResult>,
 ): Promise<RunCreationResult> {
+  if (!driver.isShared) return attempt();
   let isUncertain = false;
   return repeatThroughOutage(async () => {
     if (isUncertain) {
@@ -110,12 +111,13 @@ export class UncertainWrites {
    * earlier one whose outcome is unknown; that content is left out if it is stored.
    * @param attempt Writes once, under a revision.
    */
-  async write(
+  write(
     write: RunWrite,
     attempt: (rest: RunWrite, revision: number) => Promise<boolean>,
   ): Promise<boolean> {
     const { runId } = write.hold;
     const revision = randomInt(MAX_REVISION);
+    if (!this.#driver.isShared) return attempt(write, revision);
     return repeatThroughOutage(async () => {
       const uncertain = this.#writes.get(runId);
       const isStored = uncertain !== undefined && (await this.#isStored(uncertain));

@@ -489,8 +489,11 @@ export class SqlRunStore implements RunStore {
 
 /** The space that the bodies of statements take, in bytes: a large one has pages of its own. */
 function countBytes(calls: readonly Call[]): number {
-  const bodies = calls.flatMap(({ values }) => values.filter((value) => value instanceof Uint8Array));
-  return bodies.reduce((sum, { byteLength }) => sum + getBodySpace(byteLength), 0);
+  let sum = 0;
+  for (const { values } of calls) {
+    for (const value of values) if (value instanceof Uint8Array) sum += getBodySpace(value.byteLength);
+  }
+  return sum;
 }
 
 function getBodySpace(bytes: number): number {

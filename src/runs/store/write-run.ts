@@ -124,7 +124,7 @@ export function createWriteCalls(
     return { calls: [{ text: APPEND_EVENTS, values: [...held, row.last_sequence, row.body] }], checking: 0 };
   }
   const marked = (text: string, ...values: Value[]) => ({ text, values: [hold.runId, revision, ...values] });
-  const locks = messages.length > 0 ? [{ text: LOCK_THREAD, values: [hold.runId] }] : [];
+  const locks = messages.length > 0 ? [{ text: LOCK_THREAD, values: [hold.runId], onlyLocks: true as const }] : [];
   const mark = [...held, revision, messages.length];
   return {
     calls: [
