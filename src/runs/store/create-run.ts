@@ -54,7 +54,10 @@ const COPY_MESSAGES = `
 const INSERT_RUN = `
   INSERT INTO :schema.runs (id, owner, thread_id, status, created_ms, over_ms, cancel_requested, start_position,
     end_position, holder, fence, body)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING number`;
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
+
+/** Cheaper than RETURNING, for which SQLite opens a temporary table. */
+const FIND_NUMBER = "SELECT number FROM :schema.runs WHERE id = $1";
 
 const INSERT_REQUEST = `
   INSERT INTO :schema.requests (run, body) SELECT number, $2 FROM :schema.runs WHERE id = $1`;
@@ -240,6 +243,7 @@ function insertRun(
       text: INSERT_RUN,
       values: [...row, holder?.id ?? null, holder === undefined ? 0 : 1, bodies.writeRun(run)],
     },
+    { text: FIND_NUMBER, values: [run.id] },
     { text: INSERT_REQUEST, values: [run.id, bodies.writeRequest(run.id, request)] },
     ...insertEvents(
       run.id,
