@@ -123,8 +123,10 @@ export class Bodies {
   /** The rows of the events of one write. @throws InternalError if their sequence numbers are not consecutive. */
   writeEvents(runId: string, events: readonly RunEvent[]): EventRow[] {
     const first = events[0]?.sequence ?? 0;
-    for (const [index, { sequence }] of events.entries()) {
-      if (sequence !== first + index) throw outOfSequence(first + index, sequence);
+    let expected = first;
+    for (const { sequence } of events) {
+      if (sequence !== expected) throw outOfSequence(expected, sequence);
+      expected += 1;
     }
     const rows: EventRow[] = [];
     for (let at = 0; at < events.length; at += MAX_EVENTS_PER_ROW) {

@@ -1,5 +1,6 @@
 /** Creates runs: finds their threads, forks these if needed, and concludes the runs that they continue. */
 import { create } from "@bufbuild/protobuf";
+import { InternalError } from "../../core/errors.ts";
 import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Thread, type ThreadMessage, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
 import { isUnderWay } from "../status.ts";
@@ -56,6 +57,9 @@ const INSERT_RUN = `
     end_position, holder, fence, body)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
 
+/** Cheaper than RETURNING, for which SQLite opens a temporary table. */
+const FIND_NUMBER = "SELECT number FROM :schema.runs WHERE id = $1";
+
 const INSERT_REQUEST = `
   INSERT INTO :schema.requests (run, body) SELECT number, $2 FROM :schema.runs WHERE id = $1`;
 
@@ -100,6 +104,9 @@ interface Place {
   readonly forked: boolean;
 }
 
+/** The result of creating a run, with its number in the store. */
+export type NumberedResult = RunCreationResult & { readonly number?: number };
+
 /** Whether a run begins a thread, so that nothing has to be read before. */
 export function beginsThread({ request }: RunCreation): boolean {
   return request.previousRunId === "" && request.threadId === "";
@@ -120,7 +127,7 @@ export async function createNextRun(
   creation: RunCreation,
   bodies: Bodies,
   check: (calls: readonly Call[]) => void,
-): Promise<RunCreationResult> {
+): Promise<NumberedResult> {
   const place = await findPlace(queries, creation, bodies);
   if ("case" in place) return place;
   const { position, source, forked, threadId } = place;
@@ -130,8 +137,15 @@ export async function createNextRun(
   const run = { ...creation.run, threadId };
   const calls = insertRun(creation, run, place, input, bodies);
   check(calls);
-  await execute(queries, calls);
-  return { case: "created", run, forked };
+  const rows = await execute(queries, calls);
+  return { case: "created", run, forked, number: getNumber(rows) };
+}
+
+/** The number of a new run, from the rows that the statements of its creation return. */
+export function getNumber(answers: readonly (readonly unknown[])[]): number {
+  const row = answers.find((rows) => rows.length > 0)?.[0] as { number: number } | undefined;
+  if (row === undefined) throw new InternalError("the run store gave no number to a new run");
+  return row.number;
 }
 
 async function findPlace(
@@ -231,6 +245,7 @@ function insertRun(
       text: INSERT_RUN,
       values: [...row, holder?.id ?? null, holder === undefined ? 0 : 1, bodies.writeRun(run)],
     },
+    { text: FIND_NUMBER, values: [run.id] },
     { text: INSERT_REQUEST, values: [run.id, bodies.writeRequest(run.id, request)] },
     ...insertEvents(
       run.id,
@@ -283,9 +298,9 @@ function insertEvents(runId: string, events: readonly RunEvent[], bodies: Bodies
     .map(({ last_sequence, body }) => ({ text: INSERT_EVENTS, values: [runId, last_sequence, body] }));
 }
 
-/** Executes statements inside a transaction, without waiting for each. */
-export async function execute(queries: Queries, calls: readonly Call[]): Promise<void> {
-  await Promise.all(calls.map(({ text, values }) => queries.query(text, values)));
+/** Executes statements inside a transaction, without waiting for each. Returns the rows of each. */
+export function execute(queries: Queries, calls: readonly Call[]): Promise<unknown[][]> {
+  return Promise.all(calls.map(({ text, values }) => queries.query(text, values)));
 }
 
 /** An event with the thread of the run. */

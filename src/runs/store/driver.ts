@@ -17,6 +17,8 @@ export type Value = string | number | null | Uint8Array | readonly string[] | re
 export interface Call {
   readonly text: string;
   readonly values: readonly Value[];
+  /** Set if it only locks rows, which a driver without concurrent transactions need not do. */
+  readonly onlyLocks?: true;
 }
 
 /**
@@ -93,7 +95,8 @@ export class LocalNotices implements Notices {
   readonly #queueListeners = new Set<() => void>();
 
   announce(runId: string, notice: RunNotice): void {
-    for (const listener of this.#listeners.get(runId) ?? []) listener(notice);
+    const listeners = this.#listeners.get(runId);
+    if (listeners !== undefined) for (const listener of listeners) listener(notice);
   }
 
   announceQueued(): void {

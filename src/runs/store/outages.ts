@@ -2,12 +2,12 @@
  * Bridges short outages of the database, such as a failover. A connection that breaks leaves open whether its transaction
  * was committed: that is looked up before anything is repeated, so that nothing is written twice.
  */
-import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { equals } from "@bufbuild/protobuf";
 import { RunEventSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import type { RunCreation, RunCreationResult, RunWrite } from "../store.ts";
 import { type Bodies, RUN_COLUMNS, type RunRow } from "./bodies.ts";
+import type { NumberedResult } from "./create-run.ts";
 import { type Driver, NotConnectedError, StoreUnreachableError } from "./driver.ts";
 import { readEvents } from "./reads.ts";
 
@@ -50,12 +50,13 @@ async function repeatThroughOutage<Result>(work: () => Promise<Result>, maxMs: n
  * Creates a run. If the outcome is unknown, it is looked up, and the run is created if it is not there.
  * @param attempt Creates it once.
  */
-export async function createThroughOutage(
+export function createThroughOutage(
   driver: Driver,
   { run, request }: RunCreation,
   bodies: Bodies,
-  attempt: () => Promise<RunCreationResult>,
-): Promise<RunCreationResult> {
+  attempt: () => Promise<NumberedResult>,
+): Promise<NumberedResult> {
+  if (!driver.isShared) return attempt();
   let isUncertain = false;
   return repeatThroughOutage(async () => {
     if (isUncertain) {
@@ -86,7 +87,7 @@ function toResult(
 const READ_REVISION = "SELECT revision FROM :schema.runs WHERE id = $1";
 
 /** Revisions of writes are random, so that two writes do not have the same one. */
-const MAX_REVISION = 2 ** 48 - 1;
+const REVISIONS = 2 ** 48;
 
 interface UncertainWrite {
   readonly write: RunWrite;
@@ -110,12 +111,10 @@ export class UncertainWrites {
    * earlier one whose outcome is unknown; that content is left out if it is stored.
    * @param attempt Writes once, under a revision.
    */
-  async write(
-    write: RunWrite,
-    attempt: (rest: RunWrite, revision: number) => Promise<boolean>,
-  ): Promise<boolean> {
+  write(write: RunWrite, attempt: (rest: RunWrite, revision: number) => Promise<boolean>): Promise<boolean> {
     const { runId } = write.hold;
-    const revision = randomInt(MAX_REVISION);
+    const revision = Math.floor(Math.random() * REVISIONS);
+    if (!this.#driver.isShared) return attempt(write, revision);
     return repeatThroughOutage(async () => {
       const uncertain = this.#writes.get(runId);
       const isStored = uncertain !== undefined && (await this.#isStored(uncertain));

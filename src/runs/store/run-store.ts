@@ -43,11 +43,13 @@ import {
   createFirstRun,
   createNextRun,
   execute,
+  getNumber,
   insertMessages,
   insertThread,
   isActive,
   LOCK_LATEST_RUN,
   LOCK_THREAD,
+  type NumberedResult,
   type ThreadRow,
   USE_THREAD,
 } from "./create-run.ts";
@@ -80,6 +82,11 @@ export interface SqlRunStoreOptions {
   readonly onProblem: (problem: unknown) => void;
 }
 
+/** Numbers of a run that were right under a hold. */
+interface HeldNumbers extends writes.Numbers {
+  readonly fence: number;
+}
+
 interface HeldRow extends StoredRunRow {
   readonly fence: number;
 }
@@ -92,8 +99,8 @@ export class SqlRunStore implements RunStore {
   readonly #onProblem: (problem: unknown) => void;
   readonly #uncertainWrites: UncertainWrites;
   readonly #room: Room;
-  /** Number of the steps of runs that this process holds, so that a write needs no look at them before. */
-  readonly #stepCounts = new Map<string, { readonly fence: number; readonly count: number }>();
+  /** Numbers of runs that this process holds, so that a write needs no look at them before. */
+  readonly #held = new Map<string, HeldNumbers>();
   /** Calls under way that take runs: their runs are held, but the caller does not know them yet. */
   #taking = 0;
   /** Set while abandoned runs are taken. */
@@ -122,24 +129,26 @@ export class SqlRunStore implements RunStore {
     const attempt = () => this.#room.make(() => this.#create(creation));
     const result = await createThroughOutage(this.#driver, creation, this.#bodies, attempt);
     if (result.case !== "created") return result;
+    const { number, ...created } = result;
     const { request, holder } = creation;
     if (holder === undefined) this.#driver.notices.announceQueued();
     // It may have been concluded.
     if (request.previousRunId !== "") this.#announce(request.previousRunId);
-    if (holder === undefined || result.hold !== undefined) return result;
-    const hold = { runId: result.run.id, holderId: holder.id, fence: 1 };
-    this.#stepCounts.set(hold.runId, { fence: hold.fence, count: 0 });
-    return { ...result, hold };
+    if (holder === undefined || created.hold !== undefined) return created;
+    const hold = { runId: created.run.id, holderId: holder.id, fence: 1 };
+    if (number !== undefined) this.#held.set(hold.runId, { number, steps: 0, fence: hold.fence });
+    return { ...created, hold };
   }
 
-  async #create(creation: RunCreation): Promise<RunCreationResult> {
+  async #create(creation: RunCreation): Promise<NumberedResult> {
     if (beginsThread(creation)) {
       const calls = createFirstRun(creation, this.#bodies);
       const bytes = countBytes(calls);
       this.#room.checkCreation(bytes);
-      await this.#driver.batch(calls, "create");
+      const answers = await this.#driver.batch(calls, "create");
       this.#room.add(creation.run.id, bytes);
-      return { case: "created", run: creation.run, forked: false };
+      const number = getNumber(answers.map(({ rows }) => rows));
+      return { case: "created", run: creation.run, forked: false, number };
     }
     let bytes = 0;
     const check = (calls: readonly Call[]) => {
@@ -187,7 +196,7 @@ export class SqlRunStore implements RunStore {
         this.#room.make(() => this.#write(rest, revision)),
       );
     } finally {
-      if (!isWritten || writes.endsHold(write)) this.#stepCounts.delete(runId);
+      if (!isWritten || writes.endsHold(write)) this.#held.delete(runId);
     }
     if (!isWritten) return false;
     this.#announce(runId);
@@ -197,17 +206,17 @@ export class SqlRunStore implements RunStore {
 
   async #write(write: RunWrite, revision: number): Promise<boolean> {
     const { hold, run, events = [], steps = [] } = write;
-    const count = writes.writesSteps(write) ? await this.#countSteps(hold) : 0;
+    const held = this.#getHeld(write) ?? (await this.#readHeld(hold));
+    if (held === undefined) return false;
     // Until the outcome is known.
-    if (steps.length > 0) this.#stepCounts.delete(hold.runId);
-    const { calls, checking } = writes.createWriteCalls(write, revision, count, this.#bodies);
+    if (steps.length > 0) this.#held.delete(hold.runId);
+    const { calls, checking } = writes.createWriteCalls(write, revision, held, this.#bodies);
     const results = await this.#driver.batch(calls, writes.getSpaceUse(write));
     if (results[checking]?.changes === 0) {
-      await this.#checkSequence(hold, events);
+      await this.#checkSequence(held, hold, events);
       return false;
     }
-    if (steps.length > 0)
-      this.#stepCounts.set(hold.runId, { fence: hold.fence, count: count + steps.length });
+    if (steps.length > 0) this.#held.set(hold.runId, { ...held, steps: (held.steps ?? 0) + steps.length });
     if (run === undefined || run.status === RunStatus.IN_PROGRESS || run.status === RunStatus.QUEUED) {
       this.#room.add(hold.runId, countBytes(calls));
     } else {
@@ -217,19 +226,30 @@ export class SqlRunStore implements RunStore {
   }
 
   /** Only the holder adds steps, so its own count stays right. */
-  async #countSteps({ runId, fence }: Hold): Promise<number> {
-    const known = this.#stepCounts.get(runId);
-    if (known?.fence === fence) return known.count;
-    const [row] = await this.#driver.read<{ count: number }>(writes.COUNT_STEPS, [runId], "run");
-    return row?.count ?? 0;
+  #getHeld(write: RunWrite): HeldNumbers | undefined {
+    const held = this.#held.get(write.hold.runId);
+    if (held?.fence !== write.hold.fence) return undefined;
+    return held.steps === undefined && writes.writesSteps(write) ? undefined : held;
+  }
+
+  async #readHeld({ runId, fence }: Hold): Promise<HeldNumbers | undefined> {
+    const [row] = await this.#driver.read<writes.Numbers>(writes.FIND_NUMBERS, [runId], "run");
+    if (row === undefined) return undefined;
+    const held = { ...row, fence };
+    this.#held.set(runId, held);
+    return held;
   }
 
   /** Finds out why nothing was written: the run is not held, or the events do not follow the stored ones. */
-  async #checkSequence({ runId, holderId, fence }: Hold, [first]: readonly RunEvent[]): Promise<void> {
+  async #checkSequence(
+    { number }: writes.Numbers,
+    { holderId, fence }: Hold,
+    [first]: readonly RunEvent[],
+  ): Promise<void> {
     if (first === undefined) return;
     const [row] = await this.#driver.read<{ last_sequence: number }>(
       writes.LAST_SEQUENCE,
-      [runId, holderId, fence],
+      [number, holderId, fence],
       "run",
     );
     if (row !== undefined && row.last_sequence !== first.sequence - 1) {
@@ -323,6 +343,7 @@ export class SqlRunStore implements RunStore {
       const hold = { runId: row.id, holderId: holder.id, fence: row.fence };
       try {
         taken.push({ ...this.#bodies.readStoredRun(row), hold });
+        this.#held.set(row.id, { number: row.number, steps: undefined, fence: row.fence });
         this.#room.add(row.id, getBodySpace(row.body.byteLength + row.request.byteLength));
       } catch (thrown) {
         this.#onProblem(thrown);
@@ -333,7 +354,7 @@ export class SqlRunStore implements RunStore {
   }
 
   /** Ends a run whose body or request cannot be read, so that its conversation can be continued. */
-  async #failUnreadable({ id, thread_id, last_sequence }: HeldRow, hold: Hold): Promise<void> {
+  async #failUnreadable({ number, id, thread_id, last_sequence }: HeldRow, hold: Hold): Promise<void> {
     const sequence = (last_sequence ?? -1) + 1;
     const run = create(RunSchema, {
       id,
@@ -346,8 +367,13 @@ export class SqlRunStore implements RunStore {
     });
     const event = create(RunEventSchema, { sequence, event: { case: "run", value: run } });
     const request = this.#bodies.writeRequest(id, create(CreateRunRequestSchema));
-    const { calls } = writes.createWriteCalls({ hold, run, events: [event] }, 0, 0, this.#bodies);
-    await this.#driver.batch([{ text: writes.REPLACE_REQUEST, values: [id, request] }, ...calls], "end");
+    const { calls } = writes.createWriteCalls(
+      { hold, run, events: [event] },
+      0,
+      { number, steps: undefined },
+      this.#bodies,
+    );
+    await this.#driver.batch([{ text: writes.REPLACE_REQUEST, values: [number, request] }, ...calls], "end");
     this.#forget([id]);
   }
 
@@ -467,7 +493,7 @@ export class SqlRunStore implements RunStore {
   /** Forgets removed runs, and tells their readers. */
   #forget(runIds: readonly string[]): void {
     for (const runId of runIds) {
-      this.#stepCounts.delete(runId);
+      this.#held.delete(runId);
       this.#room.remove(runId);
       this.#announce(runId);
     }
@@ -496,8 +522,11 @@ export class SqlRunStore implements RunStore {
 
 /** The space that the bodies of statements take, in bytes: a large one has pages of its own. */
 function countBytes(calls: readonly Call[]): number {
-  const bodies = calls.flatMap(({ values }) => values.filter((value) => value instanceof Uint8Array));
-  return bodies.reduce((sum, { byteLength }) => sum + getBodySpace(byteLength), 0);
+  let sum = 0;
+  for (const { values } of calls) {
+    for (const value of values) if (value instanceof Uint8Array) sum += getBodySpace(value.byteLength);
+  }
+  return sum;
 }
 
 function getBodySpace(bytes: number): number {

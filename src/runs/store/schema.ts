@@ -64,7 +64,10 @@ export const migrations: readonly string[] = [
   CREATE INDEX runs_by_age ON :schema.runs (over_ms) WHERE over_ms IS NOT NULL;
   CREATE INDEX runs_queued ON :schema.runs (number) WHERE ${IS_QUEUED};
   CREATE INDEX runs_in_progress ON :schema.runs (number) WHERE status = ${RunStatus.IN_PROGRESS};
-  CREATE INDEX runs_held ON :schema.runs (holder) WHERE holder IS NOT NULL;
+  -- Nearly empty, so that most runs do not change them.
+  CREATE INDEX runs_to_cancel ON :schema.runs (holder) WHERE holder IS NOT NULL AND cancel_requested = 1;
+  CREATE INDEX runs_held_idle ON :schema.runs (holder)
+    WHERE holder IS NOT NULL AND status <> ${RunStatus.IN_PROGRESS};
   -- At most one run of a thread is under way.
   CREATE UNIQUE INDEX runs_under_way ON :schema.runs (thread_id) WHERE ${IS_UNDER_WAY};
 

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { ConfigurationError, InternalError, SDKError, ServerError } from "../../core/errors.ts";
+import { RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { migrations } from "./schema.ts";
 
 /** Where a database is, and the bytes that it may use at most. */
@@ -40,6 +41,9 @@ const BUSY_TIMEOUT_MS = 20;
 
 /** The write-ahead log is truncated to this size, in bytes. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
+
+/** Frees runs, by the index of their status. */
+const FREE_RUNS = "UPDATE runs SET holder = NULL, fence = fence + 1 WHERE holder IS NOT NULL";
 
 /** Result codes of SQLite (https://www.sqlite.org/rescode.html), without their extensions. */
 const SQLITE_BUSY = 5;
@@ -97,9 +101,10 @@ function openFile(path: string, isDurable: boolean, maxBytes: number | undefined
     if (maxBytes !== undefined) limitPages(connection, maxBytes);
     migrate(connection, path);
     // The holders were processes that are gone: the clock of this one says nothing about them.
-    connection.exec(
-      "DELETE FROM processes; UPDATE runs SET holder = NULL, fence = fence + 1 WHERE holder IS NOT NULL",
-    );
+    connection.exec(`
+      DELETE FROM processes;
+      ${FREE_RUNS} AND status = ${RunStatus.IN_PROGRESS};
+      ${FREE_RUNS} AND status <> ${RunStatus.IN_PROGRESS}`);
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     return connection;
   } catch (thrown) {

@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { StoreFullError } from "../errors.ts";
 import {
   type Answer,
@@ -19,8 +19,10 @@ const MAX_BUSY_MS = 20;
 /** The share of the space that is made free if SQLite itself finds none: by then the missing part is not known. */
 const FULL_SHARE = 1 / 16;
 
-/** About what a statement uses besides its bodies, in bytes: a page. */
-const STATEMENT_BYTES = 4096;
+/** About what a statement uses besides its bodies at most, in bytes: pages for its rows and their entries of indexes. */
+const STATEMENT_BYTES = 3 * 4096;
+
+const NO_ROWS: readonly unknown[] = [];
 
 /** Space of deleted rows that a file keeps for later ones, in pages. */
 const KEPT_PAGES = 256;
@@ -33,6 +35,8 @@ const SHRINK_PAUSE_MS = 200;
 interface Prepared {
   readonly statement: StatementSync;
   readonly hasRows: boolean;
+  /** Whether some of its parameters are arrays. */
+  readonly hasArrays: boolean;
 }
 
 /**
@@ -48,12 +52,15 @@ export class SqliteDriver implements Driver {
   /** Prepared statements by their text. */
   readonly #statements = new Map<string, Prepared>();
   readonly #pageBytes: number;
-  /** Used bytes at the last measurement, and those that single statements may have used since. */
+  /** Used bytes at the last measurement, and those that batches may have used since. */
   #usedAtMost = Number.POSITIVE_INFINITY;
   /** Set while a transaction is open that waits for its rules. */
   #transaction: Promise<unknown> | undefined;
   /** When the first statement of this turn of the event loop began. */
   #turnStart: number | undefined;
+  readonly #endTurn = () => {
+    this.#turnStart = undefined;
+  };
   #shrinkTimer: NodeJS.Timeout | undefined;
 
   private constructor(connection: DatabaseSync, release: () => void, location: SqliteLocation) {
@@ -85,27 +92,29 @@ export class SqliteDriver implements Driver {
   }
 
   async read<Row>(text: string, values: readonly Value[]): Promise<Row[]> {
-    do await this.#takeTurn();
-    while (this.#transaction !== undefined);
-    return this.#guard(() => this.#all<Row>(text, values));
+    while (this.#mustWait()) await this.#wait();
+    try {
+      return this.#all<Row>(text, values);
+    } catch (thrown) {
+      throw this.#toError(thrown);
+    }
   }
 
   async batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]> {
-    do await this.#takeTurn();
-    while (this.#transaction !== undefined);
-    return this.#guard(() => {
+    while (this.#mustWait()) await this.#wait();
+    try {
       const [only] = calls;
+      const hasSpace = this.#hasSpaceFor(calls, use);
       // One statement is a transaction by itself.
-      if (calls.length === 1 && only !== undefined && this.#hasSpaceFor(only, use)) {
-        return [this.#answer(only)];
-      }
-      return this.#transact(use, () => calls.map((call) => this.#answer(call)));
-    });
+      if (hasSpace && calls.length === 1 && only !== undefined) return [this.#answer(only)];
+      return this.#transact(calls, hasSpace ? "any" : use);
+    } catch (thrown) {
+      throw this.#toError(thrown);
+    }
   }
 
   async transaction<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
-    do await this.#takeTurn();
-    while (this.#transaction !== undefined);
+    while (this.#mustWait()) await this.#wait();
     const executed = this.#transactAsync(use, work);
     const settled = executed.catch(() => {});
     this.#transaction = settled;
@@ -136,28 +145,28 @@ export class SqliteDriver implements Driver {
     return [...this.#statements.keys()];
   }
 
-  /** Waits until no transaction is open, and until the event loop has turned if it was held for long. */
-  async #takeTurn(): Promise<void> {
-    do {
-      while (this.#transaction !== undefined) await this.#transaction;
-      if (this.#turnStart === undefined) {
-        this.#turnStart = performance.now();
-        setImmediate(() => {
-          this.#turnStart = undefined;
-        });
-      } else if (performance.now() - this.#turnStart > MAX_BUSY_MS) {
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    } while (this.#transaction !== undefined);
+  /** Whether a transaction is open, or this turn of the event loop takes long already. */
+  #mustWait(): boolean {
+    if (this.#transaction !== undefined) return true;
+    const now = performance.now();
+    if (this.#turnStart === undefined) {
+      this.#turnStart = now;
+      setImmediate(this.#endTurn);
+    }
+    return now - this.#turnStart > MAX_BUSY_MS;
   }
 
-  #transact<Result>(use: SpaceUse, work: () => Result): Result {
-    this.#prepare("BEGIN IMMEDIATE").statement.run();
+  async #wait(): Promise<void> {
+    await (this.#transaction ?? new Promise((resolve) => setImmediate(resolve)));
+  }
+
+  #transact(calls: readonly Call[], use: SpaceUse): Answer[] {
+    this.#begin();
     try {
-      const result = work();
+      const answers = calls.map((call) => this.#answer(call));
       this.#checkSpace(use);
-      this.#prepare("COMMIT").statement.run();
-      return result;
+      this.#commit();
+      return answers;
     } catch (thrown) {
       this.#rollBack();
       throw thrown;
@@ -166,11 +175,11 @@ export class SqliteDriver implements Driver {
 
   async #transactAsync<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
     try {
-      this.#prepare("BEGIN IMMEDIATE").statement.run();
+      this.#begin();
       const query = async <Row>(text: string, values: readonly Value[]) => this.#all<Row>(text, values);
       const result = await work({ query });
       this.#checkSpace(use);
-      this.#prepare("COMMIT").statement.run();
+      this.#commit();
       return result;
     } catch (thrown) {
       this.#rollBack();
@@ -178,17 +187,17 @@ export class SqliteDriver implements Driver {
     }
   }
 
+  #begin(): void {
+    this.#prepare("BEGIN IMMEDIATE").statement.run();
+  }
+
+  #commit(): void {
+    this.#prepare("COMMIT").statement.run();
+  }
+
   /** Some failures have ended the transaction already. */
   #rollBack(): void {
     if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
-  }
-
-  #guard<Result>(work: () => Result): Result {
-    try {
-      return work();
-    } catch (thrown) {
-      throw this.#toError(thrown);
-    }
   }
 
   #toError(thrown: unknown): unknown {
@@ -201,11 +210,13 @@ export class SqliteDriver implements Driver {
     return this.#noRoom(this.space.maxBytes * FULL_SHARE);
   }
 
-  /** Whether a change surely fits, without a measurement. */
-  #hasSpaceFor({ values }: Call, use: SpaceUse): boolean {
+  /** Whether statements fit without a measurement. Near the limit, they are measured. */
+  #hasSpaceFor(calls: readonly Call[], use: SpaceUse): boolean {
     if (this.space === undefined) return true;
-    this.#usedAtMost += STATEMENT_BYTES;
-    for (const value of values) if (value instanceof Uint8Array) this.#usedAtMost += value.byteLength;
+    for (const { values } of calls) {
+      this.#usedAtMost += STATEMENT_BYTES;
+      for (const value of values) if (value instanceof Uint8Array) this.#usedAtMost += value.byteLength;
+    }
     return use === "any" || this.#usedAtMost <= getSpaceLimit(this.space, use);
   }
 
@@ -226,19 +237,22 @@ export class SqliteDriver implements Driver {
   }
 
   #pragma(name: string): number {
-    const [row] = this.#all<Record<string, number>>(`PRAGMA ${name}`, []);
-    return row?.[name] ?? 0;
+    return Number(this.#prepare(`PRAGMA ${name}`).statement.get()?.[name] ?? 0);
   }
 
   #all<Row>(text: string, values: readonly Value[]): Row[] {
-    return this.#prepare(text).statement.all(...values.map(toSqliteValue)) as Row[];
+    const prepared = this.#prepare(text);
+    return prepared.statement.all(...bind(prepared, values)) as Row[];
   }
 
-  #answer({ text, values }: Call): Answer {
-    const { statement, hasRows } = this.#prepare(text);
-    const bound = values.map(toSqliteValue);
-    if (!hasRows) return { rows: [], changes: Number(statement.run(...bound).changes) };
-    const rows = statement.all(...bound);
+  #answer({ text, values, onlyLocks }: Call): Answer {
+    // Transactions exclude each other.
+    if (onlyLocks === true) return { rows: NO_ROWS, changes: 0 };
+    const prepared = this.#prepare(text);
+    const bound = bind(prepared, values);
+    if (!prepared.hasRows)
+      return { rows: NO_ROWS, changes: Number(prepared.statement.run(...bound).changes) };
+    const rows = prepared.statement.all(...bound);
     return { rows, changes: rows.length };
   }
 
@@ -246,7 +260,11 @@ export class SqliteDriver implements Driver {
     const known = this.#statements.get(text);
     if (known !== undefined) return known;
     const statement = this.#connection.prepare(toSqlite(text));
-    const prepared = { statement, hasRows: statement.columns().length > 0 };
+    const prepared = {
+      statement,
+      hasRows: statement.columns().length > 0,
+      hasArrays: text.includes(":any_"),
+    };
     this.#statements.set(text, prepared);
     return prepared;
   }
@@ -269,7 +287,8 @@ export class SqliteDriver implements Driver {
   }
 }
 
-function toSqliteValue(value: Value): string | number | null | Uint8Array {
-  if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
-  return JSON.stringify(value);
+/** The parameters of a statement: arrays as JSON. */
+function bind({ hasArrays }: Prepared, values: readonly Value[]): SQLInputValue[] {
+  if (!hasArrays) return values as SQLInputValue[];
+  return values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value)) as SQLInputValue[];
 }

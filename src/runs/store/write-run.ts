@@ -7,8 +7,8 @@ import { type Bodies, getLatestTime, getOverTime } from "./bodies.ts";
 import type { Call, SpaceUse, Value } from "./driver.ts";
 import { firstCallId } from "./first-call-id.ts";
 
-/** The condition for the hold. Parameters: the id of the run, its holder, its fence. */
-const HOLD = "runs.id = $1 AND runs.holder = $2 AND runs.fence = $3";
+/** The condition for the hold. Parameters: the number of the run, its holder, its fence. */
+const HOLD = "runs.number = $1 AND runs.holder = $2 AND runs.fence = $3";
 
 /** The condition for the sequence number of the last event that is stored before the write. */
 const IS_NEXT = "$4 = (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number)";
@@ -23,7 +23,7 @@ const APPEND_EVENTS = `
 
 /** Threads are locked before runs. */
 const LOCK_THREAD = `
-  SELECT 1 FROM :schema.threads WHERE id = (SELECT thread_id FROM :schema.runs WHERE id = $1) :for_update`;
+  SELECT 1 FROM :schema.threads WHERE id = (SELECT thread_id FROM :schema.runs WHERE number = $1) :for_update`;
 
 /** The end of a run moves behind its messages, unless its thread was deleted. */
 const SET_END = `end_position = CASE WHEN $6 = 0 THEN end_position ELSE coalesce(
@@ -40,7 +40,7 @@ const UPDATE_RUN = `
   WHERE ${HELD}`;
 
 /** The condition for a run that this transaction has marked. */
-const MARKED = "runs.id = $1 AND runs.revision = $2";
+const MARKED = "runs.number = $1 AND runs.revision = $2";
 
 const INSERT_EVENTS = `
   INSERT INTO :schema.events (run, last_sequence, body)
@@ -72,11 +72,12 @@ const USE_THREAD = `
 
 /** Replaces the request of a run. */
 export const REPLACE_REQUEST = `
-  UPDATE :schema.requests SET body = $2 WHERE run = (SELECT number FROM :schema.runs WHERE id = $1)`;
+  UPDATE :schema.requests SET body = $2 WHERE run = $1`;
 
-/** Number of the steps of a run. */
-export const COUNT_STEPS = `
-  SELECT count(*) AS count FROM :schema.steps WHERE run = (SELECT number FROM :schema.runs WHERE id = $1)`;
+/** Reads the number of a run, and that of its steps. */
+export const FIND_NUMBERS = `
+  SELECT number, (SELECT count(*) FROM :schema.steps WHERE run = runs.number) AS steps
+  FROM :schema.runs WHERE id = $1`;
 
 /** The sequence number of the last event of a run that a process holds. */
 export const LAST_SEQUENCE = `
@@ -98,6 +99,13 @@ export function getSpaceUse({ run }: RunWrite): SpaceUse {
   return run !== undefined && isTerminal(run.status) ? "end" : "append";
 }
 
+/** The number of a run, which never changes, and that of its steps, which only the holder changes. */
+export interface Numbers {
+  readonly number: number;
+  /** Undefined: not known. */
+  readonly steps: number | undefined;
+}
+
 /** The statements of a write. */
 export interface WriteCalls {
   readonly calls: readonly Call[];
@@ -108,24 +116,25 @@ export interface WriteCalls {
 /**
  * The statements of a write.
  * @param revision Marks the run, unless the write has only events.
- * @param stepCount Number of steps that are stored.
+ * @param numbers With the number of steps if the write has some.
  */
 export function createWriteCalls(
   write: RunWrite,
   revision: number,
-  stepCount: number,
+  { number, steps: stepCount = 0 }: Numbers,
   bodies: Bodies,
 ): WriteCalls {
   const { hold, run, events = [], messages = [] } = write;
   const before = events[0] === undefined ? null : events[0].sequence - 1;
-  const held: Value[] = [hold.runId, hold.holderId, hold.fence, before];
+  const held: Value[] = [number, hold.holderId, hold.fence, before];
   const rows = bodies.writeEvents(hold.runId, events);
   const [row] = rows;
   if (rows.length === 1 && row !== undefined && hasOnlyEvents(write)) {
     return { calls: [{ text: APPEND_EVENTS, values: [...held, row.last_sequence, row.body] }], checking: 0 };
   }
-  const marked = (text: string, ...values: Value[]) => ({ text, values: [hold.runId, revision, ...values] });
-  const locks = messages.length > 0 ? [{ text: LOCK_THREAD, values: [hold.runId] }] : [];
+  const marked = (text: string, ...values: Value[]) => ({ text, values: [number, revision, ...values] });
+  const locks =
+    messages.length > 0 ? [{ text: LOCK_THREAD, values: [number], onlyLocks: true as const }] : [];
   const mark = [...held, revision, messages.length];
   return {
     calls: [

@@ -24,7 +24,8 @@ const SLOW = /\bSCAN (?!CONSTANT ROW|page\b|measured\b|json_each\b|taken\b|list\
 const SORTS_PAGE = /WITH page AS|UNION ALL|= :any_text.*ORDER BY number/;
 
 /** Indexes that have few rows. */
-const PARTIAL = /USING (?:COVERING )?INDEX (?:runs_queued|runs_in_progress|runs_held|runs_under_way)\b/;
+const PARTIAL =
+  /USING (?:COVERING )?INDEX (?:runs_queued|runs_in_progress|runs_to_cancel|runs_held_idle|runs_under_way)\b/;
 
 it("finds every row by an index, without a scan and without sorting", async () => {
   const store = await openMemory();
