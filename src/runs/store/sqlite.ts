@@ -83,10 +83,7 @@ export class SqliteDriver implements Driver {
    * @param onProblem Called with what an operator should know about the file.
    * @throws ConfigurationError that names the file.
    */
-  static async open(
-    location: SqliteLocation,
-    onProblem: (problem: unknown) => void,
-  ): Promise<SqliteDriver> {
+  static async open(location: SqliteLocation, onProblem: (problem: unknown) => void): Promise<SqliteDriver> {
     const { connection, release } = await openSqlite(location, onProblem);
     return new SqliteDriver(connection, release, location);
   }
