@@ -15,7 +15,7 @@ import type { ModelClient } from "../generation/model-calls.ts";
 import { Delivery } from "./delivery.ts";
 import type { RunEngine, RunInput, RunOptions, StartedRun } from "./engine.ts";
 import { type EngineParts, waitForRun } from "./engine-parts.ts";
-import { missing, RunLimitError, RunStateError } from "./errors.ts";
+import { missing, RunLimitError, RunStateError, StoreFullError } from "./errors.ts";
 import { Executions } from "./executions.ts";
 import { Gate } from "./gate.ts";
 import { HistoryMemory, type HistoryShare } from "./history-memory.ts";
@@ -23,6 +23,7 @@ import { KnownRuns } from "./known-runs.ts";
 import { DEFAULT_RUN_LIMITS, type RunLimits } from "./limits.ts";
 import { listRuns } from "./list-runs.ts";
 import type { RunObserver } from "./observer.ts";
+import { isOutage } from "./outage.ts";
 import { hasSecrets, type RunDraft, readRunInput } from "./read-request.ts";
 import { cancelHeldRun, failHeldRun, releaseRun } from "./recovery.ts";
 import { type CreatedRun, createInStore, createUnstored } from "./run-creation.ts";
@@ -274,12 +275,16 @@ class Engine implements RunEngine {
     if (plan !== undefined) await this.#executions.start(plan, held, () => undefined).ended;
   }
 
-  /** Does what comes before the start of a run that this process holds. If that fails, the run has failed. */
+  /**
+   * Does what comes before the start of a run that this process holds. If that fails, the run has failed, except if the
+   * store is away: it is then taken again when the store is back.
+   */
   async #orFail<Result>(held: HeldRun, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
     } catch (thrown) {
-      await failHeldRun(this.#parts, held, thrown);
+      const isAway = isOutage(thrown) && !(thrown instanceof StoreFullError);
+      if (!isAway) await failHeldRun(this.#parts, held, thrown);
       throw thrown;
     }
   }

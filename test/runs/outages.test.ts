@@ -143,6 +143,22 @@ describe("a store that is away", () => {
     });
   }, 20_000);
 
+  it("fails no queued run that it takes just before", async () => {
+    const store = await openMemory();
+    let reads = 0;
+    const flaky = wrapStore(store, {
+      readHistory: async (runId) => {
+        reads += 1;
+        if (reads === 1) throw away();
+        return store.readHistory(runId);
+      },
+    });
+    const { engine } = await processOn(flaky, ["hello"]);
+    const started = await start(engine, background());
+    await waitForStatus({ engine }, started.run.id, RunStatus.COMPLETED);
+    expect(reads).toBe(2);
+  });
+
   it("puts a background run back into the queue, which goes on afterwards", async () => {
     const store = await openMemory();
     let isAway = false;
