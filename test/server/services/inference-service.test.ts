@@ -192,7 +192,9 @@ describe("by grpc-js", () => {
     const { status } = statusOf(trailers);
     expect(status).toMatchObject({ code, message });
     expect(detailOf(status, InferenceErrorSchema)).toMatchObject({ kind, message });
-    expect(detailOf(status, ErrorInfoSchema)).toMatchObject({ reason: name, metadata: { model: "m-1" } });
+    // A provider that refuses the sidecar's key is told from a sidecar that refuses the caller's.
+    const reason = name === "AUTHENTICATION" ? "PROVIDER_KEY_REFUSED" : name;
+    expect(detailOf(status, ErrorInfoSchema)).toMatchObject({ reason, metadata: { model: "m-1" } });
     const pushback = failure.retryable ? "1500" : "-1";
     expect(trailers.get("grpc-retry-pushback-ms")).toEqual([pushback]);
     expect(detailOf(status, RetryInfoSchema) !== undefined).toBe(failure.retryable);
