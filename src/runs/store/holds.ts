@@ -39,12 +39,16 @@ export const TAKE = `
   WHERE id = $1 AND status IN (${RunStatus.QUEUED}, ${RunStatus.REQUIRES_ACTION}) AND ${IS_FREE}
   RETURNING runs.fence, ${STORED_RUN_COLUMNS}`;
 
-/** Parameters: the holder, the limit, the ids of its runs that it knows, and 1 if it takes those that it does not know. */
+/**
+ * Parameters: the holder, the limit, the ids of its runs that it knows, and 1 if it takes those that it does not know. A
+ * process whose sign of life is late never takes the runs that it executes from itself.
+ */
 export const TAKE_ABANDONED = `
   WITH taken AS MATERIALIZED (
     SELECT runs.number FROM :schema.runs
     WHERE runs.status = ${RunStatus.IN_PROGRESS}
-      AND (${IS_FREE} OR (runs.holder = $1 AND CAST($4 AS INTEGER) = 1 AND NOT runs.id = :any_text($3)))
+      AND ((COALESCE(runs.holder, '') <> $1 AND ${IS_FREE})
+        OR (runs.holder = $1 AND CAST($4 AS INTEGER) = 1 AND NOT runs.id = :any_text($3)))
     ORDER BY runs.number LIMIT $2 :skip_locked
   )
   UPDATE :schema.runs SET holder = $1, fence = fence + 1 FROM taken WHERE runs.number = taken.number
@@ -54,4 +58,5 @@ export const TAKE_ABANDONED = `
 export const FREE_ABANDONED = `
   UPDATE :schema.runs SET holder = NULL, fence = fence + 1
   WHERE runs.holder IS NOT NULL AND runs.status <> ${RunStatus.IN_PROGRESS}
-    AND (NOT ${IS_ALIVE} OR (runs.holder = $1 AND CAST($3 AS INTEGER) = 1 AND NOT runs.id = :any_text($2)))`;
+    AND ((runs.holder <> $1 AND NOT ${IS_ALIVE})
+      OR (runs.holder = $1 AND CAST($3 AS INTEGER) = 1 AND NOT runs.id = :any_text($2)))`;

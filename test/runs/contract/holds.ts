@@ -122,6 +122,19 @@ export function holdTests(context: StoreContext): void {
     expect(await store.takeAbandoned(holder, [known.id, unknown.id], 10)).toEqual([]);
   });
 
+  it("keeps the runs that a process knows if its own sign of life is late", async () => {
+    const { store } = context;
+    const run = await createdRun(store, { holder: shortHolder });
+    const queued = await createdRun(store, { queued: true });
+    await store.beat(shortHolder);
+    await store.take(queued.id, shortHolder);
+    await passTimeout();
+    expect(await store.takeAbandoned(shortHolder, [run.id, queued.id], 10)).toEqual([]);
+    const hold = getHold(run.id, 1, shortHolder);
+    expect(await store.write({ hold, events: [textEvent(1, "x")] })).toBe(true);
+    expect(await store.write({ hold: getHold(queued.id, 1, shortHolder), run: queued })).toBe(true);
+  });
+
   it("frees queued runs and runs that require action if their process does not know them", async () => {
     const { store } = context;
     const queued = await createdRun(store, { queued: true });
