@@ -54,6 +54,7 @@ const OPTION_NAMES: readonly (keyof ClientOptions)[] = [
   "middleware",
   "catalog",
   "fieldPaths",
+  "hideToolErrors",
 ];
 
 const REMEDY =
