@@ -61,10 +61,16 @@ describe("judge", () => {
     expect(isFaulty(verdict)).toBe(true);
   });
 
-  it("allows a second call of the model in a step only if runs are handed over", () => {
-    const evidence = [createEvidence({ modelCalls: [1, 2] })];
-    expect(judge(evidence, STRICT).doubled).toBe(0);
-    expect(judge(evidence, LENIENT).doubled).toBe(1);
+  it("allows a second call of the model in a step only of background runs, and never a third one", () => {
+    const { acknowledged } = createEvidence();
+    const judgeCalls = (background: boolean, calls: number) =>
+      judge(
+        [createEvidence({ acknowledged: { ...acknowledged, background }, modelCalls: [1, calls] })],
+        LENIENT,
+      ).doubled;
+    expect(judgeCalls(true, 2)).toBe(0);
+    expect(judgeCalls(true, 3)).toBe(1);
+    expect(judgeCalls(false, 2)).toBe(1);
   });
 
   it("expects of background runs only that they are continued, and only if runs are handed over", () => {

@@ -74,7 +74,7 @@ interface Fault {
 function listFaults(evidence: Evidence, handover: boolean): Fault[] {
   const { run, acknowledged } = evidence;
   if (run === undefined) return [{ kind: "missing", text: "no sidecar knows it" }];
-  const faults = [...findDoubled(evidence, handover), ...findGaps(evidence)];
+  const faults = [...findDoubled(evidence), ...findGaps(evidence)];
   if (!isTerminal(run.status)) faults.push({ kind: "stuck", text: run.status });
   else if (handover && acknowledged.background && run.status !== "RUN_STATUS_COMPLETED") {
     faults.push({ kind: "not continued", text: `${run.status} ${run.error?.message ?? ""}` });
@@ -82,13 +82,13 @@ function listFaults(evidence: Evidence, handover: boolean): Fault[] {
   return faults;
 }
 
-function findDoubled({ executions, modelCalls }: Evidence, handover: boolean): Fault[] {
+function findDoubled({ executions, modelCalls, acknowledged }: Evidence): Fault[] {
   const faults: Fault[] = [];
   if (executions > ROUNDS) {
     faults.push({ kind: "doubled", text: `${executions} executions of the tool instead of ${ROUNDS}` });
   }
   const most = Math.max(0, ...modelCalls);
-  const allowed = handover ? MAX_MODEL_CALLS : 1;
+  const allowed = acknowledged.background ? MAX_MODEL_CALLS : 1;
   if (most > allowed) faults.push({ kind: "doubled", text: `${most} calls of the model in one step` });
   return faults;
 }
