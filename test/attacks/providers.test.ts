@@ -214,7 +214,9 @@ describe("an answer without end", () => {
   it.each(ATTACKS)("is left at a limit: $name", async (attack) => {
     const port = await serve(attack);
     const { api = "openai-chat" } = attack;
-    const attacker = { api, api_key: "sk-attacker", base_url: `http://127.0.0.1:${port}/v1` };
+    // The adapters of the other APIs add the version themselves.
+    const path = api.startsWith("openai") ? "/v1" : "";
+    const attacker = { api, api_key: "sk-attacker", base_url: `http://127.0.0.1:${port}${path}` };
     const sidecar = await attacks.start({ heapMiB: HEAP_MIB, providers: { attacker } });
     let told = "";
     expectWithstood(
