@@ -73,7 +73,7 @@ export class BatchStream<T> implements Batched<T> {
   }
 
   /**
-   * Ends the stream at once, whoever reads it: pending and later reads throw AbortError. Without effect after the end.
+   * Ends the stream at once: pending and later reads throw AbortError. Has no effect after the end.
    */
   cancel(): void {
     const reason = new AbortError("the stream was cancelled");

@@ -223,7 +223,7 @@ describe("A stream that is closed", () => {
     ]);
   });
 
-  it("throws once by cancel(), whoever reads it, and has no response", async () => {
+  it("throws once after cancel(), and has no response", async () => {
     const events = eventsFrom(SILENT);
     const iterator = events[Symbol.asyncIterator]();
     await iterator.next();
