@@ -88,7 +88,7 @@ const ATTACKS: readonly Attack[] = [
     api: "gemini",
     head: "",
     piece: () => geminiEvent(grounded(0)),
-    limit: "max_answer_json_values",
+    limit: "max_answer_",
   },
   {
     name: "sources that are new in every event of Gemini",
