@@ -49,7 +49,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "runs", include: [RUNS], setupFiles: [WATCH_PROCESSES, WATCH_THIS_PROCESS] },
+        test: {
+          name: "runs",
+          include: [RUNS],
+          setupFiles: [WATCH_PROCESSES, WATCH_THIS_PROCESS],
+          // Leases of some hundred milliseconds run out when a machine is busy.
+          retry: 1,
+        },
       },
       { extends: true, test: { name: "bundle", include: PROCESSES, globalSetup } },
       // Attacks look at latency and memory: they run when the other tests have left the cores to them.
