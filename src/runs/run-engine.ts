@@ -15,7 +15,7 @@ import type { ModelClient } from "../generation/model-calls.ts";
 import { Delivery } from "./delivery.ts";
 import type { RunEngine, RunInput, RunOptions, StartedRun } from "./engine.ts";
 import { type EngineParts, waitForRun } from "./engine-parts.ts";
-import { missing, RunLimitError, RunStateError, StoreFullError } from "./errors.ts";
+import { missing, RunLimitError, RunStateError } from "./errors.ts";
 import { Executions } from "./executions.ts";
 import { Gate } from "./gate.ts";
 import { HistoryMemory, type HistoryShare } from "./history-memory.ts";
@@ -23,7 +23,6 @@ import { KnownRuns } from "./known-runs.ts";
 import { DEFAULT_RUN_LIMITS, type RunLimits } from "./limits.ts";
 import { listRuns } from "./list-runs.ts";
 import type { RunObserver } from "./observer.ts";
-import { isOutage } from "./outage.ts";
 import { hasSecrets, type RunDraft, readRunInput } from "./read-request.ts";
 import { cancelHeldRun, failHeldRun, releaseRun } from "./recovery.ts";
 import { type CreatedRun, createInStore, createUnstored } from "./run-creation.ts";
@@ -33,6 +32,7 @@ import { RunFeeds } from "./run-feeds.ts";
 import { getInputPath, planCreated, planStored } from "./run-plan.ts";
 import type { ServerTools } from "./server-tools.ts";
 import { isTerminal, isUnderWay, withStatus } from "./status.ts";
+import { StoreUnreachableError } from "./store/driver.ts";
 import type { HeldRun, Holder, RunStore, StoredRun } from "./store.ts";
 import { submitResults } from "./submission.ts";
 import { Threads } from "./threads.ts";
@@ -283,8 +283,7 @@ class Engine implements RunEngine {
     try {
       return await work();
     } catch (thrown) {
-      const isAway = isOutage(thrown) && !(thrown instanceof StoreFullError);
-      if (!isAway) await failHeldRun(this.#parts, held, thrown);
+      if (!(thrown instanceof StoreUnreachableError)) await failHeldRun(this.#parts, held, thrown);
       throw thrown;
     }
   }

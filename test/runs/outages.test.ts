@@ -1,10 +1,11 @@
 /** What becomes of runs whose store is away or full for a while, and of runs that a process had to give up. */
-import { InternalError, ServerError } from "outrigger";
+import { InternalError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Run, type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { StoreFullError } from "../../src/runs/errors.ts";
 import { createRunEngine } from "../../src/runs/run-engine.ts";
 import { isTerminal } from "../../src/runs/status.ts";
+import { StoreUnreachableError } from "../../src/runs/store/driver.ts";
 import type { RunStore, RunWrite } from "../../src/runs/store.ts";
 import type { Turn } from "../generation/support/scripted-model.ts";
 import { waitUntil } from "../kit/http/servers.ts";
@@ -61,7 +62,7 @@ async function abandonedRuns(store: RunStore, count: number): Promise<readonly R
   return started;
 }
 
-const away = () => new ServerError("the store cannot be reached");
+const away = () => new StoreUnreachableError("the store cannot be reached");
 
 /** A store that fails while it is told to. */
 function failingStore(store: RunStore, fails: (write: RunWrite) => Error | undefined): RunStore {
