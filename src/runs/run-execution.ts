@@ -139,7 +139,8 @@ export class RunExecution {
     for (const value of tools.lists) this.#log.add(0, { case: "serverToolList", value });
     this.#run = { ...this.#run, serverTools: tools.lists.flatMap((list) => list.tools) };
     this.#log.update(this.run);
-    this.#log.flush();
+    // The lists in the store tell other processes that the model may have been called.
+    await this.#persist();
     const error = tools.lists.find((list) => list.error !== undefined)?.error;
     if (error !== undefined) throw errorFromProto(error);
     return new ServerToolExecutor({
@@ -148,8 +149,7 @@ export class RunExecution {
       timeoutMs: generation.perToolMs,
       onStart: async (step, event) => {
         this.#log.add(step, event);
-        if (this.#plan.isResumable) await this.#log.settle();
-        else this.#log.flush();
+        await this.#persist();
       },
       onFinish: (step, event, result) => {
         this.#log.add(step, event);
@@ -241,6 +241,11 @@ export class RunExecution {
   /** Stores a step before its tools are executed, so that its answer outlives this process. */
   async #storeAnswer(step: number, result: StepResult): Promise<void> {
     if (step > this.#steps.length) this.#addStep(result);
+    await this.#persist();
+  }
+
+  /** Writes what is pending. Waits for it if another process may continue the run. */
+  async #persist(): Promise<void> {
     if (this.#plan.isResumable) await this.#log.settle();
     else this.#log.flush();
   }

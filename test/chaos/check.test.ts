@@ -73,6 +73,13 @@ describe("judge", () => {
     expect(judgeCalls(false, 2)).toBe(1);
   });
 
+  it("lets a background run fail that was cut twice in one step", () => {
+    const run = createFailed(true).run;
+    const message = "the model was called twice for step 1, and both times the sidecar stopped before the run was over";
+    const cut = createEvidence({ ...createFailed(true), run: run && { ...run, error: { message } } });
+    expect(judge([cut], STRICT)).toMatchObject({ notContinued: 0, failed: 1 });
+  });
+
   it("expects of background runs only that they are continued, and only if runs are handed over", () => {
     expect(judge([createFailed(true)], STRICT)).toMatchObject({ notContinued: 1, failed: 1 });
     expect(judge([createFailed(true)], LENIENT)).toMatchObject({ notContinued: 0, failed: 1 });

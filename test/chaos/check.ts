@@ -76,10 +76,15 @@ function listFaults(evidence: Evidence, handover: boolean): Fault[] {
   if (run === undefined) return [{ kind: "missing", text: "no sidecar knows it" }];
   const faults = [...findDoubled(evidence), ...findGaps(evidence)];
   if (!isTerminal(run.status)) faults.push({ kind: "stuck", text: run.status });
-  else if (handover && acknowledged.background && run.status !== "RUN_STATUS_COMPLETED") {
+  else if (handover && acknowledged.background && run.status !== "RUN_STATUS_COMPLETED" && !isCutTwice(run)) {
     faults.push({ kind: "not continued", text: `${run.status} ${run.error?.message ?? ""}` });
   }
   return faults;
+}
+
+/** Whether a run failed because two processes stopped during its step: it is documented to end then. */
+function isCutTwice({ error }: JsonRun): boolean {
+  return error?.message?.startsWith("the model was called twice for step") === true;
 }
 
 function findDoubled({ executions, modelCalls, acknowledged }: Evidence): Fault[] {

@@ -214,6 +214,29 @@ describe("a background run whose model is called for the second time when its pr
 });
 
 describe("a background run whose process dies", () => {
+  it("has the tools of its servers stored before the model is called, so that the call is never forgotten", async () => {
+    const store = await openMemory();
+    const { serverTools } = new FakeServerTools(["a"]);
+    const blocked = Promise.withResolvers<void>();
+    let isBlocked = false;
+    const slow = wrapStore(store, {
+      write: async (write) => {
+        if (write.events?.some(({ event }) => event.case === "serverToolList") === true) {
+          isBlocked = true;
+          await blocked.promise;
+        }
+        return store.write(write);
+      },
+    });
+    const here = await processOn(slow, ["done"], { serverTools });
+    const { run: begun } = await start(here.engine, background(withTools));
+    await waitUntil(() => isBlocked);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(here.model.requests).toEqual([]);
+    blocked.resolve();
+    await waitForStatus(here, begun.id, RunStatus.COMPLETED);
+  });
+
   it("has the start of a tool stored before the tool is called", async () => {
     const store = await openMemory();
     const tools = new FakeServerTools(["a"]);
