@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -5,7 +6,8 @@ function pathOf(file: string): string {
   return fileURLToPath(new URL(file, import.meta.url));
 }
 
-const ATTACKS = "test/attacks/**/*.test.ts";
+/** Tests that look at latency, memory or shares of a core. */
+const ALONE = ["test/attacks/**/*.test.ts", "test/support/event-loop/*.test.ts"];
 const RUNS = "test/runs/**/*.test.ts";
 
 /** Fail tests that hold the event loop of a sidecar: of one in a process of its own, of one in the test's process. */
@@ -37,6 +39,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // What a test waits for comes at once, but not on a busy machine.
     expect: { poll: { timeout: 10_000 } },
+    // Many tests wait for sockets, processes and timers: one worker leaves half of two cores idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     reporters: ["dot", "./test/support/closing-line.ts"],
     projects: [
       {
@@ -44,7 +48,7 @@ export default defineConfig({
         test: {
           name: "tests",
           include: ["test/**/*.test.ts"],
-          exclude: [ATTACKS, RUNS, "test/clients/**", "node_modules/**"],
+          exclude: [...ALONE, RUNS, "test/clients/**", "node_modules/**"],
         },
       },
       {
@@ -58,12 +62,13 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: "bundle", include: PROCESSES, globalSetup } },
-      // Attacks look at latency and memory: they run when the other tests have left the cores to them.
+      // They run when the other tests have left the cores to them, and one file at a time.
       {
         extends: true,
         test: {
           name: "attacks",
-          include: [ATTACKS],
+          include: ALONE,
+          maxWorkers: 1,
           setupFiles: [WATCH_PROCESSES],
           testTimeout: 600_000,
           // What they measure also depends on what else the machine does.

@@ -38,9 +38,11 @@ const INTERVAL_MS = 10;
 const { setTimeout, clearTimeout } = globalThis;
 const monotonicNs = process.hrtime.bigint.bind(process.hrtime);
 
-/** Calls `onHold` for each hold that is too long. Keeps neither the process nor a test alive. */
-export function watchLoop(onHold?: (hold: Hold) => void): LoopWatch {
-  const readTimes = openThreadTimes();
+/**
+ * Calls `onHold` for each hold that is too long. Keeps neither the process nor a test alive.
+ * @param readTimes Reads the times of this thread.
+ */
+export function watchLoop(onHold?: (hold: Hold) => void, readTimes = openThreadTimes()): LoopWatch {
   let holds: Hold[] = [];
   let last = readTimes();
   let uncounted = NO_TIMES;
@@ -80,7 +82,7 @@ export function watchLoop(onHold?: (hold: Hold) => void): LoopWatch {
 }
 
 /** Sums since some moment, in milliseconds. */
-interface ThreadTimes {
+export interface ThreadTimes {
   readonly elapsedMs: number;
   readonly computedMs: number;
   /** Time in which the thread was ready to run, while others ran on all cores. */
