@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 
 # By tag, so that a rebuild brings the fixes of the base images. For a build that can be repeated,
-# pin both by digest (name:tag@sha256:...): see "The image" in docs/operations.md.
+# pin both by digest (name:tag@sha256:...): see "The image" in docs/deploy.md.
 ARG NODE_IMAGE=node:24-bookworm-slim
 ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
 

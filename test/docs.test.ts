@@ -1,4 +1,4 @@
-/** Rules for the documentation: line length, links, the size of the glossary, and references that readers can follow. */
+/** Rules for the documentation: line length, links, the index, the size of the glossary, and references that readers can follow. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -46,6 +46,16 @@ function proseOf(text: string): { line: string; number: number }[] {
   });
 }
 
+/** The names by which links refer to the headings of a Markdown text. */
+function getHeadings(text: string): string[] {
+  return proseOf(text).flatMap(({ line }) => {
+    const [, heading] = /^#+ (.*)$/.exec(line) ?? [];
+    if (heading === undefined) return [];
+    const words = heading.toLowerCase().replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+    return [words.replace(/[^\p{L}\p{N}_\- ]/gu, "").replaceAll(" ", "-")];
+  });
+}
+
 const pages = filesBelow(".", [".md"]).map((path) => relative(".", path));
 
 describe("the documentation", () => {
@@ -69,6 +79,27 @@ describe("the documentation", () => {
         target !== "" && !/^[a-z]+:/.test(target) && !existsSync(resolve(root, dirname(page), target)),
     );
     expect(broken).toEqual([]);
+  });
+
+  it.each(pages)("has links to existing headings only in %s", (page) => {
+    const targets = proseOf(textOf(page)).flatMap(({ line }) =>
+      [...line.matchAll(/\]\((?![a-z]+:)([^)\s#]*)#([^)\s]+)\)/g)].map(([, path = "", anchor = ""]) => ({
+        path: path === "" ? page : relative(root, resolve(root, dirname(page), path)),
+        anchor,
+      })),
+    );
+    const broken = targets.filter(
+      ({ path, anchor }) => path.endsWith(".md") && !getHeadings(textOf(path)).includes(anchor),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it("has every page in its index", () => {
+    const index = textOf("docs/README.md");
+    const names = readdirSync(join(root, "docs")).filter(
+      (name) => name.endsWith(".md") && name !== "README.md",
+    );
+    expect(names.filter((name) => !index.includes(`](${name}`))).toEqual([]);
   });
 
   it("defines at most 64 terms in the glossary, each once", () => {

@@ -10,7 +10,7 @@ import type { ShutdownPart } from "./shutdown.ts";
 import type { CallObserver } from "./telemetry/call-observer.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
-/** Limits of connections, requests and messages. What each defends against is in docs/operations.md. */
+/** Limits of connections, requests and messages. What each defends against is in docs/configuration.md. */
 export interface Limits extends HeapLimits {
   /** Connections that the data listener has open; further ones are closed at once. Default 1024. */
   readonly maxConnections: number;

@@ -1,4 +1,4 @@
-/** The sizing table of docs/operations.md has what the code computes. */
+/** The sizing table of docs/deploy.md has what the code computes. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { getDefaultMemorySize } from "../../src/config/runs.ts";
@@ -12,7 +12,7 @@ const YOUNG_GENERATION_MIB = 12;
 
 const CONTAINERS_MIB = [256, 512, 1024, 2048, 4096];
 
-const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../docs/deploy.md", import.meta.url), "utf8");
 
 function toMib(bytes: number): string {
   return String(Math.floor(bytes / MIB));
@@ -40,6 +40,6 @@ function createRow(containerMib: number): string {
 
 describe("the sizing table", () => {
   it.each(CONTAINERS_MIB)("has the limits of a container of %i MiB", (containerMib) => {
-    expect(operations).toContain(createRow(containerMib));
+    expect(page).toContain(createRow(containerMib));
   });
 });
