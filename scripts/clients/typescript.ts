@@ -7,7 +7,8 @@ export const typescript: ClientPackage = {
   missing: () => undefined,
   async generate(version) {
     const folder = packageFolder("typescript");
-    const { dependencies: known }: Manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+    const project: ProjectManifest = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+    const known = { ...project.devDependencies, ...project.dependencies };
     const manifest: Manifest = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
     const names = Object.keys(manifest.dependencies);
     const dependencies = Object.fromEntries(names.map((name) => [name, known[name]]));
@@ -21,6 +22,10 @@ export const typescript: ClientPackage = {
 
 interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
+}
+
+interface ProjectManifest extends Manifest {
+  readonly devDependencies: Readonly<Record<string, string>>;
 }
 
 function versionFile(version: string): string {

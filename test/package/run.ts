@@ -6,8 +6,8 @@
  *
  * Needs a package registry, or npm's cache of it. The exit code is 1 where a check failed.
  */
-import { existsSync, readFileSync } from "node:fs";
-import { copyFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
 import { createFileRegistry, fromBinary } from "@bufbuild/protobuf";
@@ -22,15 +22,15 @@ import { programFiles, runPrograms } from "./programs.ts";
 
 interface Manifest {
   readonly version: string;
-  readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
 /** What must work, in this order. Each step needs those before it. */
 const STEPS: readonly (readonly [name: string, step: (folder: string) => Promise<void>])[] = [
   ["pack", pack],
+  ["install the library alone, in little space", installLibrary],
   ["install", install],
-  ["generate the code of README.md's TypeScript client", generate],
+  ["generate the code of the TypeScript client in docs/calling.md", generate],
   ["compile with moduleResolution nodenext", (folder) => compile(folder, { module: "nodenext" })],
   [
     "compile with moduleResolution bundler",
@@ -43,9 +43,13 @@ const STEPS: readonly (readonly [name: string, step: (folder: string) => Promise
   ["describe the contract", describeContract],
 ];
 
-const { version, dependencies, devDependencies }: Manifest = JSON.parse(
-  readFileSync(`${root}package.json`, "utf8"),
+const { version, devDependencies }: Manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+
+const client: { readonly dependencies: Readonly<Record<string, string>> } = JSON.parse(
+  readFileSync(`${root}clients/typescript/package.json`, "utf8"),
 );
+
+const INSTALL_FLAGS = ["--prefer-offline", "--no-audit", "--no-fund"];
 
 /** What a user's project has beside the package. */
 const TOOLS = ["typescript", "@types/node"];
@@ -54,7 +58,11 @@ const TOOLS = ["typescript", "@types/node"];
 const LIBRARY = "zod";
 
 /** Pages whose TypeScript must compile. */
-const SNIPPETS_OF = ["README.md", "clients/typescript/README.md", "docs/library.md", "docs/catalog.md"];
+const SNIPPETS_OF = ["docs/calling.md", "clients/typescript/README.md", "docs/library.md", "docs/catalog.md"];
+
+/** What a program that only calls models may install, with the library itself. */
+const MAX_PACKAGES = 8;
+const MAX_INSTALLED_BYTES = 12e6;
 
 /** Programs that are not part of the documentation. */
 const OWN_PROGRAMS = ["consumer.ts", "adapter.ts"];
@@ -71,26 +79,45 @@ async function pack(folder: string): Promise<void> {
     await build({ file: "npm", args: ["pack", source, "--pack-destination", folder], cwd: root });
 }
 
+/** Installs the library in a folder of its own. */
+async function installLibrary(folder: string): Promise<void> {
+  const alone = join(folder, "alone");
+  await mkdir(alone);
+  await writeFile(join(alone, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  const tarball = join(folder, `outrigger-${version}.tgz`);
+  await build({ file: "npm", args: ["install", ...INSTALL_FLAGS, tarball], cwd: alone });
+  const modules = join(alone, "node_modules");
+  const lock: { readonly packages: object } = JSON.parse(
+    readFileSync(join(modules, ".package-lock.json"), "utf8"),
+  );
+  const packages = Object.keys(lock.packages);
+  if (packages.length > MAX_PACKAGES) throw new Error(`it installs ${packages.join(", ")}`);
+  const entries = await readdir(modules, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+  if (bytes > MAX_INSTALLED_BYTES) throw new Error(`it installs ${bytes} bytes`);
+}
+
 async function install(folder: string): Promise<void> {
   const tarballs = (await readdir(folder)).filter((name) => name.endsWith(".tgz"));
   const packages = [
     ...tarballs.map((name) => `./${name}`),
     ...TOOLS.map((name) => `${name}@${devDependencies[name]}`),
-    `${LIBRARY}@${dependencies[LIBRARY]}`,
+    `${LIBRARY}@${devDependencies[LIBRARY]}`,
   ];
   await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const flags = ["--prefer-offline", "--no-audit", "--no-fund"];
-  await build({ file: "npm", args: ["install", ...flags, ...packages], cwd: folder });
-  const others = Object.keys(devDependencies).filter((name) => !TOOLS.includes(name));
+  await build({ file: "npm", args: ["install", ...INSTALL_FLAGS, ...packages], cwd: folder });
+  const wanted = [...TOOLS, LIBRARY, ...Object.keys(client.dependencies)];
+  const others = Object.keys(devDependencies).filter((name) => !wanted.includes(name));
   const installed = others.filter((name) => existsSync(join(folder, "node_modules", name)));
   if (installed.length > 0) throw new Error(`a user would not have ${installed.join(", ")}`);
 }
 
-/** Runs the command that README.md has for TypeScript, with the folder in place of a service's. */
+/** Runs the command that docs/calling.md has for TypeScript, with the folder in place of a service's. */
 async function generate(folder: string): Promise<void> {
   const [, template] =
-    /--template "([^"]*protoc-gen-es[^"]*)"/.exec(readFileSync(`${root}README.md`, "utf8")) ?? [];
-  if (template === undefined) throw new Error("README.md has no template for protoc-gen-es");
+    /--template "([^"]*protoc-gen-es[^"]*)"/.exec(readFileSync(`${root}docs/calling.md`, "utf8")) ?? [];
+  if (template === undefined) throw new Error("docs/calling.md has no template for protoc-gen-es");
   const args = ["buf", "generate", "--path", "proto/outrigger", "--template"];
   await build({ file: "npx", args: [...args, template.replace("../my-service", folder)], cwd: root });
 }
