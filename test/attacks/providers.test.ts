@@ -22,6 +22,8 @@ interface Attack {
   readonly includeRaw?: boolean;
   /** Setting that the error names. */
   readonly limit: string;
+  /** Limits of the sidecar, where by default that on the bytes of an answer comes first: it follows the heap. */
+  readonly limits?: Readonly<Record<string, string | number>>;
 }
 
 const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
@@ -49,19 +51,27 @@ const ATTACKS: readonly Attack[] = [
     piece: () => chunk({ content: "x".repeat(10_000) }),
     limit: "max_answer_bytes",
   },
-  { name: "a line", head: "data: ", piece: () => "x".repeat(10_000), limit: "max_answer_" },
+  {
+    name: "a line",
+    head: "data: ",
+    piece: () => "x".repeat(10_000),
+    limit: "max_answer_event_bytes",
+    limits: { max_answer_event_bytes: "4MiB" },
+  },
   {
     name: "an event of many lines",
     head: "",
     piece: () => "data: xxxxxxxxxxxxxxxx\n",
-    limit: "max_answer_",
+    limit: "max_answer_event_bytes",
+    limits: { max_answer_event_bytes: "4MiB" },
   },
   {
     name: "chunks before a model's name, with include_raw",
     head: "",
     piece: (index) => event({ choices: [], index }),
     includeRaw: true,
-    limit: "max_answer_",
+    limit: "max_answer_events",
+    limits: { max_answer_events: 100_000 },
   },
   { name: "tool calls with one id", head: "", piece: () => call("a"), limit: "max_answer_parts" },
   { name: "tool calls", head: "", piece: (index) => call(`a${index}`), limit: "max_answer_parts" },
@@ -69,7 +79,7 @@ const ATTACKS: readonly Attack[] = [
     name: "fields of one tool call",
     head: call("a"),
     piece: (index) => chunk({ tool_calls: [{ id: "a", [`field${index}`]: 1 }] }),
-    limit: "max_answer_",
+    limit: "max_answer_bytes",
   },
   {
     name: "small values in a stream",
@@ -88,7 +98,8 @@ const ATTACKS: readonly Attack[] = [
     api: "gemini",
     head: "",
     piece: () => geminiEvent(grounded(0)),
-    limit: "max_answer_",
+    limit: "max_answer_json_values",
+    limits: { max_answer_json_values: 100_000 },
   },
   {
     name: "sources that are new in every event of Gemini",
@@ -106,7 +117,7 @@ const ATTACKS: readonly Attack[] = [
       const groundingMetadata = { groundingSupports: [{ groundingChunkIndices }] };
       return geminiEvent({ ...answerPart({ text: "a" }), groundingMetadata });
     },
-    limit: "max_answer_",
+    limit: "max_answer_bytes",
   },
   {
     name: "new fields of a candidate of Gemini's",
@@ -120,14 +131,14 @@ const ATTACKS: readonly Attack[] = [
     api: "gemini",
     head: geminiEvent(answerPart({ functionCall: { name: "f", willContinue: true } })),
     piece: (index) => geminiEvent(answerPart({ functionCall: { willContinue: true, [`field${index}`]: 1 } })),
-    limit: "max_answer_",
+    limit: "max_answer_bytes",
   },
   {
     name: "new fields of a message of Anthropic's",
     api: "anthropic-messages",
     head: messageStart,
     piece: (index) => messageDelta({ [`field${index}`]: 1 }),
-    limit: "max_answer_",
+    limit: "max_answer_bytes",
   },
   {
     name: "new counts of Anthropic's, with include_raw",
@@ -135,7 +146,7 @@ const ATTACKS: readonly Attack[] = [
     head: messageStart,
     piece: (index) => messageDelta({ usage: { [`field${index}`]: 1 } }),
     includeRaw: true,
-    limit: "max_answer_",
+    limit: "max_answer_bytes",
   },
   {
     name: "new fields of a block of Anthropic's",
@@ -148,14 +159,14 @@ const ATTACKS: readonly Attack[] = [
         index: 0,
         delta: { type: "compaction_delta", [`field${index}`]: 1 },
       }),
-    limit: "max_answer_",
+    limit: "max_answer_bytes",
   },
   {
     name: "small values in a whole answer",
     isWhole: true,
     head: '{"choices":[',
     piece: () => "{},".repeat(5000),
-    limit: "max_answer_",
+    limit: "max_answer_bytes",
   },
 ];
 
@@ -217,7 +228,8 @@ describe("an answer without end", () => {
     // The adapters of the other APIs add the version themselves.
     const path = api.startsWith("openai") ? "/v1" : "";
     const attacker = { api, api_key: "sk-attacker", base_url: `http://127.0.0.1:${port}${path}` };
-    const sidecar = await attacks.start({ heapMiB: HEAP_MIB, providers: { attacker } });
+    const { limits = {} } = attack;
+    const sidecar = await attacks.start({ heapMiB: HEAP_MIB, providers: { attacker }, config: { limits } });
     let told = "";
     expectWithstood(
       await sidecar.withstand(async () => {

@@ -1,8 +1,8 @@
 /** The response object of a run whose events are read. */
 import type { Batches } from "../../core/batches.ts";
+import { yieldTurn } from "../../core/loop-turns.ts";
 import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { EventOptions, EventSink } from "./event-output.ts";
-import { LoopShare } from "./loop-share.ts";
 import type { ResponseSettings } from "./settings.ts";
 import { ResponseEvents } from "./write-events.ts";
 
@@ -13,10 +13,10 @@ const UNWRITTEN: EventOptions = { startingAfter: Number.POSITIVE_INFINITY, pads:
 /** Reads the events of a run to their end. Its writer has the response object then, and why the run failed. */
 export async function readToEnd(run: Run, events: Batches<RunEvent>): Promise<ResponseEvents> {
   const writer = ResponseEvents.create(run, NOWHERE, UNWRITTEN);
-  const share = new LoopShare();
   for await (const batch of events) {
     writer.push(batch);
-    await share.yield();
+    const turn = yieldTurn();
+    if (turn !== undefined) await turn;
   }
   writer.end();
   return writer;
@@ -29,11 +29,11 @@ export async function objectFromEvents(
   settings: ResponseSettings,
 ): Promise<string> {
   const writer = ResponseEvents.create(run, NOWHERE, UNWRITTEN, settings);
-  const share = new LoopShare();
   for await (const batch of events) {
     writer.push(batch.filter(({ sequence }) => sequence <= run.lastSequence));
     if ((batch.at(-1)?.sequence ?? 0) >= run.lastSequence) break;
-    await share.yield();
+    const turn = yieldTurn();
+    if (turn !== undefined) await turn;
   }
   return writer.objectOf(run);
 }

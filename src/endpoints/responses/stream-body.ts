@@ -2,9 +2,9 @@
  * The body of a streamed response: the events of a run as they arrive, with keep-alive comments during long silences.
  */
 import { type SDKError, toSdkError } from "../../core/errors.ts";
+import { yieldTurn } from "../../core/loop-turns.ts";
 import type { RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { SseSink } from "./event-output.ts";
-import { LoopShare } from "./loop-share.ts";
 import type { RunMarks } from "./replay-marks.ts";
 import type { ResponseEvents } from "./write-events.ts";
 
@@ -47,7 +47,6 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   #isSilent = false;
   /** Whether a read of the events is under way. It outlives the comments that are written meanwhile. */
   #isReading = false;
-  readonly #share = new LoopShare();
   #reader: PromiseWithResolvers<Result> | undefined;
 
   constructor(options: StreamBodyOptions) {
@@ -107,7 +106,8 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
         this.#isOver = done === true;
         if (value !== undefined) this.#push(value);
         bytes = sink.take();
-        await this.#share.yield();
+        const turn = yieldTurn();
+        if (turn !== undefined) await turn;
       }
       if (this.#isOver) writer.end();
     } catch (thrown) {

@@ -11,6 +11,7 @@ import { CallScope } from "../../core/call-scope.ts";
 import { type SDKError, toSdkError, withKeyOrigin, withTexts } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
 import { inferenceIdOf } from "../../core/inference-id.ts";
+import { yieldTurn } from "../../core/loop-turns.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
 import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
@@ -133,7 +134,7 @@ export class HttpAdapter implements ProviderAdapter {
   async complete(request: Request, options: AdapterCallOptions = {}): Promise<Response> {
     const memory = new AnswerMemory(options);
     try {
-      const wire = await this.#protocol.toWire(request, false, this.modelsFor(options));
+      const wire = await this.#translate(request, false, options);
       const answer = await this.#send(request, wire, "application/json", options);
       const body = await this.#readWhole(answer, memory);
       const facts = this.#factsOf(request, wire, answer, options);
@@ -175,7 +176,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   async #open(request: Request, options: AdapterCallOptions): Promise<AsyncIterable<readonly StreamEvent[]>> {
-    const wire = await this.#protocol.toWire(request, true, this.modelsFor(options));
+    const wire = await this.#translate(request, true, options);
     const answer = await this.#send(request, wire, "text/event-stream", options);
     const facts = this.#factsOf(request, wire, answer, options);
     const writer = new StreamWriter(facts, toolCallIdsOf(facts));
@@ -187,6 +188,12 @@ export class HttpAdapter implements ProviderAdapter {
       limits: this.#limits,
       memory,
     });
+  }
+
+  async #translate(request: Request, streaming: boolean, options: AdapterCallOptions): Promise<WireRequest> {
+    const turn = yieldTurn();
+    if (turn !== undefined) await turn;
+    return this.#protocol.toWire(request, streaming, this.modelsFor(options));
   }
 
   /** The body of a whole answer, which is parsed only where it cannot become too large by that. */

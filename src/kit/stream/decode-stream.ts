@@ -1,5 +1,6 @@
 import type { Batches } from "../../core/batches.ts";
 import { NetworkError, type SDKError, StreamError, toSdkError, withProgress } from "../../core/errors.ts";
+import { yieldTurn } from "../../core/loop-turns.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { countJsonValues } from "../json/count-values.ts";
 import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
@@ -76,9 +77,6 @@ const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 /** How many times the JSON values of a whole answer a stream may have. */
 const VALUES_OF_STREAM = 4;
 
-/** Longest decoding without a turn of the event loop, in milliseconds. */
-const MAX_BUSY_MS = 5;
-
 /** Streams of up to this size cannot hold many values. Most are smaller, and are spared the counting. */
 const SMALL_BYTES = 1024 * 1024;
 
@@ -92,8 +90,6 @@ class DecodedStream implements AsyncIterator<Batch> {
   readonly #memory: AnswerMemory | undefined;
   readonly #parser: EventParser;
   #bytes = 0;
-  /** Time of decoding since other calls had their turn. */
-  #busyMs = 0;
   #events = 0;
   #jsonValues = 0;
   #isOver = false;
@@ -129,7 +125,6 @@ class DecodedStream implements AsyncIterator<Batch> {
     if (error !== undefined) throw error;
     while (!this.#isOver) {
       try {
-        if (this.#busyMs > MAX_BUSY_MS) await this.#letOthersRun();
         const { done, value: chunk } = await this.#body.next();
         if (this.#isOver) break;
         if (done) this.#end();
@@ -138,6 +133,10 @@ class DecodedStream implements AsyncIterator<Batch> {
             this.#writer.keptChars + this.#parser.pendingChars + chunk.byteLength,
           );
           if (waiting !== undefined) await waiting;
+          // Node reads a socket that always has more dozens of times in one turn, and there may be hundreds of them.
+          const turn = yieldTurn();
+          if (turn !== undefined) await turn;
+          if (this.#isOver) break;
           this.#push(chunk);
         }
       } catch (thrown) {
@@ -160,17 +159,7 @@ class DecodedStream implements AsyncIterator<Batch> {
     const { maxBytes } = this.#limits;
     this.#bytes += chunk.byteLength;
     if (this.#bytes > maxBytes) throw answerTooLarge("maxBytes", maxBytes);
-    const startedAt = performance.now();
     this.#parser.push(chunk);
-    this.#busyMs += performance.now() - startedAt;
-  }
-
-  /**
-   * Node reads a socket that always has more dozens of times in a row. Meanwhile no other call would get its turn.
-   */
-  #letOthersRun(): Promise<void> {
-    this.#busyMs = 0;
-    return new Promise((resolve) => setImmediate(resolve));
   }
 
   #countEvent({ data }: SseEvent): void {

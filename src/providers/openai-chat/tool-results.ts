@@ -33,14 +33,20 @@ export interface PendingCall {
 export class ToolResults {
   readonly #messages: readonly Message[];
   readonly #loss: LossReport;
-  readonly #unused: LocatedResult[];
+  /** Results that no call has taken, by the ids of their calls. */
+  readonly #byCallId: ReadonlyMap<string, LocatedResult[]>;
+  /** The same results, by the indices of their messages. */
+  readonly #byMessage: ReadonlyMap<number, Set<LocatedResult>>;
 
   constructor(messages: readonly Message[], loss: LossReport) {
     this.#messages = messages;
     this.#loss = loss;
-    this.#unused = messages.flatMap((message, index) =>
+    const unused = messages.flatMap((message, index) =>
       message.role === Role.TOOL ? resultsIn(message, index) : [],
     );
+    this.#byCallId = Map.groupBy(unused, ({ toolCallId }) => toolCallId);
+    const byMessage = Map.groupBy(unused, ({ message }) => message);
+    this.#byMessage = new Map([...byMessage].map(([message, results]) => [message, new Set(results)]));
   }
 
   /**
@@ -61,17 +67,20 @@ export class ToolResults {
 
   /** Throws InvalidRequestError where a result of a message answers no call before it. */
   checkTaken(message: number): void {
-    const stray = this.#unused.find((result) => result.message === message);
+    const [stray] = this.#byMessage.get(message) ?? [];
     if (stray === undefined) return;
     const expected = "expected the id of an earlier tool call without a result";
     throw invalidField(`${stray.field}.tool_call_id`, expected);
   }
 
   #takeFor({ id, field }: PendingCall, message: number): LocatedResult {
-    const at = this.#unused.findIndex((result) => result.message > message && result.toolCallId === id);
-    const [result] = at < 0 ? [] : this.#unused.splice(at, 1);
-    if (result !== undefined) return result;
-    throw invalidField(field, "has no tool result after it; the API requires one for each call");
+    const results = this.#byCallId.get(id) ?? [];
+    const at = results.findIndex((result) => result.message > message);
+    const [result] = at < 0 ? [] : results.splice(at, 1);
+    if (result === undefined)
+      throw invalidField(field, "has no tool result after it; the API requires one for each call");
+    this.#byMessage.get(result.message)?.delete(result);
+    return result;
   }
 
   /** Index of the first message after the results that follow a message. */

@@ -1,5 +1,6 @@
 /** The bodies of requests as Connect's handlers take them: decompressed, checked, and paid for. */
 import type { DescMethod } from "@bufbuild/protobuf";
+import { yieldTurn } from "../../core/loop-turns.ts";
 import { COMPRESSED, FRAME_HEADER_BYTES, type Frame, FrameReader, writeFrameHeader } from "../grpc/frames.ts";
 import { isTextRequest } from "../http/grpc-web-text.ts";
 import { readBody } from "../http/request-body.ts";
@@ -68,6 +69,8 @@ class CheckedBody {
       limits: intake.limits,
     });
     this.#takeElements(bytes);
+    const turn = yieldTurn();
+    if (turn !== undefined) await turn;
     yield bytes;
   }
 

@@ -1,6 +1,7 @@
 /** Serves one request of an HTTP API, from its headers to the end of its response. */
 import { Code } from "@connectrpc/connect";
 import { InternalError, type SDKError } from "../../core/errors.ts";
+import { runInTurn } from "../../core/loop-turns.ts";
 import type { Endpoint, EndpointResponse, EndpointRoute } from "../../endpoints/endpoint.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import { discardBody } from "../http/request-body.ts";
@@ -61,11 +62,7 @@ class EndpointExchange {
     this.#options = options;
     this.#writer = new BodyResponse(response, unsent);
     this.#record = new InferenceRecord(inference, recorder);
-    response.once("close", () => {
-      if (this.#writer.ended) return;
-      this.#writer.disconnect();
-      this.#peer.abort();
-    });
+    response.once("close", () => runInTurn(() => this.#onClose()));
   }
 
   async serve(): Promise<TransportOutcome> {
@@ -90,6 +87,12 @@ class EndpointExchange {
     call.release();
     this.#record.end(call.signal);
     return this.#writer.disconnected ? disconnectedOutcome() : this.#outcome;
+  }
+
+  #onClose(): void {
+    if (this.#writer.ended) return;
+    this.#writer.disconnect();
+    this.#peer.abort();
   }
 
   #isPeerGone(thrown: unknown): boolean {

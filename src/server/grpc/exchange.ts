@@ -4,6 +4,7 @@ import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf"
 import { Code, type MethodImplSpec } from "@connectrpc/connect";
 import { batchesOf } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
+import { runInTurn } from "../../core/loop-turns.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { Codec } from "../requests/codec.ts";
@@ -85,12 +86,15 @@ function watchPeer(stream: ServerHttp2Stream, context: CallContext, response: Re
   };
   // An error of a stream is followed by `close`, which is handled below.
   stream.on("error", () => {});
-  stream.once("aborted", onClose);
+  stream.once("aborted", () => runInTurn(onClose));
   return new Promise((resolve) => {
-    stream.once("close", () => {
-      onClose();
-      resolve();
-    });
+    // All streams of a connection close in one turn.
+    stream.once("close", () =>
+      runInTurn(() => {
+        onClose();
+        resolve();
+      }),
+    );
   });
 }
 

@@ -1,3 +1,4 @@
+import { yieldTurn } from "../../core/loop-turns.ts";
 import { PeerClosedError } from "./peer-closed-error.ts";
 import type { UnsentResponse, UnsentResponses } from "./unsent-responses.ts";
 
@@ -51,6 +52,8 @@ export abstract class FlushedResponse implements UnsentResponse {
     let rest = bytes;
     await this.flushed();
     while (rest.byteLength > SLICE_BYTES) {
+      const turn = yieldTurn();
+      if (turn !== undefined) await turn;
       if (this.disconnected) throw new PeerClosedError();
       this.beginWrite(rest.byteLength);
       write(rest.subarray(0, SLICE_BYTES), this.onFlush);

@@ -2,6 +2,7 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { batchesOf } from "../../core/batches.ts";
+import { runInTurn } from "../../core/loop-turns.ts";
 import { CallContext, DISCONNECTED } from "../grpc/context.ts";
 import { RequestMessages } from "../grpc/request.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
@@ -31,11 +32,12 @@ export async function serveStream(options: ExchangeOptions): Promise<TransportOu
   const context = new CallContext(spec.method, recorder, { protocolName: protocol.name, headers, path: url });
   const { intake, unsent } = options.settings;
   const writer = new StreamResponse(response, { protocol, recorder, context, unsent });
-  response.once("close", () => {
+  const onClose = () => {
     if (writer.ended) return;
     writer.disconnect();
     context.abort(DISCONNECTED);
-  });
+  };
+  response.once("close", () => runInTurn(onClose));
   let outcome = OK;
   let share: RequestShare | undefined;
   try {

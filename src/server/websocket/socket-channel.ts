@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
+import { runInTurn, yieldTurn } from "../../core/loop-turns.ts";
 import type { EndpointSocket } from "../../endpoints/endpoint.ts";
 import { errorOfRefusal } from "../endpoints/request.ts";
 import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
@@ -82,7 +83,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     });
     // The library closes the connection itself, with the right status.
     socket.on("error", () => {});
-    socket.once("close", () => this.#end());
+    socket.once("close", () => runInTurn(() => this.#end()));
   }
 
   /** Whether the connection has ended. */
@@ -173,6 +174,9 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
         this.#wake = resolve;
       });
       this.#wake = undefined;
+      // Hundreds of sockets may get a message in one turn.
+      const turn = yieldTurn();
+      if (turn !== undefined) await turn;
     }
     if (this.#ending !== undefined) this.close(this.#ending.code, this.#ending.reason);
     const next = this.disconnected || this.#ending !== undefined ? undefined : this.#waiting.shift();

@@ -45,6 +45,8 @@ export interface AttackReport extends Observed {
   readonly isAlive: boolean;
   /** Largest resident memory since the start of the process, in MiB. */
   readonly peakMiB: number;
+  /** Warnings of Node in the log of the process: leaks of listeners and the like. */
+  readonly warnings: readonly string[];
   /** How long the process was ready to run while other processes ran on all cores, in milliseconds. */
   readonly heldUpMs: number;
 }
@@ -80,7 +82,7 @@ const MAX_DELAY_MS = 3000;
  */
 export function expectWithstood(report: AttackReport, maxPeakMiB = Number.POSITIVE_INFINITY): void {
   if (process.env.ATTACK_REPORT !== undefined) print(report);
-  expect(report).toMatchObject({ isAlive: true, failures: [] });
+  expect(report).toMatchObject({ isAlive: true, failures: [], warnings: [] });
   expect(report.peakMiB).toBeLessThan(maxPeakMiB);
   expect(report.slowestCallMs).toBeLessThan(MAX_DELAY_MS + report.heldUpMs);
   expect(report.slowestProbeMs).toBeLessThan(MAX_DELAY_MS + report.heldUpMs);
@@ -195,9 +197,10 @@ async function attackedSidecar(process: SidecarProcess, bystander: Bystander): P
         }
       });
       const isAlive = process.isAlive();
-      if (!isAlive) return { ...observed, isAlive, peakMiB: Number.NaN, heldUpMs: 0 };
+      const warnings = process.log().match(/^\(node:\d+\) .*$/gm) ?? [];
+      if (!isAlive) return { ...observed, isAlive, warnings, peakMiB: Number.NaN, heldUpMs: 0 };
       const heldUpMs = (await heldUpMsOf(pid)) - heldUpBefore;
-      return { ...observed, isAlive, peakMiB: (await memoryOf(pid)).peakMiB, heldUpMs };
+      return { ...observed, isAlive, warnings, peakMiB: (await memoryOf(pid)).peakMiB, heldUpMs };
     },
     async expectRecovered() {
       await vi.waitFor(

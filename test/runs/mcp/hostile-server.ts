@@ -23,10 +23,26 @@ async function flood(response: ServerResponse): Promise<void> {
   response.writeHead(200, { "content-type": type }).write(before);
   for (let sent = 0; sent < COUNT && !response.destroyed; sent += 1000) {
     if (response.write(message.repeat(1000))) continue;
-    await new Promise<unknown>((resolve) => response.once("drain", resolve).once("close", resolve));
+    await drained(response);
   }
   response.end();
 }
+
+/** Resolves when a response takes more, or is closed. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
+  });
+}
+
+// A leak of listeners ends the process, which fails the test.
+process.on("warning", (warning) => {
+  throw warning;
+});
 
 const RESULTS: Readonly<Record<string, unknown>> = {
   initialize: {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 
 /**
  * Starts an MCP server that floods its client, in a process of its own, so that its work is not measured.
@@ -11,7 +11,11 @@ import { onTestFinished } from "vitest";
 export async function startHostileServer(flood: string): Promise<string> {
   const script = fileURLToPath(new URL("./hostile-server.ts", import.meta.url));
   const child = spawn(process.execPath, [script, flood], { stdio: ["ignore", "pipe", "inherit"] });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  onTestFinished(() => {
+    const { exitCode } = child;
+    child.kill("SIGKILL");
+    expect(exitCode, "the MCP server failed").toBeNull();
+  });
   const [port] = await once(child.stdout, "data");
   return String(port).trim();
 }
