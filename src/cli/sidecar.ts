@@ -11,6 +11,7 @@ import {
   createGenerationService,
   createInferenceService,
   createRunService,
+  createThreadService,
   type RunningServer,
   type ShutdownPart,
   startServer,
@@ -51,6 +52,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       createInferenceService(client),
       createGenerationService(client, limits),
       createRunService(runs, client),
+      createThreadService(runs, client),
       createCatalogService(client.catalog),
     ],
     endpoints: {

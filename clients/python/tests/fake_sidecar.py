@@ -105,8 +105,8 @@ def finished(*steps: StepResult) -> Iterator[RunToolsResponse]:
 
 
 def text_of_output(output: ToolOutput) -> str:
-    """The text of a result, an error or a refusal."""
+    """The text of a result, a failure or a refusal."""
     kind = output.WhichOneof("output")
     if kind == "result":
         return "".join(part.text for part in output.result.content)
-    return output.error.message if kind == "error" else output.refusal.reason
+    return output.failure.message if kind == "failure" else output.refusal.reason

@@ -143,7 +143,7 @@ class GenerationCases:
 
         for function, reason in ((fail, "the mast is broken"), (refuse, "the captain said no")):
             result = self.generate(model="sim-tools", prompt="Go!", tools=[function])
-            self.test.assertTrue(result.steps[0].tool_results[0].is_error)
+            self.test.assertTrue(result.steps[0].tool_results[0].failed)
             self.test.assertIn(reason, texts_of(result.steps[0])[0])
             self.test.assertEqual(result.stop_reason, "completed")
 
@@ -159,7 +159,7 @@ class GenerationCases:
             return "too late"
 
         result = self.generate(model="sim-tools", prompt="Wait!", tools=[wait], tool_timeout=0.3)
-        self.test.assertTrue(result.steps[0].tool_results[0].is_error)
+        self.test.assertTrue(result.steps[0].tool_results[0].failed)
         self.test.assertNotIn("too late", texts_of(result.steps[0])[0])
         self.test.assertEqual(result.stop_reason, "completed")
         # On a busy machine the time may be over before the tool has begun.
@@ -400,7 +400,7 @@ class AsyncGenerationTest(GenerationCases, unittest.TestCase):
             for step in result.steps:
                 for entry in step.tool_results:
                     # On a busy machine the time of a call may be over before it has begun.
-                    if not entry.is_error:
+                    if not entry.failed:
                         self.assertEqual(entry.content[0].text, entry.tool_call_id)
                         self.assertIn(entry.tool_call_id, runs)
 

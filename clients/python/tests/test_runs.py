@@ -67,7 +67,7 @@ class LosingEngine(RunServiceServicer):
         context.abort(grpc.StatusCode.UNIMPLEMENTED, "not played")
 
     CreateRun = GetRun = SubmitToolResults = CancelRun = _unused
-    ListRuns = ListMessages = DeleteRun = _unused
+    ListRuns = DeleteRun = _unused
 
 
 @contextmanager

@@ -120,7 +120,7 @@ class LoopCases:
         calls = [execute(call(name, name)) for name in ("hidden", "shown", "unset")]
         calls.append(execute(call("wrong", "double", "{}")))
         tools = [hidden, shown, unset, double]
-        neutral, text = ("error", "the tool failed"), ("error", "RuntimeError: 10.0.0.7 refused")
+        neutral, text = ("failure", "the tool failed"), ("failure", "RuntimeError: 10.0.0.7 refused")
         with self.test.assertLogs("outrigger", logging.WARNING):
             found = self.outputs(*calls, tools=tools)
             strict = self.outputs(*calls, tools=tools, client={"hide_tool_errors": True})
@@ -179,8 +179,8 @@ class LoopCases:
             execute(call("c", "leave")),
             tools=[fail, explain, leave],
         )
-        self.test.assertEqual(answer_of(found["a"]), ("error", "KeyError: 'city'"))
-        self.test.assertEqual(answer_of(found["b"]), ("error", "no such city"))
+        self.test.assertEqual(answer_of(found["a"]), ("failure", "KeyError: 'city'"))
+        self.test.assertEqual(answer_of(found["b"]), ("failure", "no such city"))
         self.test.assertRegex(text_of_output(found["c"]), r"SystemExit\b.*3")
 
     def test_a_failure_that_the_developer_did_not_foresee_is_logged(self) -> None:
@@ -204,10 +204,10 @@ class LoopCases:
         found = self.outputs(
             execute(call("a", "missing")), execute(call("b", "double", '{"value":"x"}')), tools=[double]
         )
-        self.test.assertEqual(answer_of(found["a"]), ("error", "there is no tool named 'missing'"))
+        self.test.assertEqual(answer_of(found["a"]), ("failure", "there is no tool named 'missing'"))
         self.test.assertEqual(
             answer_of(found["b"]),
-            ("error", "invalid arguments: /value: expected an integer, found a string"),
+            ("failure", "invalid arguments: /value: expected an integer, found a string"),
         )
 
     def test_a_result_that_is_no_json_is_an_error_result(self) -> None:
@@ -217,15 +217,17 @@ class LoopCases:
 
         with self.test.assertLogs("outrigger", "WARNING"):
             found = self.outputs(execute(call("a", "give_object")), tools=[give_object])
-        self.test.assertEqual(answer_of(found["a"]), ("error", "TypeError: object cannot be written as JSON"))
+        self.test.assertEqual(
+            answer_of(found["a"]), ("failure", "TypeError: object cannot be written as JSON")
+        )
 
     def test_a_tool_may_mark_its_own_result_as_an_error(self) -> None:
         @tool
         def find() -> ToolResult:
-            return ToolResult(is_error=True)
+            return ToolResult(failed=True)
 
         found = self.outputs(execute(call("a", "find")), tools=[find])
-        self.test.assertTrue(found["a"].result.is_error)
+        self.test.assertTrue(found["a"].result.failed)
 
     def test_a_call_is_repaired_by_the_function_for_it(self) -> None:
         problems: list[str] = []
@@ -245,13 +247,13 @@ class LoopCases:
                 repair=function,
             )
             self.test.assertEqual(found["a"].repaired_call.arguments_json, '{"value":4}')
-            self.test.assertEqual(answer_of(found["b"]), ("error", "no JSON"))
+            self.test.assertEqual(answer_of(found["b"]), ("failure", "no JSON"))
         self.test.assertEqual(sorted(problems), ["/value: no integer"] * 2 + ["no JSON"] * 2)
 
     def test_a_call_with_a_problem_is_not_executed_without_a_function_for_repairs(self) -> None:
         asked = execute(call("a", "double", '{"value":4}'), problem="/value: too large")
         found = self.outputs(asked, tools=[double])
-        self.test.assertEqual(answer_of(found["a"]), ("error", "/value: too large"))
+        self.test.assertEqual(answer_of(found["a"]), ("failure", "/value: too large"))
 
     def test_a_slow_tool_learns_that_its_time_is_over(self) -> None:
         running, cancelled = threading.Event(), threading.Event()
@@ -276,7 +278,7 @@ class LoopCases:
         # On a busy machine the time may be over before the tool has begun.
         self.test.assertTrue(not running.is_set() or cancelled.wait(PROMPTLY))
         for output in found.values():
-            self.test.assertEqual(answer_of(output), ("error", "the tool did not answer in time"))
+            self.test.assertEqual(answer_of(output), ("failure", "the tool did not answer in time"))
 
     def test_a_call_whose_time_is_over_before_a_thread_is_free_is_not_run(self) -> None:
         ran: list[str] = []
@@ -292,7 +294,7 @@ class LoopCases:
             execute(call("a", "wait")), late, tools=[wait], client={"max_concurrent_tools": 1}
         )
         self.test.assertEqual(ran, ["a"])
-        self.test.assertEqual(answer_of(found["b"]), ("error", "the tool did not answer in time"))
+        self.test.assertEqual(answer_of(found["b"]), ("failure", "the tool did not answer in time"))
 
     def test_a_tool_gets_the_conversation_up_to_its_call(self) -> None:
         seen: list[ToolContext] = []

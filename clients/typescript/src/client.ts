@@ -158,7 +158,7 @@ export class Client {
 
   /** What the catalog knows about a model, by its id or an alias; undefined if it does not know it. */
   async getModelInfo(model: string, provider = ""): Promise<ModelInfo | undefined> {
-    return unlessNotFound(async () => (await this.#catalog.getModel({ model, provider })).model);
+    return unlessNotFound(() => this.#catalog.getModel({ model, provider }));
   }
 
   /** The known models that have all `capabilities`, newest first within a provider. Fetches page after page. */
@@ -180,7 +180,7 @@ export class Client {
     capabilities: readonly Capability[] = [],
   ): Promise<ModelInfo | undefined> {
     const request = { provider, capabilities: [...capabilities] };
-    return unlessNotFound(async () => (await this.#catalog.getLatestModel(request)).model);
+    return unlessNotFound(() => this.#catalog.getLatestModel(request));
   }
 
   /** Closes the connection. Calls under way fail. */

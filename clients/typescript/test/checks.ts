@@ -173,7 +173,7 @@ async function failingTool(): Promise<void> {
   });
   const result = await generate({ client, model: "sim-tools", messages, tools: [tool] });
   assert.equal(result.steps.length, 2);
-  assert.equal(result.steps[0]?.toolResults[0]?.isError, true);
+  assert.equal(result.steps[0]?.toolResults[0]?.failed, true);
 }
 
 async function slowTool(): Promise<void> {
@@ -181,7 +181,7 @@ async function slowTool(): Promise<void> {
   const tool = weather(() => new Promise(() => {}));
   const timeout = { perToolMs: 50 };
   const result = await generate({ client, model: "sim-tools", messages, tools: [tool], timeout });
-  assert.equal(result.steps[0]?.toolResults[0]?.isError, true);
+  assert.equal(result.steps[0]?.toolResults[0]?.failed, true);
 }
 
 async function rounds(): Promise<void> {

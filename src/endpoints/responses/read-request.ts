@@ -184,7 +184,7 @@ class RequestReader {
     this.#sendsGroups = this.#target.served.api === "openai-responses" && searchesTools(this.#echoedTools);
     this.#names = new ToolNames(this.#echoedTools, this.#sendsGroups);
     // The tools of a run that was created over gRPC are not among those that it repeats.
-    const inherited = this.#inherits ? (previous?.serverTools.length ?? 0) : 0;
+    const inherited = this.#inherits ? (previous?.mcpTools.length ?? 0) : 0;
     this.#executesTools = inherited > 0 || this.#echoedTools.some(({ type }) => type === "mcp");
   }
 

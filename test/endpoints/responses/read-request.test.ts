@@ -180,7 +180,7 @@ describe("the settings of a request", () => {
   it("are repeated with OpenAI's defaults, and kept with the run", async () => {
     const { settings, input } = await read({ model: "gpt-5.2", input: "hi" });
     expect(settings).toEqual(defaultSettings);
-    expect(settingsOf(create(RunSchema, { origin: input.origin }))).toEqual(settings);
+    expect(settingsOf({ ...create(RunSchema), origin: input.origin })).toEqual(settings);
     const { settings: given } = await read({
       model: "gpt-5.2",
       input: "hi",
@@ -361,10 +361,10 @@ describe("the tools of a request", () => {
 
   it("are those of the previous response where the request has none", async () => {
     const { echoed } = defaultSettings;
-    const previous = create(RunSchema, {
-      id: `run_${hex}`,
+    const previous = {
+      ...create(RunSchema, { id: `run_${hex}` }),
       origin: originOf({ ...defaultSettings, echoed: { ...echoed, tools: [weather as never] } }),
-    });
+    };
     const body = { model: "gpt-5.2", input: "hi", previous_response_id: `resp_${hex}` };
     const { input, settings } = await read(body, { runs: [previous] });
     expect(input.request).toMatchObject({ inheritTools: true, previousRunId: `run_${hex}` });

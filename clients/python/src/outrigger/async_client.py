@@ -290,7 +290,7 @@ class AsyncClient:
         """What the catalog knows about a model, by its id or an alias. None if it does not know it."""
         request = GetModelRequest(model=model, provider=provider)
         try:
-            return (await self._calls.unary("GetModel", self._catalog.GetModel, request, timeout)).model
+            return await self._calls.unary("GetModel", self._catalog.GetModel, request, timeout)
         except NotFoundError:
             return None
 
@@ -322,8 +322,7 @@ class AsyncClient:
         """A provider's newest model that has all these capabilities. None if none has."""
         request = GetLatestModelRequest(provider=provider, capabilities=capabilities)
         try:
-            call = self._calls.unary("GetLatestModel", self._catalog.GetLatestModel, request, timeout)
-            return (await call).model
+            return await self._calls.unary("GetLatestModel", self._catalog.GetLatestModel, request, timeout)
         except NotFoundError:
             return None
 

@@ -267,7 +267,7 @@ class Client:
         """What the catalog knows about a model, by its id or an alias. None if it does not know it."""
         request = GetModelRequest(model=model, provider=provider)
         try:
-            return self._calls.unary("GetModel", self._catalog.GetModel, request, timeout).model
+            return self._calls.unary("GetModel", self._catalog.GetModel, request, timeout)
         except NotFoundError:
             return None
 
@@ -298,7 +298,7 @@ class Client:
         """A provider's newest model that has all these capabilities. None if none has."""
         request = GetLatestModelRequest(provider=provider, capabilities=capabilities)
         try:
-            return self._calls.unary("GetLatestModel", self._catalog.GetLatestModel, request, timeout).model
+            return self._calls.unary("GetLatestModel", self._catalog.GetLatestModel, request, timeout)
         except NotFoundError:
             return None
 

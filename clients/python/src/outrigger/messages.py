@@ -92,10 +92,10 @@ def assistant_message(content: str | Iterable[ContentPart]) -> Message:
     return _message(ROLE_ASSISTANT, content)
 
 
-def tool_result_message(tool_call: ToolCall | str, value: object, *, is_error: bool = False) -> Message:
+def tool_result_message(tool_call: ToolCall | str, value: object, *, failed: bool = False) -> Message:
     """Answers a tool call, given as the call or its id: a text, parts, or any value, which is sent as JSON."""
     call_id = tool_call if isinstance(tool_call, str) else tool_call.id
-    result = ToolResult(tool_call_id=call_id, content=content_of(value), is_error=is_error)
+    result = ToolResult(tool_call_id=call_id, content=content_of(value), failed=failed)
     return Message(role=ROLE_TOOL, content=[ContentPart(tool_result=result)])
 
 

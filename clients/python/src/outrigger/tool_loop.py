@@ -85,15 +85,15 @@ class Job:
         if isinstance(error, asyncio.TimeoutError) and self.context.remaining == 0:
             error = ToolError("the tool did not answer in time")
         if isinstance(error, ToolError):
-            return ToolOutput(tool_call_id=call_id, error=ToolFailure(message=_bounded(str(error))))
+            return ToolOutput(tool_call_id=call_id, failure=ToolFailure(message=_bounded(str(error))))
         if not self.context.cancelled:
             # The model is told, but a developer would not notice otherwise.
             _logger.warning("the tool %s failed", self.execute.tool_call.name, exc_info=error)
         if self._hide_errors:
-            return ToolOutput(tool_call_id=call_id, error=ToolFailure(message="the tool failed"))
+            return ToolOutput(tool_call_id=call_id, failure=ToolFailure(message="the tool failed"))
         text = str(error)
         message = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        return ToolOutput(tool_call_id=call_id, error=ToolFailure(message=_bounded(message)))
+        return ToolOutput(tool_call_id=call_id, failure=ToolFailure(message=_bounded(message)))
 
 
 class _ToolJob(Job):

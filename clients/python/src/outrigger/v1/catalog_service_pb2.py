@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"outrigger/v1/catalog_service.proto\x12\x0coutrigger.v1\"|\n\x11ListModelsRequest\x12\x10\n\x08provider\x18\x01 \x01(\t\x12.\n\x0c\x63\x61pabilities\x18\x02 \x03(\x0e\x32\x18.outrigger.v1.Capability\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"V\n\x12ListModelsResponse\x12\'\n\x06models\x18\x01 \x03(\x0b\x32\x17.outrigger.v1.ModelInfo\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"2\n\x0fGetModelRequest\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08provider\x18\x02 \x01(\t\":\n\x10GetModelResponse\x12&\n\x05model\x18\x01 \x01(\x0b\x32\x17.outrigger.v1.ModelInfo\"Y\n\x15GetLatestModelRequest\x12\x10\n\x08provider\x18\x01 \x01(\t\x12.\n\x0c\x63\x61pabilities\x18\x02 \x03(\x0e\x32\x18.outrigger.v1.Capability\"@\n\x16GetLatestModelResponse\x12&\n\x05model\x18\x01 \x01(\x0b\x32\x17.outrigger.v1.ModelInfo\"\xbe\x02\n\tModelInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08provider\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\x16\n\x0e\x63ontext_window\x18\x04 \x01(\x05\x12\x1e\n\x11max_output_tokens\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07\x61liases\x18\x06 \x03(\t\x12.\n\x0c\x63\x61pabilities\x18\x07 \x03(\x0e\x32\x18.outrigger.v1.Capability\x12\x19\n\x11reasoning_efforts\x18\x08 \x03(\t\x12#\n\x06prices\x18\t \x03(\x0b\x32\x13.outrigger.v1.Price\x12\x14\n\x0crelease_date\x18\n \x01(\t\x12\x18\n\x10\x65nd_of_life_date\x18\x0b \x01(\tB\x14\n\x12_max_output_tokens\"\xc2\x02\n\x05Price\x12\x1a\n\x12\x61\x62ove_input_tokens\x18\x01 \x01(\x05\x12*\n\"input_micro_usd_per_million_tokens\x18\x02 \x01(\x03\x12+\n#output_micro_usd_per_million_tokens\x18\x03 \x01(\x03\x12\x34\n\'cache_read_micro_usd_per_million_tokens\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x35\n(cache_write_micro_usd_per_million_tokens\x18\x05 \x01(\x03H\x01\x88\x01\x01\x42*\n(_cache_read_micro_usd_per_million_tokensB+\n)_cache_write_micro_usd_per_million_tokens*\x89\x02\n\nCapability\x12\x1a\n\x16\x43\x41PABILITY_UNSPECIFIED\x10\x00\x12\x14\n\x10\x43\x41PABILITY_TOOLS\x10\x01\x12\x1a\n\x16\x43\x41PABILITY_IMAGE_INPUT\x10\x02\x12\x18\n\x14\x43\x41PABILITY_REASONING\x10\x03\x12\x1a\n\x16\x43\x41PABILITY_AUDIO_INPUT\x10\x04\x12\x1d\n\x19\x43\x41PABILITY_DOCUMENT_INPUT\x10\x05\x12 \n\x1c\x43\x41PABILITY_STRUCTURED_OUTPUT\x10\x06\x12\x17\n\x13\x43\x41PABILITY_SAMPLING\x10\x07\x12\x1d\n\x19\x43\x41PABILITY_PROMPT_CACHING\x10\x08\x32\x98\x02\n\x0e\x43\x61talogService\x12T\n\nListModels\x12\x1f.outrigger.v1.ListModelsRequest\x1a .outrigger.v1.ListModelsResponse\"\x03\x90\x02\x01\x12N\n\x08GetModel\x12\x1d.outrigger.v1.GetModelRequest\x1a\x1e.outrigger.v1.GetModelResponse\"\x03\x90\x02\x01\x12`\n\x0eGetLatestModel\x12#.outrigger.v1.GetLatestModelRequest\x1a$.outrigger.v1.GetLatestModelResponse\"\x03\x90\x02\x01\x42\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"outrigger/v1/catalog_service.proto\x12\x0coutrigger.v1\"|\n\x11ListModelsRequest\x12\x10\n\x08provider\x18\x01 \x01(\t\x12.\n\x0c\x63\x61pabilities\x18\x02 \x03(\x0e\x32\x18.outrigger.v1.Capability\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"V\n\x12ListModelsResponse\x12\'\n\x06models\x18\x01 \x03(\x0b\x32\x17.outrigger.v1.ModelInfo\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"2\n\x0fGetModelRequest\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08provider\x18\x02 \x01(\t\"Y\n\x15GetLatestModelRequest\x12\x10\n\x08provider\x18\x01 \x01(\t\x12.\n\x0c\x63\x61pabilities\x18\x02 \x03(\x0e\x32\x18.outrigger.v1.Capability\"\xbe\x02\n\tModelInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08provider\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\x16\n\x0e\x63ontext_window\x18\x04 \x01(\x05\x12\x1e\n\x11max_output_tokens\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07\x61liases\x18\x06 \x03(\t\x12.\n\x0c\x63\x61pabilities\x18\x07 \x03(\x0e\x32\x18.outrigger.v1.Capability\x12\x19\n\x11reasoning_efforts\x18\x08 \x03(\t\x12#\n\x06prices\x18\t \x03(\x0b\x32\x13.outrigger.v1.Price\x12\x14\n\x0crelease_date\x18\n \x01(\t\x12\x18\n\x10\x65nd_of_life_date\x18\x0b \x01(\tB\x14\n\x12_max_output_tokens\"\xc2\x02\n\x05Price\x12\x1a\n\x12\x61\x62ove_input_tokens\x18\x01 \x01(\x05\x12*\n\"input_micro_usd_per_million_tokens\x18\x02 \x01(\x03\x12+\n#output_micro_usd_per_million_tokens\x18\x03 \x01(\x03\x12\x34\n\'cache_read_micro_usd_per_million_tokens\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x35\n(cache_write_micro_usd_per_million_tokens\x18\x05 \x01(\x03H\x01\x88\x01\x01\x42*\n(_cache_read_micro_usd_per_million_tokensB+\n)_cache_write_micro_usd_per_million_tokens*\x89\x02\n\nCapability\x12\x1a\n\x16\x43\x41PABILITY_UNSPECIFIED\x10\x00\x12\x14\n\x10\x43\x41PABILITY_TOOLS\x10\x01\x12\x1a\n\x16\x43\x41PABILITY_IMAGE_INPUT\x10\x02\x12\x18\n\x14\x43\x41PABILITY_REASONING\x10\x03\x12\x1a\n\x16\x43\x41PABILITY_AUDIO_INPUT\x10\x04\x12\x1d\n\x19\x43\x41PABILITY_DOCUMENT_INPUT\x10\x05\x12 \n\x1c\x43\x41PABILITY_STRUCTURED_OUTPUT\x10\x06\x12\x17\n\x13\x43\x41PABILITY_SAMPLING\x10\x07\x12\x1d\n\x19\x43\x41PABILITY_PROMPT_CACHING\x10\x08\x32\x84\x02\n\x0e\x43\x61talogService\x12T\n\nListModels\x12\x1f.outrigger.v1.ListModelsRequest\x1a .outrigger.v1.ListModelsResponse\"\x03\x90\x02\x01\x12G\n\x08GetModel\x12\x1d.outrigger.v1.GetModelRequest\x1a\x17.outrigger.v1.ModelInfo\"\x03\x90\x02\x01\x12S\n\x0eGetLatestModel\x12#.outrigger.v1.GetLatestModelRequest\x1a\x17.outrigger.v1.ModelInfo\"\x03\x90\x02\x01\x42\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,24 +38,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CATALOGSERVICE'].methods_by_name['GetModel']._serialized_options = b'\220\002\001'
   _globals['_CATALOGSERVICE'].methods_by_name['GetLatestModel']._loaded_options = None
   _globals['_CATALOGSERVICE'].methods_by_name['GetLatestModel']._serialized_options = b'\220\002\001'
-  _globals['_CAPABILITY']._serialized_start=1182
-  _globals['_CAPABILITY']._serialized_end=1447
+  _globals['_CAPABILITY']._serialized_start=1056
+  _globals['_CAPABILITY']._serialized_end=1321
   _globals['_LISTMODELSREQUEST']._serialized_start=52
   _globals['_LISTMODELSREQUEST']._serialized_end=176
   _globals['_LISTMODELSRESPONSE']._serialized_start=178
   _globals['_LISTMODELSRESPONSE']._serialized_end=264
   _globals['_GETMODELREQUEST']._serialized_start=266
   _globals['_GETMODELREQUEST']._serialized_end=316
-  _globals['_GETMODELRESPONSE']._serialized_start=318
-  _globals['_GETMODELRESPONSE']._serialized_end=376
-  _globals['_GETLATESTMODELREQUEST']._serialized_start=378
-  _globals['_GETLATESTMODELREQUEST']._serialized_end=467
-  _globals['_GETLATESTMODELRESPONSE']._serialized_start=469
-  _globals['_GETLATESTMODELRESPONSE']._serialized_end=533
-  _globals['_MODELINFO']._serialized_start=536
-  _globals['_MODELINFO']._serialized_end=854
-  _globals['_PRICE']._serialized_start=857
-  _globals['_PRICE']._serialized_end=1179
-  _globals['_CATALOGSERVICE']._serialized_start=1450
-  _globals['_CATALOGSERVICE']._serialized_end=1730
+  _globals['_GETLATESTMODELREQUEST']._serialized_start=318
+  _globals['_GETLATESTMODELREQUEST']._serialized_end=407
+  _globals['_MODELINFO']._serialized_start=410
+  _globals['_MODELINFO']._serialized_end=728
+  _globals['_PRICE']._serialized_start=731
+  _globals['_PRICE']._serialized_end=1053
+  _globals['_CATALOGSERVICE']._serialized_start=1324
+  _globals['_CATALOGSERVICE']._serialized_end=1584
 # @@protoc_insertion_point(module_scope)

@@ -160,30 +160,6 @@ class GetModelRequest(_message.Message):
 Global___GetModelRequest: _TypeAlias = GetModelRequest  # noqa: Y015
 
 @_typing.final
-class GetModelResponse(_message.Message):
-    """One model."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    MODEL_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def model(self) -> Global___ModelInfo:
-        """The model."""
-
-    def __init__(
-        self,
-        *,
-        model: Global___ModelInfo | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["model", b"model"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["model", b"model"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___GetModelResponse: _TypeAlias = GetModelResponse  # noqa: Y015
-
-@_typing.final
 class GetLatestModelRequest(_message.Message):
     """Request for a provider's newest model."""
 
@@ -210,30 +186,6 @@ class GetLatestModelRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetLatestModelRequest: _TypeAlias = GetLatestModelRequest  # noqa: Y015
-
-@_typing.final
-class GetLatestModelResponse(_message.Message):
-    """A provider's newest model."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    MODEL_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def model(self) -> Global___ModelInfo:
-        """The model."""
-
-    def __init__(
-        self,
-        *,
-        model: Global___ModelInfo | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["model", b"model"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["model", b"model"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___GetLatestModelResponse: _TypeAlias = GetLatestModelResponse  # noqa: Y015
 
 @_typing.final
 class ModelInfo(_message.Message):

@@ -44,12 +44,12 @@ class CatalogServiceStub(object):
         self.GetModel = channel.unary_unary(
                 '/outrigger.v1.CatalogService/GetModel',
                 request_serializer=outrigger_dot_v1_dot_catalog__service__pb2.GetModelRequest.SerializeToString,
-                response_deserializer=outrigger_dot_v1_dot_catalog__service__pb2.GetModelResponse.FromString,
+                response_deserializer=outrigger_dot_v1_dot_catalog__service__pb2.ModelInfo.FromString,
                 _registered_method=True)
         self.GetLatestModel = channel.unary_unary(
                 '/outrigger.v1.CatalogService/GetLatestModel',
                 request_serializer=outrigger_dot_v1_dot_catalog__service__pb2.GetLatestModelRequest.SerializeToString,
-                response_deserializer=outrigger_dot_v1_dot_catalog__service__pb2.GetLatestModelResponse.FromString,
+                response_deserializer=outrigger_dot_v1_dot_catalog__service__pb2.ModelInfo.FromString,
                 _registered_method=True)
 
 
@@ -91,12 +91,12 @@ def add_CatalogServiceServicer_to_server(servicer, server):
             'GetModel': grpc.unary_unary_rpc_method_handler(
                     servicer.GetModel,
                     request_deserializer=outrigger_dot_v1_dot_catalog__service__pb2.GetModelRequest.FromString,
-                    response_serializer=outrigger_dot_v1_dot_catalog__service__pb2.GetModelResponse.SerializeToString,
+                    response_serializer=outrigger_dot_v1_dot_catalog__service__pb2.ModelInfo.SerializeToString,
             ),
             'GetLatestModel': grpc.unary_unary_rpc_method_handler(
                     servicer.GetLatestModel,
                     request_deserializer=outrigger_dot_v1_dot_catalog__service__pb2.GetLatestModelRequest.FromString,
-                    response_serializer=outrigger_dot_v1_dot_catalog__service__pb2.GetLatestModelResponse.SerializeToString,
+                    response_serializer=outrigger_dot_v1_dot_catalog__service__pb2.ModelInfo.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -154,7 +154,7 @@ class CatalogService(object):
             target,
             '/outrigger.v1.CatalogService/GetModel',
             outrigger_dot_v1_dot_catalog__service__pb2.GetModelRequest.SerializeToString,
-            outrigger_dot_v1_dot_catalog__service__pb2.GetModelResponse.FromString,
+            outrigger_dot_v1_dot_catalog__service__pb2.ModelInfo.FromString,
             options,
             channel_credentials,
             insecure,
@@ -181,7 +181,7 @@ class CatalogService(object):
             target,
             '/outrigger.v1.CatalogService/GetLatestModel',
             outrigger_dot_v1_dot_catalog__service__pb2.GetLatestModelRequest.SerializeToString,
-            outrigger_dot_v1_dot_catalog__service__pb2.GetLatestModelResponse.FromString,
+            outrigger_dot_v1_dot_catalog__service__pb2.ModelInfo.FromString,
             options,
             channel_credentials,
             insecure,

@@ -37,9 +37,9 @@ class CatalogServiceStub:
     def __new__(cls, channel: _aio.Channel) -> CatalogServiceAsyncStub: ...
     ListModels: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.ListModelsRequest, _catalog_service_pb2.ListModelsResponse]
     """Lists the known models, newest first within a provider."""
-    GetModel: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.GetModelRequest, _catalog_service_pb2.GetModelResponse]
+    GetModel: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.GetModelRequest, _catalog_service_pb2.ModelInfo]
     """Returns a model by id or alias. NOT_FOUND where the catalog does not know it."""
-    GetLatestModel: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.GetLatestModelRequest, _catalog_service_pb2.GetLatestModelResponse]
+    GetLatestModel: _grpc.UnaryUnaryMultiCallable[_catalog_service_pb2.GetLatestModelRequest, _catalog_service_pb2.ModelInfo]
     """Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
     has.
     """
@@ -53,9 +53,9 @@ class CatalogServiceAsyncStub(CatalogServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListModels: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.ListModelsRequest, _catalog_service_pb2.ListModelsResponse]  # type: ignore[assignment]
     """Lists the known models, newest first within a provider."""
-    GetModel: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.GetModelRequest, _catalog_service_pb2.GetModelResponse]  # type: ignore[assignment]
+    GetModel: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.GetModelRequest, _catalog_service_pb2.ModelInfo]  # type: ignore[assignment]
     """Returns a model by id or alias. NOT_FOUND where the catalog does not know it."""
-    GetLatestModel: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.GetLatestModelRequest, _catalog_service_pb2.GetLatestModelResponse]  # type: ignore[assignment]
+    GetLatestModel: _aio.UnaryUnaryMultiCallable[_catalog_service_pb2.GetLatestModelRequest, _catalog_service_pb2.ModelInfo]  # type: ignore[assignment]
     """Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
     has.
     """
@@ -78,7 +78,7 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _catalog_service_pb2.GetModelRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_service_pb2.GetModelResponse, _abc.Awaitable[_catalog_service_pb2.GetModelResponse]]:
+    ) -> _typing.Union[_catalog_service_pb2.ModelInfo, _abc.Awaitable[_catalog_service_pb2.ModelInfo]]:
         """Returns a model by id or alias. NOT_FOUND where the catalog does not know it."""
 
     @_abc_1.abstractmethod
@@ -86,7 +86,7 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _catalog_service_pb2.GetLatestModelRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_service_pb2.GetLatestModelResponse, _abc.Awaitable[_catalog_service_pb2.GetLatestModelResponse]]:
+    ) -> _typing.Union[_catalog_service_pb2.ModelInfo, _abc.Awaitable[_catalog_service_pb2.ModelInfo]]:
         """Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
         has.
         """

@@ -49,6 +49,10 @@ class _ErrorKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorKind.V
     """The conversation is longer than the model takes. Status INVALID_ARGUMENT."""
     ERROR_KIND_QUOTA_EXCEEDED: _ErrorKind.ValueType  # 109
     """The account's credit or quota is used up. Status RESOURCE_EXHAUSTED without a delay."""
+    ERROR_KIND_INVALID_TOOL_CALL: _ErrorKind.ValueType  # 110
+    """A tool call does not match its schema, or what the model wrote is no call at all. Where the
+    provider found that, `provider_failure` has what the model wrote. Status ABORTED.
+    """
     ERROR_KIND_REQUEST_TIMEOUT: _ErrorKind.ValueType  # 200
     """A time limit ran out. Status DEADLINE_EXCEEDED."""
     ERROR_KIND_ABORT: _ErrorKind.ValueType  # 201
@@ -59,23 +63,19 @@ class _ErrorKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorKind.V
     """The provider's stream ended without its end marker, or violated its protocol. Status
     UNAVAILABLE.
     """
-    ERROR_KIND_INVALID_TOOL_CALL: _ErrorKind.ValueType  # 204
-    """A tool call does not match its schema, or what the model wrote is no call at all. Where the
-    provider found that, `provider_failure` has what the model wrote. Status ABORTED.
-    """
-    ERROR_KIND_NO_OBJECT_GENERATED: _ErrorKind.ValueType  # 205
+    ERROR_KIND_NO_OBJECT_GENERATED: _ErrorKind.ValueType  # 204
     """The answer does not match the requested schema. Status ABORTED."""
-    ERROR_KIND_CONFIGURATION: _ErrorKind.ValueType  # 206
+    ERROR_KIND_CONFIGURATION: _ErrorKind.ValueType  # 205
     """The sidecar is not configured for this call. Status FAILED_PRECONDITION."""
-    ERROR_KIND_UNSUPPORTED_TOOL_CHOICE: _ErrorKind.ValueType  # 207
+    ERROR_KIND_UNSUPPORTED_TOOL_CHOICE: _ErrorKind.ValueType  # 206
     """The provider or model does not support the requested tool choice. Status INVALID_ARGUMENT."""
-    ERROR_KIND_INTERNAL: _ErrorKind.ValueType  # 208
+    ERROR_KIND_INTERNAL: _ErrorKind.ValueType  # 207
     """A bug in Outrigger. Status INTERNAL."""
 
 class ErrorKind(_ErrorKind, metaclass=_ErrorKindEnumTypeWrapper):
-    """Kind of a failure. The numbers carry a hierarchy: 100 to 199 speak of the request or of the
-    provider (whether a provider reported the failure is what `provider_failure` says), 200 and up
-    speak of the call itself. Values may be added; treat an unknown one by its range.
+    """Kind of a failure. The numbers carry a hierarchy: 100 to 199 are failures of the request, of the
+    provider or of its answer (`provider_failure` is set if a provider reported the failure), 200 and up
+    are failures of the call itself. Values may be added; treat an unknown one by its range.
     """
 
 ERROR_KIND_UNSPECIFIED: ErrorKind.ValueType  # 0
@@ -100,6 +100,10 @@ ERROR_KIND_CONTEXT_LENGTH: ErrorKind.ValueType  # 108
 """The conversation is longer than the model takes. Status INVALID_ARGUMENT."""
 ERROR_KIND_QUOTA_EXCEEDED: ErrorKind.ValueType  # 109
 """The account's credit or quota is used up. Status RESOURCE_EXHAUSTED without a delay."""
+ERROR_KIND_INVALID_TOOL_CALL: ErrorKind.ValueType  # 110
+"""A tool call does not match its schema, or what the model wrote is no call at all. Where the
+provider found that, `provider_failure` has what the model wrote. Status ABORTED.
+"""
 ERROR_KIND_REQUEST_TIMEOUT: ErrorKind.ValueType  # 200
 """A time limit ran out. Status DEADLINE_EXCEEDED."""
 ERROR_KIND_ABORT: ErrorKind.ValueType  # 201
@@ -110,17 +114,13 @@ ERROR_KIND_STREAM: ErrorKind.ValueType  # 203
 """The provider's stream ended without its end marker, or violated its protocol. Status
 UNAVAILABLE.
 """
-ERROR_KIND_INVALID_TOOL_CALL: ErrorKind.ValueType  # 204
-"""A tool call does not match its schema, or what the model wrote is no call at all. Where the
-provider found that, `provider_failure` has what the model wrote. Status ABORTED.
-"""
-ERROR_KIND_NO_OBJECT_GENERATED: ErrorKind.ValueType  # 205
+ERROR_KIND_NO_OBJECT_GENERATED: ErrorKind.ValueType  # 204
 """The answer does not match the requested schema. Status ABORTED."""
-ERROR_KIND_CONFIGURATION: ErrorKind.ValueType  # 206
+ERROR_KIND_CONFIGURATION: ErrorKind.ValueType  # 205
 """The sidecar is not configured for this call. Status FAILED_PRECONDITION."""
-ERROR_KIND_UNSUPPORTED_TOOL_CHOICE: ErrorKind.ValueType  # 207
+ERROR_KIND_UNSUPPORTED_TOOL_CHOICE: ErrorKind.ValueType  # 206
 """The provider or model does not support the requested tool choice. Status INVALID_ARGUMENT."""
-ERROR_KIND_INTERNAL: ErrorKind.ValueType  # 208
+ERROR_KIND_INTERNAL: ErrorKind.ValueType  # 207
 """A bug in Outrigger. Status INTERNAL."""
 Global___ErrorKind: _TypeAlias = ErrorKind  # noqa: Y015
 

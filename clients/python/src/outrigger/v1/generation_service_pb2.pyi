@@ -547,7 +547,7 @@ class ExecuteTool(_message.Message):
     TIMEOUT_FIELD_NUMBER: _builtins.int
     problem: _builtins.str
     """What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-    `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+    `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
     invalid arguments gets an error result.
     """
     @_builtins.property
@@ -583,7 +583,7 @@ class ToolOutput(_message.Message):
 
     TOOL_CALL_ID_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
-    ERROR_FIELD_NUMBER: _builtins.int
+    FAILURE_FIELD_NUMBER: _builtins.int
     REPAIRED_CALL_FIELD_NUMBER: _builtins.int
     REFUSAL_FIELD_NUMBER: _builtins.int
     tool_call_id: _builtins.str
@@ -593,7 +593,7 @@ class ToolOutput(_message.Message):
         """The tool's result. Its own `tool_call_id` may be empty."""
 
     @_builtins.property
-    def error(self) -> Global___ToolFailure:
+    def failure(self) -> Global___ToolFailure:
         """The tool failed. The model gets the message as an error result, its first 2048 characters."""
 
     @_builtins.property
@@ -613,15 +613,15 @@ class ToolOutput(_message.Message):
         *,
         tool_call_id: _builtins.str = ...,
         result: _message_pb2.ToolResult | None = ...,
-        error: Global___ToolFailure | None = ...,
+        failure: Global___ToolFailure | None = ...,
         repaired_call: _message_pb2.ToolCall | None = ...,
         refusal: Global___ToolRefusal | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "refusal", b"refusal", "repaired_call", b"repaired_call", "result", b"result"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure", "output", b"output", "refusal", b"refusal", "repaired_call", b"repaired_call", "result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "output", b"output", "refusal", b"refusal", "repaired_call", b"repaired_call", "result", b"result", "tool_call_id", b"tool_call_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure", "output", b"output", "refusal", b"refusal", "repaired_call", b"repaired_call", "result", b"result", "tool_call_id", b"tool_call_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_output: _TypeAlias = _typing.Literal["result", "error", "repaired_call", "refusal"]  # noqa: Y015
+    _WhichOneofReturnType_output: _TypeAlias = _typing.Literal["result", "failure", "repaired_call", "refusal"]  # noqa: Y015
     _WhichOneofArgType_output: _TypeAlias = _typing.Literal["output", b"output"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_output) -> _WhichOneofReturnType_output | None: ...
 

@@ -359,10 +359,10 @@ class ToolResult(_message.Message):
 
     TOOL_CALL_ID_FIELD_NUMBER: _builtins.int
     CONTENT_FIELD_NUMBER: _builtins.int
-    IS_ERROR_FIELD_NUMBER: _builtins.int
+    FAILED_FIELD_NUMBER: _builtins.int
     tool_call_id: _builtins.str
     """Id of the call. Required, and must name a call of an earlier assistant message."""
-    is_error: _builtins.bool
+    failed: _builtins.bool
     """Whether the tool failed. The content then describes the failure."""
     @_builtins.property
     def content(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContentPart]:
@@ -373,11 +373,11 @@ class ToolResult(_message.Message):
         *,
         tool_call_id: _builtins.str = ...,
         content: _abc.Iterable[Global___ContentPart] | None = ...,
-        is_error: _builtins.bool = ...,
+        failed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["content", b"content", "is_error", b"is_error", "tool_call_id", b"tool_call_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["content", b"content", "failed", b"failed", "tool_call_id", b"tool_call_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

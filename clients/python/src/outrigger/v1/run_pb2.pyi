@@ -197,10 +197,9 @@ class Run(_message.Message):
     ERROR_FIELD_NUMBER: _builtins.int
     REQUIRED_RESULTS_FIELD_NUMBER: _builtins.int
     REQUIRED_APPROVALS_FIELD_NUMBER: _builtins.int
-    SERVER_TOOLS_FIELD_NUMBER: _builtins.int
+    MCP_TOOLS_FIELD_NUMBER: _builtins.int
     CANCEL_REQUESTED_FIELD_NUMBER: _builtins.int
     LAST_SEQUENCE_FIELD_NUMBER: _builtins.int
-    ORIGIN_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the run: `run_` and 32 hexadecimal digits."""
@@ -274,12 +273,8 @@ class Run(_message.Message):
         """Calls that wait for the caller's approval. Set in REQUIRES_ACTION."""
 
     @_builtins.property
-    def server_tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___ServerTool]:
+    def mcp_tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___McpTool]:
         """The tools of MCP servers that were offered to the model, with the names that the model saw."""
-
-    @_builtins.property
-    def origin(self) -> Global___RunOrigin:
-        """How the run was created, if an HTTP API created it."""
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_response_pb2.Warning]:
@@ -310,45 +305,18 @@ class Run(_message.Message):
         error: _error_pb2.InferenceError | None = ...,
         required_results: _abc.Iterable[_message_pb2.ToolCall] | None = ...,
         required_approvals: _abc.Iterable[_message_pb2.ToolCall] | None = ...,
-        server_tools: _abc.Iterable[Global___ServerTool] | None = ...,
+        mcp_tools: _abc.Iterable[Global___McpTool] | None = ...,
         cancel_requested: _builtins.bool = ...,
         last_sequence: _builtins.int = ...,
-        origin: Global___RunOrigin | None = ...,
         warnings: _abc.Iterable[_response_pb2.Warning] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "ended_at", b"ended_at", "error", b"error", "origin", b"origin", "started_at", b"started_at", "usage", b"usage"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "ended_at", b"ended_at", "error", b"error", "started_at", b"started_at", "usage", b"usage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "background", b"background", "cancel_requested", b"cancel_requested", "created_at", b"created_at", "ended_at", b"ended_at", "error", b"error", "id", b"id", "incomplete_reason", b"incomplete_reason", "last_sequence", b"last_sequence", "metadata", b"metadata", "model", b"model", "origin", b"origin", "previous_run_id", b"previous_run_id", "provider", b"provider", "required_approvals", b"required_approvals", "required_results", b"required_results", "server_tools", b"server_tools", "started_at", b"started_at", "status", b"status", "steps", b"steps", "stop_reason", b"stop_reason", "stored", b"stored", "thread_id", b"thread_id", "usage", b"usage", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "background", b"background", "cancel_requested", b"cancel_requested", "created_at", b"created_at", "ended_at", b"ended_at", "error", b"error", "id", b"id", "incomplete_reason", b"incomplete_reason", "last_sequence", b"last_sequence", "mcp_tools", b"mcp_tools", "metadata", b"metadata", "model", b"model", "previous_run_id", b"previous_run_id", "provider", b"provider", "required_approvals", b"required_approvals", "required_results", b"required_results", "started_at", b"started_at", "status", b"status", "steps", b"steps", "stop_reason", b"stop_reason", "stored", b"stored", "thread_id", b"thread_id", "usage", b"usage", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Run: _TypeAlias = Run  # noqa: Y015
-
-@_typing.final
-class RunOrigin(_message.Message):
-    """How a run was created by an HTTP API. Opaque: only that API reads it."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    API_FIELD_NUMBER: _builtins.int
-    SETTINGS_JSON_FIELD_NUMBER: _builtins.int
-    api: _builtins.str
-    """Name of the API, for instance `responses`."""
-    settings_json: _builtins.str
-    """Settings of the request that the API echoes in its responses, as JSON text."""
-    def __init__(
-        self,
-        *,
-        api: _builtins.str = ...,
-        settings_json: _builtins.str = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["api", b"api", "settings_json", b"settings_json"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___RunOrigin: _TypeAlias = RunOrigin  # noqa: Y015
 
 @_typing.final
 class RunEvent(_message.Message):
@@ -363,10 +331,10 @@ class RunEvent(_message.Message):
     RUN_FIELD_NUMBER: _builtins.int
     MODEL_EVENT_FIELD_NUMBER: _builtins.int
     STEP_FINISH_FIELD_NUMBER: _builtins.int
-    SERVER_TOOL_LIST_FIELD_NUMBER: _builtins.int
-    SERVER_TOOL_START_FIELD_NUMBER: _builtins.int
-    SERVER_TOOL_FINISH_FIELD_NUMBER: _builtins.int
-    STEP_RESTARTED_FIELD_NUMBER: _builtins.int
+    MCP_TOOL_LIST_FIELD_NUMBER: _builtins.int
+    MCP_TOOL_START_FIELD_NUMBER: _builtins.int
+    MCP_TOOL_FINISH_FIELD_NUMBER: _builtins.int
+    STEP_RESTART_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     """Position in the run: 0, 1, 2, ... without gaps. Numbering continues after SubmitToolResults."""
     step: _builtins.int
@@ -388,21 +356,21 @@ class RunEvent(_message.Message):
         """
 
     @_builtins.property
-    def server_tool_list(self) -> Global___ServerToolList:
+    def mcp_tool_list(self) -> Global___McpToolList:
         """The tools of an MCP server were listed."""
 
     @_builtins.property
-    def server_tool_start(self) -> Global___ServerToolStart:
-        """The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-        sent as they happen.
+    def mcp_tool_start(self) -> Global___McpToolStart:
+        """The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+        their events are sent as they happen.
         """
 
     @_builtins.property
-    def server_tool_finish(self) -> Global___ServerToolFinish:
+    def mcp_tool_finish(self) -> Global___McpToolFinish:
         """The execution of that tool has ended."""
 
     @_builtins.property
-    def step_restarted(self) -> Global___StepRestart:
+    def step_restart(self) -> Global___StepRestart:
         """The process that executed the run stopped in the middle of this step, and another one, or the
         same one after a restart, continues the run. What earlier events said of this step counts no
         more, unless `continues_answer` is set: the step begins again. Only in background runs.
@@ -416,16 +384,16 @@ class RunEvent(_message.Message):
         run: Global___Run | None = ...,
         model_event: _stream_event_pb2.StreamEvent | None = ...,
         step_finish: _generation_pb2.StepFinish | None = ...,
-        server_tool_list: Global___ServerToolList | None = ...,
-        server_tool_start: Global___ServerToolStart | None = ...,
-        server_tool_finish: Global___ServerToolFinish | None = ...,
-        step_restarted: Global___StepRestart | None = ...,
+        mcp_tool_list: Global___McpToolList | None = ...,
+        mcp_tool_start: Global___McpToolStart | None = ...,
+        mcp_tool_finish: Global___McpToolFinish | None = ...,
+        step_restart: Global___StepRestart | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "model_event", b"model_event", "run", b"run", "server_tool_finish", b"server_tool_finish", "server_tool_list", b"server_tool_list", "server_tool_start", b"server_tool_start", "step_finish", b"step_finish", "step_restarted", b"step_restarted"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "mcp_tool_finish", b"mcp_tool_finish", "mcp_tool_list", b"mcp_tool_list", "mcp_tool_start", b"mcp_tool_start", "model_event", b"model_event", "run", b"run", "step_finish", b"step_finish", "step_restart", b"step_restart"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "model_event", b"model_event", "run", b"run", "sequence", b"sequence", "server_tool_finish", b"server_tool_finish", "server_tool_list", b"server_tool_list", "server_tool_start", b"server_tool_start", "step", b"step", "step_finish", b"step_finish", "step_restarted", b"step_restarted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "mcp_tool_finish", b"mcp_tool_finish", "mcp_tool_list", b"mcp_tool_list", "mcp_tool_start", b"mcp_tool_start", "model_event", b"model_event", "run", b"run", "sequence", b"sequence", "step", b"step", "step_finish", b"step_finish", "step_restart", b"step_restart"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["run", "model_event", "step_finish", "server_tool_list", "server_tool_start", "server_tool_finish", "step_restarted"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["run", "model_event", "step_finish", "mcp_tool_list", "mcp_tool_start", "mcp_tool_finish", "step_restart"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
@@ -500,7 +468,7 @@ class StepRestart(_message.Message):
 Global___StepRestart: _TypeAlias = StepRestart  # noqa: Y015
 
 @_typing.final
-class ServerTool(_message.Message):
+class McpTool(_message.Message):
     """A tool of an MCP server, which the sidecar executes."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -539,10 +507,10 @@ class ServerTool(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ServerTool: _TypeAlias = ServerTool  # noqa: Y015
+Global___McpTool: _TypeAlias = McpTool  # noqa: Y015
 
 @_typing.final
-class ServerToolList(_message.Message):
+class McpToolList(_message.Message):
     """The tools of an MCP server."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -553,7 +521,7 @@ class ServerToolList(_message.Message):
     server_label: _builtins.str
     """Label of the server."""
     @_builtins.property
-    def tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___ServerTool]:
+    def tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___McpTool]:
         """Its tools, limited to those that the request allows."""
 
     @_builtins.property
@@ -564,7 +532,7 @@ class ServerToolList(_message.Message):
         self,
         *,
         server_label: _builtins.str = ...,
-        tools: _abc.Iterable[Global___ServerTool] | None = ...,
+        tools: _abc.Iterable[Global___McpTool] | None = ...,
         error: _error_pb2.InferenceError | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error"]  # noqa: Y015
@@ -573,11 +541,11 @@ class ServerToolList(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ServerToolList: _TypeAlias = ServerToolList  # noqa: Y015
+Global___McpToolList: _TypeAlias = McpToolList  # noqa: Y015
 
 @_typing.final
-class ServerToolStart(_message.Message):
-    """The sidecar begins to execute a tool."""
+class McpToolStart(_message.Message):
+    """The sidecar begins to execute a tool of an MCP server."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -609,11 +577,11 @@ class ServerToolStart(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ServerToolStart: _TypeAlias = ServerToolStart  # noqa: Y015
+Global___McpToolStart: _TypeAlias = McpToolStart  # noqa: Y015
 
 @_typing.final
-class ServerToolFinish(_message.Message):
-    """The sidecar has executed a tool."""
+class McpToolFinish(_message.Message):
+    """The sidecar has executed a tool of an MCP server."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -641,7 +609,7 @@ class ServerToolFinish(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ServerToolFinish: _TypeAlias = ServerToolFinish  # noqa: Y015
+Global___McpToolFinish: _TypeAlias = McpToolFinish  # noqa: Y015
 
 @_typing.final
 class McpServer(_message.Message):

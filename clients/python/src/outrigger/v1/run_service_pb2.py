@@ -25,10 +25,9 @@ _sym_db = _symbol_database.Default()
 from outrigger.v1 import generation_pb2 as outrigger_dot_v1_dot_generation__pb2
 from outrigger.v1 import message_pb2 as outrigger_dot_v1_dot_message__pb2
 from outrigger.v1 import run_pb2 as outrigger_dot_v1_dot_run__pb2
-from outrigger.v1 import thread_pb2 as outrigger_dot_v1_dot_thread__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eoutrigger/v1/run_service.proto\x12\x0coutrigger.v1\x1a\x1doutrigger/v1/generation.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x16outrigger/v1/run.proto\x1a\x19outrigger/v1/thread.proto\"\x87\x03\n\x10\x43reateRunRequest\x12\x30\n\x07options\x18\x01 \x01(\x0b\x32\x1f.outrigger.v1.GenerationOptions\x12\x17\n\x0fprevious_run_id\x18\x02 \x01(\t\x12\x11\n\tthread_id\x18\x03 \x01(\t\x12\x12\n\nbackground\x18\x04 \x01(\x08\x12\x12\n\x05store\x18\x05 \x01(\x08H\x00\x88\x01\x01\x12>\n\x08metadata\x18\x06 \x03(\x0b\x32,.outrigger.v1.CreateRunRequest.MetadataEntry\x12,\n\x0bmcp_servers\x18\x07 \x03(\x0b\x32\x17.outrigger.v1.McpServer\x12-\n\tapprovals\x18\x08 \x03(\x0b\x32\x1a.outrigger.v1.ToolApproval\x12\x15\n\rinherit_tools\x18\t \x01(\x08\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x08\n\x06_store\"\x1f\n\rGetRunRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\"R\n\x10StreamRunRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x1b\n\x0e\x61\x66ter_sequence\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x11\n\x0f_after_sequence\"\x84\x01\n\x18SubmitToolResultsRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12)\n\x07results\x18\x02 \x03(\x0b\x32\x18.outrigger.v1.ToolResult\x12-\n\tapprovals\x18\x03 \x03(\x0b\x32\x1a.outrigger.v1.ToolApproval\"\"\n\x10\x43\x61ncelRunRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\"v\n\x0fListRunsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x11\n\tthread_id\x18\x03 \x01(\t\x12)\n\x08statuses\x18\x04 \x03(\x0e\x32\x17.outrigger.v1.RunStatus\"L\n\x10ListRunsResponse\x12\x1f\n\x04runs\x18\x01 \x03(\x0b\x32\x11.outrigger.v1.Run\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"O\n\x13ListMessagesRequest\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"^\n\x14ListMessagesResponse\x12-\n\x08messages\x18\x01 \x03(\x0b\x32\x1b.outrigger.v1.ThreadMessage\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\"\n\x10\x44\x65leteRunRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\"\x13\n\x11\x44\x65leteRunResponse2\x9a\x05\n\nRunService\x12>\n\tCreateRun\x12\x1e.outrigger.v1.CreateRunRequest\x1a\x11.outrigger.v1.Run\x12K\n\x0f\x43reateRunStream\x12\x1e.outrigger.v1.CreateRunRequest\x1a\x16.outrigger.v1.RunEvent0\x01\x12\x38\n\x06GetRun\x12\x1b.outrigger.v1.GetRunRequest\x1a\x11.outrigger.v1.Run\x12\x45\n\tStreamRun\x12\x1e.outrigger.v1.StreamRunRequest\x1a\x16.outrigger.v1.RunEvent0\x01\x12N\n\x11SubmitToolResults\x12&.outrigger.v1.SubmitToolResultsRequest\x1a\x11.outrigger.v1.Run\x12>\n\tCancelRun\x12\x1e.outrigger.v1.CancelRunRequest\x1a\x11.outrigger.v1.Run\x12I\n\x08ListRuns\x12\x1d.outrigger.v1.ListRunsRequest\x1a\x1e.outrigger.v1.ListRunsResponse\x12U\n\x0cListMessages\x12!.outrigger.v1.ListMessagesRequest\x1a\".outrigger.v1.ListMessagesResponse\x12L\n\tDeleteRun\x12\x1e.outrigger.v1.DeleteRunRequest\x1a\x1f.outrigger.v1.DeleteRunResponseB\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eoutrigger/v1/run_service.proto\x12\x0coutrigger.v1\x1a\x1doutrigger/v1/generation.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x16outrigger/v1/run.proto\"\x87\x03\n\x10\x43reateRunRequest\x12\x30\n\x07options\x18\x01 \x01(\x0b\x32\x1f.outrigger.v1.GenerationOptions\x12\x17\n\x0fprevious_run_id\x18\x02 \x01(\t\x12\x11\n\tthread_id\x18\x03 \x01(\t\x12\x12\n\nbackground\x18\x04 \x01(\x08\x12\x12\n\x05store\x18\x05 \x01(\x08H\x00\x88\x01\x01\x12>\n\x08metadata\x18\x06 \x03(\x0b\x32,.outrigger.v1.CreateRunRequest.MetadataEntry\x12,\n\x0bmcp_servers\x18\x07 \x03(\x0b\x32\x17.outrigger.v1.McpServer\x12-\n\tapprovals\x18\x08 \x03(\x0b\x32\x1a.outrigger.v1.ToolApproval\x12\x15\n\rinherit_tools\x18\t \x01(\x08\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x08\n\x06_store\"\x1f\n\rGetRunRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\"R\n\x10StreamRunRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x1b\n\x0e\x61\x66ter_sequence\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x11\n\x0f_after_sequence\"\x84\x01\n\x18SubmitToolResultsRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12)\n\x07results\x18\x02 \x03(\x0b\x32\x18.outrigger.v1.ToolResult\x12-\n\tapprovals\x18\x03 \x03(\x0b\x32\x1a.outrigger.v1.ToolApproval\"\"\n\x10\x43\x61ncelRunRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\"v\n\x0fListRunsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x11\n\tthread_id\x18\x03 \x01(\t\x12)\n\x08statuses\x18\x04 \x03(\x0e\x32\x17.outrigger.v1.RunStatus\"L\n\x10ListRunsResponse\x12\x1f\n\x04runs\x18\x01 \x03(\x0b\x32\x11.outrigger.v1.Run\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\"\n\x10\x44\x65leteRunRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\"\x13\n\x11\x44\x65leteRunResponse2\xc3\x04\n\nRunService\x12>\n\tCreateRun\x12\x1e.outrigger.v1.CreateRunRequest\x1a\x11.outrigger.v1.Run\x12K\n\x0f\x43reateRunStream\x12\x1e.outrigger.v1.CreateRunRequest\x1a\x16.outrigger.v1.RunEvent0\x01\x12\x38\n\x06GetRun\x12\x1b.outrigger.v1.GetRunRequest\x1a\x11.outrigger.v1.Run\x12\x45\n\tStreamRun\x12\x1e.outrigger.v1.StreamRunRequest\x1a\x16.outrigger.v1.RunEvent0\x01\x12N\n\x11SubmitToolResults\x12&.outrigger.v1.SubmitToolResultsRequest\x1a\x11.outrigger.v1.Run\x12>\n\tCancelRun\x12\x1e.outrigger.v1.CancelRunRequest\x1a\x11.outrigger.v1.Run\x12I\n\x08ListRuns\x12\x1d.outrigger.v1.ListRunsRequest\x1a\x1e.outrigger.v1.ListRunsResponse\x12L\n\tDeleteRun\x12\x1e.outrigger.v1.DeleteRunRequest\x1a\x1f.outrigger.v1.DeleteRunResponseB\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,30 +37,26 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\037io.github.outriggerinference.v1P\001ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\rOutrigger::V1'
   _globals['_CREATERUNREQUEST_METADATAENTRY']._loaded_options = None
   _globals['_CREATERUNREQUEST_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_CREATERUNREQUEST']._serialized_start=159
-  _globals['_CREATERUNREQUEST']._serialized_end=550
-  _globals['_CREATERUNREQUEST_METADATAENTRY']._serialized_start=493
-  _globals['_CREATERUNREQUEST_METADATAENTRY']._serialized_end=540
-  _globals['_GETRUNREQUEST']._serialized_start=552
-  _globals['_GETRUNREQUEST']._serialized_end=583
-  _globals['_STREAMRUNREQUEST']._serialized_start=585
-  _globals['_STREAMRUNREQUEST']._serialized_end=667
-  _globals['_SUBMITTOOLRESULTSREQUEST']._serialized_start=670
-  _globals['_SUBMITTOOLRESULTSREQUEST']._serialized_end=802
-  _globals['_CANCELRUNREQUEST']._serialized_start=804
-  _globals['_CANCELRUNREQUEST']._serialized_end=838
-  _globals['_LISTRUNSREQUEST']._serialized_start=840
-  _globals['_LISTRUNSREQUEST']._serialized_end=958
-  _globals['_LISTRUNSRESPONSE']._serialized_start=960
-  _globals['_LISTRUNSRESPONSE']._serialized_end=1036
-  _globals['_LISTMESSAGESREQUEST']._serialized_start=1038
-  _globals['_LISTMESSAGESREQUEST']._serialized_end=1117
-  _globals['_LISTMESSAGESRESPONSE']._serialized_start=1119
-  _globals['_LISTMESSAGESRESPONSE']._serialized_end=1213
-  _globals['_DELETERUNREQUEST']._serialized_start=1215
-  _globals['_DELETERUNREQUEST']._serialized_end=1249
-  _globals['_DELETERUNRESPONSE']._serialized_start=1251
-  _globals['_DELETERUNRESPONSE']._serialized_end=1270
-  _globals['_RUNSERVICE']._serialized_start=1273
-  _globals['_RUNSERVICE']._serialized_end=1939
+  _globals['_CREATERUNREQUEST']._serialized_start=132
+  _globals['_CREATERUNREQUEST']._serialized_end=523
+  _globals['_CREATERUNREQUEST_METADATAENTRY']._serialized_start=466
+  _globals['_CREATERUNREQUEST_METADATAENTRY']._serialized_end=513
+  _globals['_GETRUNREQUEST']._serialized_start=525
+  _globals['_GETRUNREQUEST']._serialized_end=556
+  _globals['_STREAMRUNREQUEST']._serialized_start=558
+  _globals['_STREAMRUNREQUEST']._serialized_end=640
+  _globals['_SUBMITTOOLRESULTSREQUEST']._serialized_start=643
+  _globals['_SUBMITTOOLRESULTSREQUEST']._serialized_end=775
+  _globals['_CANCELRUNREQUEST']._serialized_start=777
+  _globals['_CANCELRUNREQUEST']._serialized_end=811
+  _globals['_LISTRUNSREQUEST']._serialized_start=813
+  _globals['_LISTRUNSREQUEST']._serialized_end=931
+  _globals['_LISTRUNSRESPONSE']._serialized_start=933
+  _globals['_LISTRUNSRESPONSE']._serialized_end=1009
+  _globals['_DELETERUNREQUEST']._serialized_start=1011
+  _globals['_DELETERUNREQUEST']._serialized_end=1045
+  _globals['_DELETERUNRESPONSE']._serialized_start=1047
+  _globals['_DELETERUNRESPONSE']._serialized_end=1066
+  _globals['_RUNSERVICE']._serialized_start=1069
+  _globals['_RUNSERVICE']._serialized_end=1648
 # @@protoc_insertion_point(module_scope)

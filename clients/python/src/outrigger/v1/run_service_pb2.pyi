@@ -10,7 +10,6 @@ from google.protobuf.internal import containers as _containers
 from outrigger.v1 import generation_pb2 as _generation_pb2
 from outrigger.v1 import message_pb2 as _message_pb2
 from outrigger.v1 import run_pb2 as _run_pb2
-from outrigger.v1 import thread_pb2 as _thread_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -63,7 +62,8 @@ class CreateRunRequest(_message.Message):
     action; `options.request.messages` and `approvals` have the results of its tool calls.
     """
     thread_id: _builtins.str
-    """The thread to continue. Its runs are executed one at a time. Must not be set together with
+    """The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+    The runs of a thread are executed one at a time. Must not be set together with
     `previous_run_id`. Empty: a new thread, or that of the previous run.
     """
     background: _builtins.bool
@@ -290,64 +290,6 @@ class ListRunsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListRunsResponse: _TypeAlias = ListRunsResponse  # noqa: Y015
-
-@_typing.final
-class ListMessagesRequest(_message.Message):
-    """The request of ListMessages."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    THREAD_ID_FIELD_NUMBER: _builtins.int
-    PAGE_SIZE_FIELD_NUMBER: _builtins.int
-    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
-    thread_id: _builtins.str
-    """Id of the thread. Required."""
-    page_size: _builtins.int
-    """Maximum number of messages, up to 100. Default 20."""
-    page_token: _builtins.str
-    """`next_page_token` of the previous page. Empty: the first page."""
-    def __init__(
-        self,
-        *,
-        thread_id: _builtins.str = ...,
-        page_size: _builtins.int = ...,
-        page_token: _builtins.str = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "thread_id", b"thread_id"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___ListMessagesRequest: _TypeAlias = ListMessagesRequest  # noqa: Y015
-
-@_typing.final
-class ListMessagesResponse(_message.Message):
-    """The response of ListMessages."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    MESSAGES_FIELD_NUMBER: _builtins.int
-    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
-    next_page_token: _builtins.str
-    """Token of the next page. Empty on the last page."""
-    @_builtins.property
-    def messages(self) -> _containers.RepeatedCompositeFieldContainer[_thread_pb2.ThreadMessage]:
-        """The messages, oldest first."""
-
-    def __init__(
-        self,
-        *,
-        messages: _abc.Iterable[_thread_pb2.ThreadMessage] | None = ...,
-        next_page_token: _builtins.str = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["messages", b"messages", "next_page_token", b"next_page_token"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___ListMessagesResponse: _TypeAlias = ListMessagesResponse  # noqa: Y015
 
 @_typing.final
 class DeleteRunRequest(_message.Message):

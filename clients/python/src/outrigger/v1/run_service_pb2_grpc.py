@@ -75,11 +75,6 @@ class RunServiceStub(object):
                 request_serializer=outrigger_dot_v1_dot_run__service__pb2.ListRunsRequest.SerializeToString,
                 response_deserializer=outrigger_dot_v1_dot_run__service__pb2.ListRunsResponse.FromString,
                 _registered_method=True)
-        self.ListMessages = channel.unary_unary(
-                '/outrigger.v1.RunService/ListMessages',
-                request_serializer=outrigger_dot_v1_dot_run__service__pb2.ListMessagesRequest.SerializeToString,
-                response_deserializer=outrigger_dot_v1_dot_run__service__pb2.ListMessagesResponse.FromString,
-                _registered_method=True)
         self.DeleteRun = channel.unary_unary(
                 '/outrigger.v1.RunService/DeleteRun',
                 request_serializer=outrigger_dot_v1_dot_run__service__pb2.DeleteRunRequest.SerializeToString,
@@ -150,13 +145,6 @@ class RunServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ListMessages(self, request, context):
-        """Returns the messages of a thread, oldest first.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def DeleteRun(self, request, context):
         """Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
         its thread remain as long as a run that continued it exists.
@@ -202,11 +190,6 @@ def add_RunServiceServicer_to_server(servicer, server):
                     servicer.ListRuns,
                     request_deserializer=outrigger_dot_v1_dot_run__service__pb2.ListRunsRequest.FromString,
                     response_serializer=outrigger_dot_v1_dot_run__service__pb2.ListRunsResponse.SerializeToString,
-            ),
-            'ListMessages': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListMessages,
-                    request_deserializer=outrigger_dot_v1_dot_run__service__pb2.ListMessagesRequest.FromString,
-                    response_serializer=outrigger_dot_v1_dot_run__service__pb2.ListMessagesResponse.SerializeToString,
             ),
             'DeleteRun': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteRun,
@@ -408,33 +391,6 @@ class RunService(object):
             '/outrigger.v1.RunService/ListRuns',
             outrigger_dot_v1_dot_run__service__pb2.ListRunsRequest.SerializeToString,
             outrigger_dot_v1_dot_run__service__pb2.ListRunsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListMessages(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/outrigger.v1.RunService/ListMessages',
-            outrigger_dot_v1_dot_run__service__pb2.ListMessagesRequest.SerializeToString,
-            outrigger_dot_v1_dot_run__service__pb2.ListMessagesResponse.FromString,
             options,
             channel_credentials,
             insecure,

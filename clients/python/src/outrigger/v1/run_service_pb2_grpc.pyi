@@ -63,8 +63,6 @@ class RunServiceStub:
     """Cancels a run. The provider call is aborted. Has no effect on a run that has ended."""
     ListRuns: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.ListRunsRequest, _run_service_pb2.ListRunsResponse]
     """Returns the runs of the caller, newest first, without their steps."""
-    ListMessages: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.ListMessagesRequest, _run_service_pb2.ListMessagesResponse]
-    """Returns the messages of a thread, oldest first."""
     DeleteRun: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.DeleteRunRequest, _run_service_pb2.DeleteRunResponse]
     """Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
     its thread remain as long as a run that continued it exists.
@@ -104,8 +102,6 @@ class RunServiceAsyncStub(RunServiceStub):
     """Cancels a run. The provider call is aborted. Has no effect on a run that has ended."""
     ListRuns: _aio.UnaryUnaryMultiCallable[_run_service_pb2.ListRunsRequest, _run_service_pb2.ListRunsResponse]  # type: ignore[assignment]
     """Returns the runs of the caller, newest first, without their steps."""
-    ListMessages: _aio.UnaryUnaryMultiCallable[_run_service_pb2.ListMessagesRequest, _run_service_pb2.ListMessagesResponse]  # type: ignore[assignment]
-    """Returns the messages of a thread, oldest first."""
     DeleteRun: _aio.UnaryUnaryMultiCallable[_run_service_pb2.DeleteRunRequest, _run_service_pb2.DeleteRunResponse]  # type: ignore[assignment]
     """Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
     its thread remain as long as a run that continued it exists.
@@ -184,14 +180,6 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_run_service_pb2.ListRunsResponse, _abc.Awaitable[_run_service_pb2.ListRunsResponse]]:
         """Returns the runs of the caller, newest first, without their steps."""
-
-    @_abc_1.abstractmethod
-    def ListMessages(
-        self,
-        request: _run_service_pb2.ListMessagesRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_run_service_pb2.ListMessagesResponse, _abc.Awaitable[_run_service_pb2.ListMessagesResponse]]:
-        """Returns the messages of a thread, oldest first."""
 
     @_abc_1.abstractmethod
     def DeleteRun(

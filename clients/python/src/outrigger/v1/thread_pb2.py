@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from outrigger.v1 import message_pb2 as outrigger_dot_v1_dot_message__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19outrigger/v1/thread.proto\x12\x0coutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/message.proto\"\xc4\x01\n\x06Thread\x12\n\n\x02id\x18\x01 \x01(\t\x12.\n\ncreated_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x08metadata\x18\x03 \x03(\x0b\x32\".outrigger.v1.Thread.MetadataEntry\x12\x17\n\x0fis_conversation\x18\x04 \x01(\x08\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xab\x01\n\rThreadMessage\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x11\n\tis_output\x18\x03 \x01(\x08\x12&\n\x07message\x18\x04 \x01(\x0b\x32\x15.outrigger.v1.Message\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0borigin_json\x18\x06 \x01(\tB\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19outrigger/v1/thread.proto\x12\x0coutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/message.proto\"\xc1\x01\n\x06Thread\x12\n\n\x02id\x18\x01 \x01(\t\x12.\n\ncreated_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x08metadata\x18\x03 \x03(\x0b\x32\".outrigger.v1.Thread.MetadataEntry\x12\x14\n\x0c\x63onversation\x18\x04 \x01(\x08\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x93\x01\n\rThreadMessage\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x0e\n\x06output\x18\x03 \x01(\x08\x12&\n\x07message\x18\x04 \x01(\x0b\x32\x15.outrigger.v1.Message\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,9 +37,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_THREAD_METADATAENTRY']._loaded_options = None
   _globals['_THREAD_METADATAENTRY']._serialized_options = b'8\001'
   _globals['_THREAD']._serialized_start=105
-  _globals['_THREAD']._serialized_end=301
-  _globals['_THREAD_METADATAENTRY']._serialized_start=254
-  _globals['_THREAD_METADATAENTRY']._serialized_end=301
-  _globals['_THREADMESSAGE']._serialized_start=304
-  _globals['_THREADMESSAGE']._serialized_end=475
+  _globals['_THREAD']._serialized_end=298
+  _globals['_THREAD_METADATAENTRY']._serialized_start=251
+  _globals['_THREAD_METADATAENTRY']._serialized_end=298
+  _globals['_THREADMESSAGE']._serialized_start=301
+  _globals['_THREADMESSAGE']._serialized_end=448
 # @@protoc_insertion_point(module_scope)

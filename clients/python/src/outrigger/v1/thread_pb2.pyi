@@ -22,7 +22,9 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class Thread(_message.Message):
-    """A conversation: messages in order."""
+    """A conversation: messages in order, which runs read and append to. Over the HTTP API the thread
+    `thread_X` is the conversation `conv_X`.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -49,10 +51,10 @@ class Thread(_message.Message):
     ID_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     METADATA_FIELD_NUMBER: _builtins.int
-    IS_CONVERSATION_FIELD_NUMBER: _builtins.int
+    CONVERSATION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the thread: `thread_` and 32 hexadecimal digits."""
-    is_conversation: _builtins.bool
+    conversation: _builtins.bool
     """Whether the caller created the thread as a conversation. Otherwise a run created it, and
     continuing an earlier run of it forks the thread.
     """
@@ -70,11 +72,11 @@ class Thread(_message.Message):
         id: _builtins.str = ...,
         created_at: _timestamp_pb2.Timestamp | None = ...,
         metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
-        is_conversation: _builtins.bool = ...,
+        conversation: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "id", b"id", "is_conversation", b"is_conversation", "metadata", b"metadata"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation", b"conversation", "created_at", b"created_at", "id", b"id", "metadata", b"metadata"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -88,20 +90,17 @@ class ThreadMessage(_message.Message):
 
     ID_FIELD_NUMBER: _builtins.int
     RUN_ID_FIELD_NUMBER: _builtins.int
-    IS_OUTPUT_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
-    ORIGIN_JSON_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the message: `msg_` and 36 hexadecimal digits."""
     run_id: _builtins.str
     """The run that added it. Empty if no run did."""
-    is_output: _builtins.bool
+    output: _builtins.bool
     """Whether the run produced it: the model's answer, or the result of a tool that the sidecar
     executed. Otherwise it was part of the input.
     """
-    origin_json: _builtins.str
-    """The form in which an HTTP API received the message, as JSON text. Empty if it can be derived."""
     @_builtins.property
     def message(self) -> _message_pb2.Message:
         """The message."""
@@ -115,14 +114,13 @@ class ThreadMessage(_message.Message):
         *,
         id: _builtins.str = ...,
         run_id: _builtins.str = ...,
-        is_output: _builtins.bool = ...,
+        output: _builtins.bool = ...,
         message: _message_pb2.Message | None = ...,
         created_at: _timestamp_pb2.Timestamp | None = ...,
-        origin_json: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "message", b"message"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "id", b"id", "is_output", b"is_output", "message", b"message", "origin_json", b"origin_json", "run_id", b"run_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "id", b"id", "message", b"message", "output", b"output", "run_id", b"run_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -6,8 +6,8 @@
 package io.github.outriggerinference.v1;
 
 @com.google.protobuf.Generated
-public interface ServerToolOrBuilder extends
-    // @@protoc_insertion_point(interface_extends:outrigger.v1.ServerTool)
+public interface McpToolOrBuilder extends
+    // @@protoc_insertion_point(interface_extends:outrigger.v1.McpTool)
     com.google.protobuf.MessageOrBuilder {
 
   /**

@@ -1,11 +1,6 @@
 /** The events of tools that the sidecar executes: those of MCP servers. */
 import type { ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
-import type {
-  ServerTool,
-  ServerToolFinish,
-  ServerToolList,
-  ServerToolStart,
-} from "../../gen/outrigger/v1/run_pb.ts";
+import type { McpTool, McpToolFinish, McpToolList, McpToolStart } from "../../gen/outrigger/v1/run_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import { answerMessageId } from "../../runs/ids.ts";
 import type { EventOutput } from "./event-output.ts";
@@ -31,11 +26,11 @@ interface McpCallFields {
 }
 
 /** Writes the items of the tools that the sidecar executes in a run. */
-export class ServerToolEvents {
+export class McpToolEvents {
   readonly #runId: string;
   readonly #output: EventOutput;
   readonly #list: OutputList;
-  #tools = new Map<string, ServerTool>();
+  #tools = new Map<string, McpTool>();
   /** Where the calls of the run are, by their ids. */
   #places = new Map<string, ItemPlace>();
   /** Calls that the model has written and that have no item yet, by their ids. */
@@ -60,8 +55,8 @@ export class ServerToolEvents {
   }
 
   /** A copy that continues from here. */
-  copy(output: EventOutput, list: OutputList): ServerToolEvents {
-    const copy = new ServerToolEvents(this.#runId, output, list, Object.fromEntries(this.#requests));
+  copy(output: EventOutput, list: OutputList): McpToolEvents {
+    const copy = new McpToolEvents(this.#runId, output, list, Object.fromEntries(this.#requests));
     copy.#tools = new Map(this.#tools);
     copy.#places = new Map(this.#places);
     copy.#open = new Map(this.#open);
@@ -76,12 +71,12 @@ export class ServerToolEvents {
   }
 
   /** Takes note of tools. */
-  know(tools: readonly ServerTool[]): void {
+  know(tools: readonly McpTool[]): void {
     for (const tool of tools) this.#tools.set(tool.name, tool);
   }
 
   /** The tools of a server were listed, or could not be. */
-  list({ serverLabel, tools, error }: ServerToolList): void {
+  list({ serverLabel, tools, error }: McpToolList): void {
     this.know(tools);
     const item = { id: this.#otherId("mcp_list_tools"), type: "mcp_list_tools", server_label: serverLabel };
     const place = this.#list.add({ ...item, tools: [] });
@@ -100,7 +95,7 @@ export class ServerToolEvents {
   }
 
   /** A call is being executed. */
-  start({ call, serverLabel, toolName, approvalRequestId }: ServerToolStart): void {
+  start({ call, serverLabel, toolName, approvalRequestId }: McpToolStart): void {
     if (call === undefined) return;
     const approved = this.#requests.get(approvalRequestId) ?? null;
     const fields = this.#fieldsOf(call, { name: toolName, server_label: serverLabel }, approved);
@@ -108,12 +103,12 @@ export class ServerToolEvents {
   }
 
   /** A call was executed. */
-  finish({ result }: ServerToolFinish): void {
+  finish({ result }: McpToolFinish): void {
     const running = this.#running.get(result?.toolCallId ?? "");
     if (running === undefined || result === undefined) return;
     this.#running.delete(result.toolCallId);
     const { place, fields } = running;
-    emitState(this.#output, `response.mcp_call.${result.isError ? "failed" : "completed"}`, place);
+    emitState(this.#output, `response.mcp_call.${result.failed ? "failed" : "completed"}`, place);
     this.#list.finish(place, { ...fields, ...outcomeOf(result) });
   }
 
@@ -193,12 +188,12 @@ interface OwnNames {
 
 function outcomeOf(result: ToolResult) {
   const text = result.content.map(({ part }) => (part.case === "text" ? part.value : "")).join("");
-  if (!result.isError) return { error: null, output: text, status: "completed" };
+  if (!result.failed) return { error: null, output: text, status: "completed" };
   const error = { type: "mcp_tool_execution_error", content: [{ type: "text", text }] };
   return { error, output: null, status: "failed" };
 }
 
-function toolOf({ toolName, description, inputSchemaJson, annotationsJson }: ServerTool): object {
+function toolOf({ toolName, description, inputSchemaJson, annotationsJson }: McpTool): object {
   return {
     annotations: asObject(tryParseJson(annotationsJson)) ?? null,
     description: description === "" ? null : description,

@@ -6,8 +6,8 @@
 package io.github.outriggerinference.v1;
 
 @com.google.protobuf.Generated
-public interface ServerToolStartOrBuilder extends
-    // @@protoc_insertion_point(interface_extends:outrigger.v1.ServerToolStart)
+public interface McpToolStartOrBuilder extends
+    // @@protoc_insertion_point(interface_extends:outrigger.v1.McpToolStart)
     com.google.protobuf.MessageOrBuilder {
 
   /**

@@ -10,13 +10,13 @@ package io.github.outriggerinference.v1;
  * The tools of an MCP server.
  * </pre>
  *
- * Protobuf type {@code outrigger.v1.ServerToolList}
+ * Protobuf type {@code outrigger.v1.McpToolList}
  */
 @com.google.protobuf.Generated
-public final class ServerToolList extends
+public final class McpToolList extends
     com.google.protobuf.GeneratedMessage implements
-    // @@protoc_insertion_point(message_implements:outrigger.v1.ServerToolList)
-    ServerToolListOrBuilder {
+    // @@protoc_insertion_point(message_implements:outrigger.v1.McpToolList)
+    McpToolListOrBuilder {
 private static final long serialVersionUID = 0L;
   static {
     com.google.protobuf.RuntimeVersion.validateProtobufGencodeVersion(
@@ -25,33 +25,33 @@ private static final long serialVersionUID = 0L;
       /* minor= */ 36,
       /* patch= */ 2,
       /* suffix= */ "",
-      "ServerToolList");
+      "McpToolList");
   }
-  // Use ServerToolList.newBuilder() to construct.
-  private ServerToolList(com.google.protobuf.GeneratedMessage.Builder<?> builder) {
+  // Use McpToolList.newBuilder() to construct.
+  private McpToolList(com.google.protobuf.GeneratedMessage.Builder<?> builder) {
     super(builder);
   }
-  private ServerToolList() {
+  private McpToolList() {
     serverLabel_ = "";
     tools_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
       getDescriptor() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolList_descriptor;
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolList_descriptor;
   }
 
   @java.lang.Override
   public com.google.protobuf.Descriptors.Descriptor getDescriptorForType() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolList_descriptor;
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolList_descriptor;
   }
 
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internalGetFieldAccessorTable() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolList_fieldAccessorTable
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolList_fieldAccessorTable
         .ensureFieldAccessorsInitialized(
-            io.github.outriggerinference.v1.ServerToolList.class, io.github.outriggerinference.v1.ServerToolList.Builder.class);
+            io.github.outriggerinference.v1.McpToolList.class, io.github.outriggerinference.v1.McpToolList.Builder.class);
   }
 
   private int bitField0_;
@@ -104,16 +104,16 @@ private static final long serialVersionUID = 0L;
 
   public static final int TOOLS_FIELD_NUMBER = 2;
   @SuppressWarnings("serial")
-  private java.util.List<io.github.outriggerinference.v1.ServerTool> tools_;
+  private java.util.List<io.github.outriggerinference.v1.McpTool> tools_;
   /**
    * <pre>
    * Its tools, limited to those that the request allows.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+   * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
    */
   @java.lang.Override
-  public java.util.List<io.github.outriggerinference.v1.ServerTool> getToolsList() {
+  public java.util.List<io.github.outriggerinference.v1.McpTool> getToolsList() {
     return tools_;
   }
   /**
@@ -121,10 +121,10 @@ private static final long serialVersionUID = 0L;
    * Its tools, limited to those that the request allows.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+   * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
    */
   @java.lang.Override
-  public java.util.List<? extends io.github.outriggerinference.v1.ServerToolOrBuilder> 
+  public java.util.List<? extends io.github.outriggerinference.v1.McpToolOrBuilder> 
       getToolsOrBuilderList() {
     return tools_;
   }
@@ -133,7 +133,7 @@ private static final long serialVersionUID = 0L;
    * Its tools, limited to those that the request allows.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+   * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
    */
   @java.lang.Override
   public int getToolsCount() {
@@ -144,10 +144,10 @@ private static final long serialVersionUID = 0L;
    * Its tools, limited to those that the request allows.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+   * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerTool getTools(int index) {
+  public io.github.outriggerinference.v1.McpTool getTools(int index) {
     return tools_.get(index);
   }
   /**
@@ -155,10 +155,10 @@ private static final long serialVersionUID = 0L;
    * Its tools, limited to those that the request allows.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+   * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerToolOrBuilder getToolsOrBuilder(
+  public io.github.outriggerinference.v1.McpToolOrBuilder getToolsOrBuilder(
       int index) {
     return tools_.get(index);
   }
@@ -263,10 +263,10 @@ private static final long serialVersionUID = 0L;
     if (obj == this) {
      return true;
     }
-    if (!(obj instanceof io.github.outriggerinference.v1.ServerToolList)) {
+    if (!(obj instanceof io.github.outriggerinference.v1.McpToolList)) {
       return super.equals(obj);
     }
-    io.github.outriggerinference.v1.ServerToolList other = (io.github.outriggerinference.v1.ServerToolList) obj;
+    io.github.outriggerinference.v1.McpToolList other = (io.github.outriggerinference.v1.McpToolList) obj;
 
     if (!getServerLabel()
         .equals(other.getServerLabel())) return false;
@@ -303,44 +303,44 @@ private static final long serialVersionUID = 0L;
     return hash;
   }
 
-  public static io.github.outriggerinference.v1.ServerToolList parseFrom(
+  public static io.github.outriggerinference.v1.McpToolList parseFrom(
       java.nio.ByteBuffer data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerToolList parseFrom(
+  public static io.github.outriggerinference.v1.McpToolList parseFrom(
       java.nio.ByteBuffer data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolList parseFrom(
+  public static io.github.outriggerinference.v1.McpToolList parseFrom(
       com.google.protobuf.ByteString data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerToolList parseFrom(
+  public static io.github.outriggerinference.v1.McpToolList parseFrom(
       com.google.protobuf.ByteString data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolList parseFrom(byte[] data)
+  public static io.github.outriggerinference.v1.McpToolList parseFrom(byte[] data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerToolList parseFrom(
+  public static io.github.outriggerinference.v1.McpToolList parseFrom(
       byte[] data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolList parseFrom(java.io.InputStream input)
+  public static io.github.outriggerinference.v1.McpToolList parseFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseWithIOException(PARSER, input);
   }
-  public static io.github.outriggerinference.v1.ServerToolList parseFrom(
+  public static io.github.outriggerinference.v1.McpToolList parseFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -348,26 +348,26 @@ private static final long serialVersionUID = 0L;
         .parseWithIOException(PARSER, input, extensionRegistry);
   }
 
-  public static io.github.outriggerinference.v1.ServerToolList parseDelimitedFrom(java.io.InputStream input)
+  public static io.github.outriggerinference.v1.McpToolList parseDelimitedFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseDelimitedWithIOException(PARSER, input);
   }
 
-  public static io.github.outriggerinference.v1.ServerToolList parseDelimitedFrom(
+  public static io.github.outriggerinference.v1.McpToolList parseDelimitedFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseDelimitedWithIOException(PARSER, input, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolList parseFrom(
+  public static io.github.outriggerinference.v1.McpToolList parseFrom(
       com.google.protobuf.CodedInputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseWithIOException(PARSER, input);
   }
-  public static io.github.outriggerinference.v1.ServerToolList parseFrom(
+  public static io.github.outriggerinference.v1.McpToolList parseFrom(
       com.google.protobuf.CodedInputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -380,7 +380,7 @@ private static final long serialVersionUID = 0L;
   public static Builder newBuilder() {
     return DEFAULT_INSTANCE.toBuilder();
   }
-  public static Builder newBuilder(io.github.outriggerinference.v1.ServerToolList prototype) {
+  public static Builder newBuilder(io.github.outriggerinference.v1.McpToolList prototype) {
     return DEFAULT_INSTANCE.toBuilder().mergeFrom(prototype);
   }
   @java.lang.Override
@@ -400,26 +400,26 @@ private static final long serialVersionUID = 0L;
    * The tools of an MCP server.
    * </pre>
    *
-   * Protobuf type {@code outrigger.v1.ServerToolList}
+   * Protobuf type {@code outrigger.v1.McpToolList}
    */
   public static final class Builder extends
       com.google.protobuf.GeneratedMessage.Builder<Builder> implements
-      // @@protoc_insertion_point(builder_implements:outrigger.v1.ServerToolList)
-      io.github.outriggerinference.v1.ServerToolListOrBuilder {
+      // @@protoc_insertion_point(builder_implements:outrigger.v1.McpToolList)
+      io.github.outriggerinference.v1.McpToolListOrBuilder {
     public static final com.google.protobuf.Descriptors.Descriptor
         getDescriptor() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolList_descriptor;
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolList_descriptor;
     }
 
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
         internalGetFieldAccessorTable() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolList_fieldAccessorTable
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolList_fieldAccessorTable
           .ensureFieldAccessorsInitialized(
-              io.github.outriggerinference.v1.ServerToolList.class, io.github.outriggerinference.v1.ServerToolList.Builder.class);
+              io.github.outriggerinference.v1.McpToolList.class, io.github.outriggerinference.v1.McpToolList.Builder.class);
     }
 
-    // Construct using io.github.outriggerinference.v1.ServerToolList.newBuilder()
+    // Construct using io.github.outriggerinference.v1.McpToolList.newBuilder()
     private Builder() {
       maybeForceBuilderInitialization();
     }
@@ -459,17 +459,17 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public com.google.protobuf.Descriptors.Descriptor
         getDescriptorForType() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolList_descriptor;
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolList_descriptor;
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolList getDefaultInstanceForType() {
-      return io.github.outriggerinference.v1.ServerToolList.getDefaultInstance();
+    public io.github.outriggerinference.v1.McpToolList getDefaultInstanceForType() {
+      return io.github.outriggerinference.v1.McpToolList.getDefaultInstance();
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolList build() {
-      io.github.outriggerinference.v1.ServerToolList result = buildPartial();
+    public io.github.outriggerinference.v1.McpToolList build() {
+      io.github.outriggerinference.v1.McpToolList result = buildPartial();
       if (!result.isInitialized()) {
         throw newUninitializedMessageException(result);
       }
@@ -477,15 +477,15 @@ private static final long serialVersionUID = 0L;
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolList buildPartial() {
-      io.github.outriggerinference.v1.ServerToolList result = new io.github.outriggerinference.v1.ServerToolList(this);
+    public io.github.outriggerinference.v1.McpToolList buildPartial() {
+      io.github.outriggerinference.v1.McpToolList result = new io.github.outriggerinference.v1.McpToolList(this);
       buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
     }
 
-    private void buildPartialRepeatedFields(io.github.outriggerinference.v1.ServerToolList result) {
+    private void buildPartialRepeatedFields(io.github.outriggerinference.v1.McpToolList result) {
       if (toolsBuilder_ == null) {
         if (((bitField0_ & 0x00000002) != 0)) {
           tools_ = java.util.Collections.unmodifiableList(tools_);
@@ -497,7 +497,7 @@ private static final long serialVersionUID = 0L;
       }
     }
 
-    private void buildPartial0(io.github.outriggerinference.v1.ServerToolList result) {
+    private void buildPartial0(io.github.outriggerinference.v1.McpToolList result) {
       int from_bitField0_ = bitField0_;
       if (((from_bitField0_ & 0x00000001) != 0)) {
         result.serverLabel_ = serverLabel_;
@@ -514,16 +514,16 @@ private static final long serialVersionUID = 0L;
 
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
-      if (other instanceof io.github.outriggerinference.v1.ServerToolList) {
-        return mergeFrom((io.github.outriggerinference.v1.ServerToolList)other);
+      if (other instanceof io.github.outriggerinference.v1.McpToolList) {
+        return mergeFrom((io.github.outriggerinference.v1.McpToolList)other);
       } else {
         super.mergeFrom(other);
         return this;
       }
     }
 
-    public Builder mergeFrom(io.github.outriggerinference.v1.ServerToolList other) {
-      if (other == io.github.outriggerinference.v1.ServerToolList.getDefaultInstance()) return this;
+    public Builder mergeFrom(io.github.outriggerinference.v1.McpToolList other) {
+      if (other == io.github.outriggerinference.v1.McpToolList.getDefaultInstance()) return this;
       if (!other.getServerLabel().isEmpty()) {
         serverLabel_ = other.serverLabel_;
         bitField0_ |= 0x00000001;
@@ -588,9 +588,9 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 10
             case 18: {
-              io.github.outriggerinference.v1.ServerTool m =
+              io.github.outriggerinference.v1.McpTool m =
                   input.readMessage(
-                      io.github.outriggerinference.v1.ServerTool.parser(),
+                      io.github.outriggerinference.v1.McpTool.parser(),
                       extensionRegistry);
               if (toolsBuilder_ == null) {
                 ensureToolsIsMutable();
@@ -716,26 +716,26 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    private java.util.List<io.github.outriggerinference.v1.ServerTool> tools_ =
+    private java.util.List<io.github.outriggerinference.v1.McpTool> tools_ =
       java.util.Collections.emptyList();
     private void ensureToolsIsMutable() {
       if (!((bitField0_ & 0x00000002) != 0)) {
-        tools_ = new java.util.ArrayList<io.github.outriggerinference.v1.ServerTool>(tools_);
+        tools_ = new java.util.ArrayList<io.github.outriggerinference.v1.McpTool>(tools_);
         bitField0_ |= 0x00000002;
        }
     }
 
     private com.google.protobuf.RepeatedFieldBuilder<
-        io.github.outriggerinference.v1.ServerTool, io.github.outriggerinference.v1.ServerTool.Builder, io.github.outriggerinference.v1.ServerToolOrBuilder> toolsBuilder_;
+        io.github.outriggerinference.v1.McpTool, io.github.outriggerinference.v1.McpTool.Builder, io.github.outriggerinference.v1.McpToolOrBuilder> toolsBuilder_;
 
     /**
      * <pre>
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
-    public java.util.List<io.github.outriggerinference.v1.ServerTool> getToolsList() {
+    public java.util.List<io.github.outriggerinference.v1.McpTool> getToolsList() {
       if (toolsBuilder_ == null) {
         return java.util.Collections.unmodifiableList(tools_);
       } else {
@@ -747,7 +747,7 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
     public int getToolsCount() {
       if (toolsBuilder_ == null) {
@@ -761,9 +761,9 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
-    public io.github.outriggerinference.v1.ServerTool getTools(int index) {
+    public io.github.outriggerinference.v1.McpTool getTools(int index) {
       if (toolsBuilder_ == null) {
         return tools_.get(index);
       } else {
@@ -775,10 +775,10 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
     public Builder setTools(
-        int index, io.github.outriggerinference.v1.ServerTool value) {
+        int index, io.github.outriggerinference.v1.McpTool value) {
       if (toolsBuilder_ == null) {
         java.util.Objects.requireNonNull(value);
         ensureToolsIsMutable();
@@ -794,10 +794,10 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
     public Builder setTools(
-        int index, io.github.outriggerinference.v1.ServerTool.Builder builderForValue) {
+        int index, io.github.outriggerinference.v1.McpTool.Builder builderForValue) {
       if (toolsBuilder_ == null) {
         ensureToolsIsMutable();
         tools_.set(index, builderForValue.build());
@@ -812,9 +812,9 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
-    public Builder addTools(io.github.outriggerinference.v1.ServerTool value) {
+    public Builder addTools(io.github.outriggerinference.v1.McpTool value) {
       if (toolsBuilder_ == null) {
         java.util.Objects.requireNonNull(value);
         ensureToolsIsMutable();
@@ -830,10 +830,10 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
     public Builder addTools(
-        int index, io.github.outriggerinference.v1.ServerTool value) {
+        int index, io.github.outriggerinference.v1.McpTool value) {
       if (toolsBuilder_ == null) {
         java.util.Objects.requireNonNull(value);
         ensureToolsIsMutable();
@@ -849,10 +849,10 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
     public Builder addTools(
-        io.github.outriggerinference.v1.ServerTool.Builder builderForValue) {
+        io.github.outriggerinference.v1.McpTool.Builder builderForValue) {
       if (toolsBuilder_ == null) {
         ensureToolsIsMutable();
         tools_.add(builderForValue.build());
@@ -867,10 +867,10 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
     public Builder addTools(
-        int index, io.github.outriggerinference.v1.ServerTool.Builder builderForValue) {
+        int index, io.github.outriggerinference.v1.McpTool.Builder builderForValue) {
       if (toolsBuilder_ == null) {
         ensureToolsIsMutable();
         tools_.add(index, builderForValue.build());
@@ -885,10 +885,10 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
     public Builder addAllTools(
-        java.lang.Iterable<? extends io.github.outriggerinference.v1.ServerTool> values) {
+        java.lang.Iterable<? extends io.github.outriggerinference.v1.McpTool> values) {
       if (toolsBuilder_ == null) {
         ensureToolsIsMutable();
         com.google.protobuf.AbstractMessageLite.Builder.addAll(
@@ -904,7 +904,7 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
     public Builder clearTools() {
       if (toolsBuilder_ == null) {
@@ -921,7 +921,7 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
     public Builder removeTools(int index) {
       if (toolsBuilder_ == null) {
@@ -938,9 +938,9 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
-    public io.github.outriggerinference.v1.ServerTool.Builder getToolsBuilder(
+    public io.github.outriggerinference.v1.McpTool.Builder getToolsBuilder(
         int index) {
       return internalGetToolsFieldBuilder().getBuilder(index);
     }
@@ -949,9 +949,9 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
-    public io.github.outriggerinference.v1.ServerToolOrBuilder getToolsOrBuilder(
+    public io.github.outriggerinference.v1.McpToolOrBuilder getToolsOrBuilder(
         int index) {
       if (toolsBuilder_ == null) {
         return tools_.get(index);  } else {
@@ -963,9 +963,9 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
-    public java.util.List<? extends io.github.outriggerinference.v1.ServerToolOrBuilder> 
+    public java.util.List<? extends io.github.outriggerinference.v1.McpToolOrBuilder> 
          getToolsOrBuilderList() {
       if (toolsBuilder_ != null) {
         return toolsBuilder_.getMessageOrBuilderList();
@@ -978,41 +978,41 @@ private static final long serialVersionUID = 0L;
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
-    public io.github.outriggerinference.v1.ServerTool.Builder addToolsBuilder() {
+    public io.github.outriggerinference.v1.McpTool.Builder addToolsBuilder() {
       return internalGetToolsFieldBuilder().addBuilder(
-          io.github.outriggerinference.v1.ServerTool.getDefaultInstance());
+          io.github.outriggerinference.v1.McpTool.getDefaultInstance());
     }
     /**
      * <pre>
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
-    public io.github.outriggerinference.v1.ServerTool.Builder addToolsBuilder(
+    public io.github.outriggerinference.v1.McpTool.Builder addToolsBuilder(
         int index) {
       return internalGetToolsFieldBuilder().addBuilder(
-          index, io.github.outriggerinference.v1.ServerTool.getDefaultInstance());
+          index, io.github.outriggerinference.v1.McpTool.getDefaultInstance());
     }
     /**
      * <pre>
      * Its tools, limited to those that the request allows.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+     * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
      */
-    public java.util.List<io.github.outriggerinference.v1.ServerTool.Builder> 
+    public java.util.List<io.github.outriggerinference.v1.McpTool.Builder> 
          getToolsBuilderList() {
       return internalGetToolsFieldBuilder().getBuilderList();
     }
     private com.google.protobuf.RepeatedFieldBuilder<
-        io.github.outriggerinference.v1.ServerTool, io.github.outriggerinference.v1.ServerTool.Builder, io.github.outriggerinference.v1.ServerToolOrBuilder> 
+        io.github.outriggerinference.v1.McpTool, io.github.outriggerinference.v1.McpTool.Builder, io.github.outriggerinference.v1.McpToolOrBuilder> 
         internalGetToolsFieldBuilder() {
       if (toolsBuilder_ == null) {
         toolsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
-            io.github.outriggerinference.v1.ServerTool, io.github.outriggerinference.v1.ServerTool.Builder, io.github.outriggerinference.v1.ServerToolOrBuilder>(
+            io.github.outriggerinference.v1.McpTool, io.github.outriggerinference.v1.McpTool.Builder, io.github.outriggerinference.v1.McpToolOrBuilder>(
                 tools_,
                 ((bitField0_ & 0x00000002) != 0),
                 getParentForChildren(),
@@ -1177,23 +1177,23 @@ private static final long serialVersionUID = 0L;
       return errorBuilder_;
     }
 
-    // @@protoc_insertion_point(builder_scope:outrigger.v1.ServerToolList)
+    // @@protoc_insertion_point(builder_scope:outrigger.v1.McpToolList)
   }
 
-  // @@protoc_insertion_point(class_scope:outrigger.v1.ServerToolList)
-  private static final io.github.outriggerinference.v1.ServerToolList DEFAULT_INSTANCE;
+  // @@protoc_insertion_point(class_scope:outrigger.v1.McpToolList)
+  private static final io.github.outriggerinference.v1.McpToolList DEFAULT_INSTANCE;
   static {
-    DEFAULT_INSTANCE = new io.github.outriggerinference.v1.ServerToolList();
+    DEFAULT_INSTANCE = new io.github.outriggerinference.v1.McpToolList();
   }
 
-  public static io.github.outriggerinference.v1.ServerToolList getDefaultInstance() {
+  public static io.github.outriggerinference.v1.McpToolList getDefaultInstance() {
     return DEFAULT_INSTANCE;
   }
 
-  private static final com.google.protobuf.Parser<ServerToolList>
-      PARSER = new com.google.protobuf.AbstractParser<ServerToolList>() {
+  private static final com.google.protobuf.Parser<McpToolList>
+      PARSER = new com.google.protobuf.AbstractParser<McpToolList>() {
     @java.lang.Override
-    public ServerToolList parsePartialFrom(
+    public McpToolList parsePartialFrom(
         com.google.protobuf.CodedInputStream input,
         com.google.protobuf.ExtensionRegistryLite extensionRegistry)
         throws com.google.protobuf.InvalidProtocolBufferException {
@@ -1212,17 +1212,17 @@ private static final long serialVersionUID = 0L;
     }
   };
 
-  public static com.google.protobuf.Parser<ServerToolList> parser() {
+  public static com.google.protobuf.Parser<McpToolList> parser() {
     return PARSER;
   }
 
   @java.lang.Override
-  public com.google.protobuf.Parser<ServerToolList> getParserForType() {
+  public com.google.protobuf.Parser<McpToolList> getParserForType() {
     return PARSER;
   }
 
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerToolList getDefaultInstanceForType() {
+  public io.github.outriggerinference.v1.McpToolList getDefaultInstanceForType() {
     return DEFAULT_INSTANCE;
   }
 

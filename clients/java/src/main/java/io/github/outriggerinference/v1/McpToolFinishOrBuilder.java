@@ -6,8 +6,8 @@
 package io.github.outriggerinference.v1;
 
 @com.google.protobuf.Generated
-public interface ServerToolFinishOrBuilder extends
-    // @@protoc_insertion_point(interface_extends:outrigger.v1.ServerToolFinish)
+public interface McpToolFinishOrBuilder extends
+    // @@protoc_insertion_point(interface_extends:outrigger.v1.McpToolFinish)
     com.google.protobuf.MessageOrBuilder {
 
   /**

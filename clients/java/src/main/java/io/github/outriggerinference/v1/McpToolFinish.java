@@ -7,16 +7,16 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * The sidecar has executed a tool.
+ * The sidecar has executed a tool of an MCP server.
  * </pre>
  *
- * Protobuf type {@code outrigger.v1.ServerToolFinish}
+ * Protobuf type {@code outrigger.v1.McpToolFinish}
  */
 @com.google.protobuf.Generated
-public final class ServerToolFinish extends
+public final class McpToolFinish extends
     com.google.protobuf.GeneratedMessage implements
-    // @@protoc_insertion_point(message_implements:outrigger.v1.ServerToolFinish)
-    ServerToolFinishOrBuilder {
+    // @@protoc_insertion_point(message_implements:outrigger.v1.McpToolFinish)
+    McpToolFinishOrBuilder {
 private static final long serialVersionUID = 0L;
   static {
     com.google.protobuf.RuntimeVersion.validateProtobufGencodeVersion(
@@ -25,33 +25,33 @@ private static final long serialVersionUID = 0L;
       /* minor= */ 36,
       /* patch= */ 2,
       /* suffix= */ "",
-      "ServerToolFinish");
+      "McpToolFinish");
   }
-  // Use ServerToolFinish.newBuilder() to construct.
-  private ServerToolFinish(com.google.protobuf.GeneratedMessage.Builder<?> builder) {
+  // Use McpToolFinish.newBuilder() to construct.
+  private McpToolFinish(com.google.protobuf.GeneratedMessage.Builder<?> builder) {
     super(builder);
   }
-  private ServerToolFinish() {
+  private McpToolFinish() {
     serverLabel_ = "";
     toolName_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
       getDescriptor() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolFinish_descriptor;
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolFinish_descriptor;
   }
 
   @java.lang.Override
   public com.google.protobuf.Descriptors.Descriptor getDescriptorForType() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolFinish_descriptor;
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolFinish_descriptor;
   }
 
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internalGetFieldAccessorTable() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolFinish_fieldAccessorTable
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolFinish_fieldAccessorTable
         .ensureFieldAccessorsInitialized(
-            io.github.outriggerinference.v1.ServerToolFinish.class, io.github.outriggerinference.v1.ServerToolFinish.Builder.class);
+            io.github.outriggerinference.v1.McpToolFinish.class, io.github.outriggerinference.v1.McpToolFinish.Builder.class);
   }
 
   private int bitField0_;
@@ -243,10 +243,10 @@ private static final long serialVersionUID = 0L;
     if (obj == this) {
      return true;
     }
-    if (!(obj instanceof io.github.outriggerinference.v1.ServerToolFinish)) {
+    if (!(obj instanceof io.github.outriggerinference.v1.McpToolFinish)) {
       return super.equals(obj);
     }
-    io.github.outriggerinference.v1.ServerToolFinish other = (io.github.outriggerinference.v1.ServerToolFinish) obj;
+    io.github.outriggerinference.v1.McpToolFinish other = (io.github.outriggerinference.v1.McpToolFinish) obj;
 
     if (hasResult() != other.hasResult()) return false;
     if (hasResult()) {
@@ -281,44 +281,44 @@ private static final long serialVersionUID = 0L;
     return hash;
   }
 
-  public static io.github.outriggerinference.v1.ServerToolFinish parseFrom(
+  public static io.github.outriggerinference.v1.McpToolFinish parseFrom(
       java.nio.ByteBuffer data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerToolFinish parseFrom(
+  public static io.github.outriggerinference.v1.McpToolFinish parseFrom(
       java.nio.ByteBuffer data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolFinish parseFrom(
+  public static io.github.outriggerinference.v1.McpToolFinish parseFrom(
       com.google.protobuf.ByteString data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerToolFinish parseFrom(
+  public static io.github.outriggerinference.v1.McpToolFinish parseFrom(
       com.google.protobuf.ByteString data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolFinish parseFrom(byte[] data)
+  public static io.github.outriggerinference.v1.McpToolFinish parseFrom(byte[] data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerToolFinish parseFrom(
+  public static io.github.outriggerinference.v1.McpToolFinish parseFrom(
       byte[] data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolFinish parseFrom(java.io.InputStream input)
+  public static io.github.outriggerinference.v1.McpToolFinish parseFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseWithIOException(PARSER, input);
   }
-  public static io.github.outriggerinference.v1.ServerToolFinish parseFrom(
+  public static io.github.outriggerinference.v1.McpToolFinish parseFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -326,26 +326,26 @@ private static final long serialVersionUID = 0L;
         .parseWithIOException(PARSER, input, extensionRegistry);
   }
 
-  public static io.github.outriggerinference.v1.ServerToolFinish parseDelimitedFrom(java.io.InputStream input)
+  public static io.github.outriggerinference.v1.McpToolFinish parseDelimitedFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseDelimitedWithIOException(PARSER, input);
   }
 
-  public static io.github.outriggerinference.v1.ServerToolFinish parseDelimitedFrom(
+  public static io.github.outriggerinference.v1.McpToolFinish parseDelimitedFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseDelimitedWithIOException(PARSER, input, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolFinish parseFrom(
+  public static io.github.outriggerinference.v1.McpToolFinish parseFrom(
       com.google.protobuf.CodedInputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseWithIOException(PARSER, input);
   }
-  public static io.github.outriggerinference.v1.ServerToolFinish parseFrom(
+  public static io.github.outriggerinference.v1.McpToolFinish parseFrom(
       com.google.protobuf.CodedInputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -358,7 +358,7 @@ private static final long serialVersionUID = 0L;
   public static Builder newBuilder() {
     return DEFAULT_INSTANCE.toBuilder();
   }
-  public static Builder newBuilder(io.github.outriggerinference.v1.ServerToolFinish prototype) {
+  public static Builder newBuilder(io.github.outriggerinference.v1.McpToolFinish prototype) {
     return DEFAULT_INSTANCE.toBuilder().mergeFrom(prototype);
   }
   @java.lang.Override
@@ -375,29 +375,29 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The sidecar has executed a tool.
+   * The sidecar has executed a tool of an MCP server.
    * </pre>
    *
-   * Protobuf type {@code outrigger.v1.ServerToolFinish}
+   * Protobuf type {@code outrigger.v1.McpToolFinish}
    */
   public static final class Builder extends
       com.google.protobuf.GeneratedMessage.Builder<Builder> implements
-      // @@protoc_insertion_point(builder_implements:outrigger.v1.ServerToolFinish)
-      io.github.outriggerinference.v1.ServerToolFinishOrBuilder {
+      // @@protoc_insertion_point(builder_implements:outrigger.v1.McpToolFinish)
+      io.github.outriggerinference.v1.McpToolFinishOrBuilder {
     public static final com.google.protobuf.Descriptors.Descriptor
         getDescriptor() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolFinish_descriptor;
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolFinish_descriptor;
     }
 
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
         internalGetFieldAccessorTable() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolFinish_fieldAccessorTable
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolFinish_fieldAccessorTable
           .ensureFieldAccessorsInitialized(
-              io.github.outriggerinference.v1.ServerToolFinish.class, io.github.outriggerinference.v1.ServerToolFinish.Builder.class);
+              io.github.outriggerinference.v1.McpToolFinish.class, io.github.outriggerinference.v1.McpToolFinish.Builder.class);
     }
 
-    // Construct using io.github.outriggerinference.v1.ServerToolFinish.newBuilder()
+    // Construct using io.github.outriggerinference.v1.McpToolFinish.newBuilder()
     private Builder() {
       maybeForceBuilderInitialization();
     }
@@ -430,17 +430,17 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public com.google.protobuf.Descriptors.Descriptor
         getDescriptorForType() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolFinish_descriptor;
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolFinish_descriptor;
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolFinish getDefaultInstanceForType() {
-      return io.github.outriggerinference.v1.ServerToolFinish.getDefaultInstance();
+    public io.github.outriggerinference.v1.McpToolFinish getDefaultInstanceForType() {
+      return io.github.outriggerinference.v1.McpToolFinish.getDefaultInstance();
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolFinish build() {
-      io.github.outriggerinference.v1.ServerToolFinish result = buildPartial();
+    public io.github.outriggerinference.v1.McpToolFinish build() {
+      io.github.outriggerinference.v1.McpToolFinish result = buildPartial();
       if (!result.isInitialized()) {
         throw newUninitializedMessageException(result);
       }
@@ -448,14 +448,14 @@ private static final long serialVersionUID = 0L;
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolFinish buildPartial() {
-      io.github.outriggerinference.v1.ServerToolFinish result = new io.github.outriggerinference.v1.ServerToolFinish(this);
+    public io.github.outriggerinference.v1.McpToolFinish buildPartial() {
+      io.github.outriggerinference.v1.McpToolFinish result = new io.github.outriggerinference.v1.McpToolFinish(this);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
     }
 
-    private void buildPartial0(io.github.outriggerinference.v1.ServerToolFinish result) {
+    private void buildPartial0(io.github.outriggerinference.v1.McpToolFinish result) {
       int from_bitField0_ = bitField0_;
       int to_bitField0_ = 0;
       if (((from_bitField0_ & 0x00000001) != 0)) {
@@ -475,16 +475,16 @@ private static final long serialVersionUID = 0L;
 
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
-      if (other instanceof io.github.outriggerinference.v1.ServerToolFinish) {
-        return mergeFrom((io.github.outriggerinference.v1.ServerToolFinish)other);
+      if (other instanceof io.github.outriggerinference.v1.McpToolFinish) {
+        return mergeFrom((io.github.outriggerinference.v1.McpToolFinish)other);
       } else {
         super.mergeFrom(other);
         return this;
       }
     }
 
-    public Builder mergeFrom(io.github.outriggerinference.v1.ServerToolFinish other) {
-      if (other == io.github.outriggerinference.v1.ServerToolFinish.getDefaultInstance()) return this;
+    public Builder mergeFrom(io.github.outriggerinference.v1.McpToolFinish other) {
+      if (other == io.github.outriggerinference.v1.McpToolFinish.getDefaultInstance()) return this;
       if (other.hasResult()) {
         mergeResult(other.getResult());
       }
@@ -895,23 +895,23 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    // @@protoc_insertion_point(builder_scope:outrigger.v1.ServerToolFinish)
+    // @@protoc_insertion_point(builder_scope:outrigger.v1.McpToolFinish)
   }
 
-  // @@protoc_insertion_point(class_scope:outrigger.v1.ServerToolFinish)
-  private static final io.github.outriggerinference.v1.ServerToolFinish DEFAULT_INSTANCE;
+  // @@protoc_insertion_point(class_scope:outrigger.v1.McpToolFinish)
+  private static final io.github.outriggerinference.v1.McpToolFinish DEFAULT_INSTANCE;
   static {
-    DEFAULT_INSTANCE = new io.github.outriggerinference.v1.ServerToolFinish();
+    DEFAULT_INSTANCE = new io.github.outriggerinference.v1.McpToolFinish();
   }
 
-  public static io.github.outriggerinference.v1.ServerToolFinish getDefaultInstance() {
+  public static io.github.outriggerinference.v1.McpToolFinish getDefaultInstance() {
     return DEFAULT_INSTANCE;
   }
 
-  private static final com.google.protobuf.Parser<ServerToolFinish>
-      PARSER = new com.google.protobuf.AbstractParser<ServerToolFinish>() {
+  private static final com.google.protobuf.Parser<McpToolFinish>
+      PARSER = new com.google.protobuf.AbstractParser<McpToolFinish>() {
     @java.lang.Override
-    public ServerToolFinish parsePartialFrom(
+    public McpToolFinish parsePartialFrom(
         com.google.protobuf.CodedInputStream input,
         com.google.protobuf.ExtensionRegistryLite extensionRegistry)
         throws com.google.protobuf.InvalidProtocolBufferException {
@@ -930,17 +930,17 @@ private static final long serialVersionUID = 0L;
     }
   };
 
-  public static com.google.protobuf.Parser<ServerToolFinish> parser() {
+  public static com.google.protobuf.Parser<McpToolFinish> parser() {
     return PARSER;
   }
 
   @java.lang.Override
-  public com.google.protobuf.Parser<ServerToolFinish> getParserForType() {
+  public com.google.protobuf.Parser<McpToolFinish> getParserForType() {
     return PARSER;
   }
 
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerToolFinish getDefaultInstanceForType() {
+  public io.github.outriggerinference.v1.McpToolFinish getDefaultInstanceForType() {
     return DEFAULT_INSTANCE;
   }
 

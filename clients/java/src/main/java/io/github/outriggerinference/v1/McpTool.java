@@ -10,13 +10,13 @@ package io.github.outriggerinference.v1;
  * A tool of an MCP server, which the sidecar executes.
  * </pre>
  *
- * Protobuf type {@code outrigger.v1.ServerTool}
+ * Protobuf type {@code outrigger.v1.McpTool}
  */
 @com.google.protobuf.Generated
-public final class ServerTool extends
+public final class McpTool extends
     com.google.protobuf.GeneratedMessage implements
-    // @@protoc_insertion_point(message_implements:outrigger.v1.ServerTool)
-    ServerToolOrBuilder {
+    // @@protoc_insertion_point(message_implements:outrigger.v1.McpTool)
+    McpToolOrBuilder {
 private static final long serialVersionUID = 0L;
   static {
     com.google.protobuf.RuntimeVersion.validateProtobufGencodeVersion(
@@ -25,13 +25,13 @@ private static final long serialVersionUID = 0L;
       /* minor= */ 36,
       /* patch= */ 2,
       /* suffix= */ "",
-      "ServerTool");
+      "McpTool");
   }
-  // Use ServerTool.newBuilder() to construct.
-  private ServerTool(com.google.protobuf.GeneratedMessage.Builder<?> builder) {
+  // Use McpTool.newBuilder() to construct.
+  private McpTool(com.google.protobuf.GeneratedMessage.Builder<?> builder) {
     super(builder);
   }
-  private ServerTool() {
+  private McpTool() {
     name_ = "";
     serverLabel_ = "";
     toolName_ = "";
@@ -42,20 +42,20 @@ private static final long serialVersionUID = 0L;
 
   public static final com.google.protobuf.Descriptors.Descriptor
       getDescriptor() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerTool_descriptor;
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpTool_descriptor;
   }
 
   @java.lang.Override
   public com.google.protobuf.Descriptors.Descriptor getDescriptorForType() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerTool_descriptor;
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpTool_descriptor;
   }
 
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internalGetFieldAccessorTable() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerTool_fieldAccessorTable
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpTool_fieldAccessorTable
         .ensureFieldAccessorsInitialized(
-            io.github.outriggerinference.v1.ServerTool.class, io.github.outriggerinference.v1.ServerTool.Builder.class);
+            io.github.outriggerinference.v1.McpTool.class, io.github.outriggerinference.v1.McpTool.Builder.class);
   }
 
   public static final int NAME_FIELD_NUMBER = 1;
@@ -413,10 +413,10 @@ private static final long serialVersionUID = 0L;
     if (obj == this) {
      return true;
     }
-    if (!(obj instanceof io.github.outriggerinference.v1.ServerTool)) {
+    if (!(obj instanceof io.github.outriggerinference.v1.McpTool)) {
       return super.equals(obj);
     }
-    io.github.outriggerinference.v1.ServerTool other = (io.github.outriggerinference.v1.ServerTool) obj;
+    io.github.outriggerinference.v1.McpTool other = (io.github.outriggerinference.v1.McpTool) obj;
 
     if (!getName()
         .equals(other.getName())) return false;
@@ -458,44 +458,44 @@ private static final long serialVersionUID = 0L;
     return hash;
   }
 
-  public static io.github.outriggerinference.v1.ServerTool parseFrom(
+  public static io.github.outriggerinference.v1.McpTool parseFrom(
       java.nio.ByteBuffer data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerTool parseFrom(
+  public static io.github.outriggerinference.v1.McpTool parseFrom(
       java.nio.ByteBuffer data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerTool parseFrom(
+  public static io.github.outriggerinference.v1.McpTool parseFrom(
       com.google.protobuf.ByteString data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerTool parseFrom(
+  public static io.github.outriggerinference.v1.McpTool parseFrom(
       com.google.protobuf.ByteString data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerTool parseFrom(byte[] data)
+  public static io.github.outriggerinference.v1.McpTool parseFrom(byte[] data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerTool parseFrom(
+  public static io.github.outriggerinference.v1.McpTool parseFrom(
       byte[] data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerTool parseFrom(java.io.InputStream input)
+  public static io.github.outriggerinference.v1.McpTool parseFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseWithIOException(PARSER, input);
   }
-  public static io.github.outriggerinference.v1.ServerTool parseFrom(
+  public static io.github.outriggerinference.v1.McpTool parseFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -503,26 +503,26 @@ private static final long serialVersionUID = 0L;
         .parseWithIOException(PARSER, input, extensionRegistry);
   }
 
-  public static io.github.outriggerinference.v1.ServerTool parseDelimitedFrom(java.io.InputStream input)
+  public static io.github.outriggerinference.v1.McpTool parseDelimitedFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseDelimitedWithIOException(PARSER, input);
   }
 
-  public static io.github.outriggerinference.v1.ServerTool parseDelimitedFrom(
+  public static io.github.outriggerinference.v1.McpTool parseDelimitedFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseDelimitedWithIOException(PARSER, input, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerTool parseFrom(
+  public static io.github.outriggerinference.v1.McpTool parseFrom(
       com.google.protobuf.CodedInputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseWithIOException(PARSER, input);
   }
-  public static io.github.outriggerinference.v1.ServerTool parseFrom(
+  public static io.github.outriggerinference.v1.McpTool parseFrom(
       com.google.protobuf.CodedInputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -535,7 +535,7 @@ private static final long serialVersionUID = 0L;
   public static Builder newBuilder() {
     return DEFAULT_INSTANCE.toBuilder();
   }
-  public static Builder newBuilder(io.github.outriggerinference.v1.ServerTool prototype) {
+  public static Builder newBuilder(io.github.outriggerinference.v1.McpTool prototype) {
     return DEFAULT_INSTANCE.toBuilder().mergeFrom(prototype);
   }
   @java.lang.Override
@@ -555,26 +555,26 @@ private static final long serialVersionUID = 0L;
    * A tool of an MCP server, which the sidecar executes.
    * </pre>
    *
-   * Protobuf type {@code outrigger.v1.ServerTool}
+   * Protobuf type {@code outrigger.v1.McpTool}
    */
   public static final class Builder extends
       com.google.protobuf.GeneratedMessage.Builder<Builder> implements
-      // @@protoc_insertion_point(builder_implements:outrigger.v1.ServerTool)
-      io.github.outriggerinference.v1.ServerToolOrBuilder {
+      // @@protoc_insertion_point(builder_implements:outrigger.v1.McpTool)
+      io.github.outriggerinference.v1.McpToolOrBuilder {
     public static final com.google.protobuf.Descriptors.Descriptor
         getDescriptor() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerTool_descriptor;
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpTool_descriptor;
     }
 
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
         internalGetFieldAccessorTable() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerTool_fieldAccessorTable
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpTool_fieldAccessorTable
           .ensureFieldAccessorsInitialized(
-              io.github.outriggerinference.v1.ServerTool.class, io.github.outriggerinference.v1.ServerTool.Builder.class);
+              io.github.outriggerinference.v1.McpTool.class, io.github.outriggerinference.v1.McpTool.Builder.class);
     }
 
-    // Construct using io.github.outriggerinference.v1.ServerTool.newBuilder()
+    // Construct using io.github.outriggerinference.v1.McpTool.newBuilder()
     private Builder() {
 
     }
@@ -600,17 +600,17 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public com.google.protobuf.Descriptors.Descriptor
         getDescriptorForType() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerTool_descriptor;
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpTool_descriptor;
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerTool getDefaultInstanceForType() {
-      return io.github.outriggerinference.v1.ServerTool.getDefaultInstance();
+    public io.github.outriggerinference.v1.McpTool getDefaultInstanceForType() {
+      return io.github.outriggerinference.v1.McpTool.getDefaultInstance();
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerTool build() {
-      io.github.outriggerinference.v1.ServerTool result = buildPartial();
+    public io.github.outriggerinference.v1.McpTool build() {
+      io.github.outriggerinference.v1.McpTool result = buildPartial();
       if (!result.isInitialized()) {
         throw newUninitializedMessageException(result);
       }
@@ -618,14 +618,14 @@ private static final long serialVersionUID = 0L;
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerTool buildPartial() {
-      io.github.outriggerinference.v1.ServerTool result = new io.github.outriggerinference.v1.ServerTool(this);
+    public io.github.outriggerinference.v1.McpTool buildPartial() {
+      io.github.outriggerinference.v1.McpTool result = new io.github.outriggerinference.v1.McpTool(this);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
     }
 
-    private void buildPartial0(io.github.outriggerinference.v1.ServerTool result) {
+    private void buildPartial0(io.github.outriggerinference.v1.McpTool result) {
       int from_bitField0_ = bitField0_;
       if (((from_bitField0_ & 0x00000001) != 0)) {
         result.name_ = name_;
@@ -649,16 +649,16 @@ private static final long serialVersionUID = 0L;
 
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
-      if (other instanceof io.github.outriggerinference.v1.ServerTool) {
-        return mergeFrom((io.github.outriggerinference.v1.ServerTool)other);
+      if (other instanceof io.github.outriggerinference.v1.McpTool) {
+        return mergeFrom((io.github.outriggerinference.v1.McpTool)other);
       } else {
         super.mergeFrom(other);
         return this;
       }
     }
 
-    public Builder mergeFrom(io.github.outriggerinference.v1.ServerTool other) {
-      if (other == io.github.outriggerinference.v1.ServerTool.getDefaultInstance()) return this;
+    public Builder mergeFrom(io.github.outriggerinference.v1.McpTool other) {
+      if (other == io.github.outriggerinference.v1.McpTool.getDefaultInstance()) return this;
       if (!other.getName().isEmpty()) {
         name_ = other.name_;
         bitField0_ |= 0x00000001;
@@ -1312,23 +1312,23 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    // @@protoc_insertion_point(builder_scope:outrigger.v1.ServerTool)
+    // @@protoc_insertion_point(builder_scope:outrigger.v1.McpTool)
   }
 
-  // @@protoc_insertion_point(class_scope:outrigger.v1.ServerTool)
-  private static final io.github.outriggerinference.v1.ServerTool DEFAULT_INSTANCE;
+  // @@protoc_insertion_point(class_scope:outrigger.v1.McpTool)
+  private static final io.github.outriggerinference.v1.McpTool DEFAULT_INSTANCE;
   static {
-    DEFAULT_INSTANCE = new io.github.outriggerinference.v1.ServerTool();
+    DEFAULT_INSTANCE = new io.github.outriggerinference.v1.McpTool();
   }
 
-  public static io.github.outriggerinference.v1.ServerTool getDefaultInstance() {
+  public static io.github.outriggerinference.v1.McpTool getDefaultInstance() {
     return DEFAULT_INSTANCE;
   }
 
-  private static final com.google.protobuf.Parser<ServerTool>
-      PARSER = new com.google.protobuf.AbstractParser<ServerTool>() {
+  private static final com.google.protobuf.Parser<McpTool>
+      PARSER = new com.google.protobuf.AbstractParser<McpTool>() {
     @java.lang.Override
-    public ServerTool parsePartialFrom(
+    public McpTool parsePartialFrom(
         com.google.protobuf.CodedInputStream input,
         com.google.protobuf.ExtensionRegistryLite extensionRegistry)
         throws com.google.protobuf.InvalidProtocolBufferException {
@@ -1347,17 +1347,17 @@ private static final long serialVersionUID = 0L;
     }
   };
 
-  public static com.google.protobuf.Parser<ServerTool> parser() {
+  public static com.google.protobuf.Parser<McpTool> parser() {
     return PARSER;
   }
 
   @java.lang.Override
-  public com.google.protobuf.Parser<ServerTool> getParserForType() {
+  public com.google.protobuf.Parser<McpTool> getParserForType() {
     return PARSER;
   }
 
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerTool getDefaultInstanceForType() {
+  public io.github.outriggerinference.v1.McpTool getDefaultInstanceForType() {
     return DEFAULT_INSTANCE;
   }
 

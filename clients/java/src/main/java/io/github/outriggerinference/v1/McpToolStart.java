@@ -7,16 +7,16 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * The sidecar begins to execute a tool.
+ * The sidecar begins to execute a tool of an MCP server.
  * </pre>
  *
- * Protobuf type {@code outrigger.v1.ServerToolStart}
+ * Protobuf type {@code outrigger.v1.McpToolStart}
  */
 @com.google.protobuf.Generated
-public final class ServerToolStart extends
+public final class McpToolStart extends
     com.google.protobuf.GeneratedMessage implements
-    // @@protoc_insertion_point(message_implements:outrigger.v1.ServerToolStart)
-    ServerToolStartOrBuilder {
+    // @@protoc_insertion_point(message_implements:outrigger.v1.McpToolStart)
+    McpToolStartOrBuilder {
 private static final long serialVersionUID = 0L;
   static {
     com.google.protobuf.RuntimeVersion.validateProtobufGencodeVersion(
@@ -25,13 +25,13 @@ private static final long serialVersionUID = 0L;
       /* minor= */ 36,
       /* patch= */ 2,
       /* suffix= */ "",
-      "ServerToolStart");
+      "McpToolStart");
   }
-  // Use ServerToolStart.newBuilder() to construct.
-  private ServerToolStart(com.google.protobuf.GeneratedMessage.Builder<?> builder) {
+  // Use McpToolStart.newBuilder() to construct.
+  private McpToolStart(com.google.protobuf.GeneratedMessage.Builder<?> builder) {
     super(builder);
   }
-  private ServerToolStart() {
+  private McpToolStart() {
     serverLabel_ = "";
     toolName_ = "";
     approvalRequestId_ = "";
@@ -39,20 +39,20 @@ private static final long serialVersionUID = 0L;
 
   public static final com.google.protobuf.Descriptors.Descriptor
       getDescriptor() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolStart_descriptor;
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolStart_descriptor;
   }
 
   @java.lang.Override
   public com.google.protobuf.Descriptors.Descriptor getDescriptorForType() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolStart_descriptor;
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolStart_descriptor;
   }
 
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internalGetFieldAccessorTable() {
-    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolStart_fieldAccessorTable
+    return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolStart_fieldAccessorTable
         .ensureFieldAccessorsInitialized(
-            io.github.outriggerinference.v1.ServerToolStart.class, io.github.outriggerinference.v1.ServerToolStart.Builder.class);
+            io.github.outriggerinference.v1.McpToolStart.class, io.github.outriggerinference.v1.McpToolStart.Builder.class);
   }
 
   private int bitField0_;
@@ -297,10 +297,10 @@ private static final long serialVersionUID = 0L;
     if (obj == this) {
      return true;
     }
-    if (!(obj instanceof io.github.outriggerinference.v1.ServerToolStart)) {
+    if (!(obj instanceof io.github.outriggerinference.v1.McpToolStart)) {
       return super.equals(obj);
     }
-    io.github.outriggerinference.v1.ServerToolStart other = (io.github.outriggerinference.v1.ServerToolStart) obj;
+    io.github.outriggerinference.v1.McpToolStart other = (io.github.outriggerinference.v1.McpToolStart) obj;
 
     if (hasCall() != other.hasCall()) return false;
     if (hasCall()) {
@@ -339,44 +339,44 @@ private static final long serialVersionUID = 0L;
     return hash;
   }
 
-  public static io.github.outriggerinference.v1.ServerToolStart parseFrom(
+  public static io.github.outriggerinference.v1.McpToolStart parseFrom(
       java.nio.ByteBuffer data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerToolStart parseFrom(
+  public static io.github.outriggerinference.v1.McpToolStart parseFrom(
       java.nio.ByteBuffer data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolStart parseFrom(
+  public static io.github.outriggerinference.v1.McpToolStart parseFrom(
       com.google.protobuf.ByteString data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerToolStart parseFrom(
+  public static io.github.outriggerinference.v1.McpToolStart parseFrom(
       com.google.protobuf.ByteString data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolStart parseFrom(byte[] data)
+  public static io.github.outriggerinference.v1.McpToolStart parseFrom(byte[] data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static io.github.outriggerinference.v1.ServerToolStart parseFrom(
+  public static io.github.outriggerinference.v1.McpToolStart parseFrom(
       byte[] data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolStart parseFrom(java.io.InputStream input)
+  public static io.github.outriggerinference.v1.McpToolStart parseFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseWithIOException(PARSER, input);
   }
-  public static io.github.outriggerinference.v1.ServerToolStart parseFrom(
+  public static io.github.outriggerinference.v1.McpToolStart parseFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -384,26 +384,26 @@ private static final long serialVersionUID = 0L;
         .parseWithIOException(PARSER, input, extensionRegistry);
   }
 
-  public static io.github.outriggerinference.v1.ServerToolStart parseDelimitedFrom(java.io.InputStream input)
+  public static io.github.outriggerinference.v1.McpToolStart parseDelimitedFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseDelimitedWithIOException(PARSER, input);
   }
 
-  public static io.github.outriggerinference.v1.ServerToolStart parseDelimitedFrom(
+  public static io.github.outriggerinference.v1.McpToolStart parseDelimitedFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseDelimitedWithIOException(PARSER, input, extensionRegistry);
   }
-  public static io.github.outriggerinference.v1.ServerToolStart parseFrom(
+  public static io.github.outriggerinference.v1.McpToolStart parseFrom(
       com.google.protobuf.CodedInputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessage
         .parseWithIOException(PARSER, input);
   }
-  public static io.github.outriggerinference.v1.ServerToolStart parseFrom(
+  public static io.github.outriggerinference.v1.McpToolStart parseFrom(
       com.google.protobuf.CodedInputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -416,7 +416,7 @@ private static final long serialVersionUID = 0L;
   public static Builder newBuilder() {
     return DEFAULT_INSTANCE.toBuilder();
   }
-  public static Builder newBuilder(io.github.outriggerinference.v1.ServerToolStart prototype) {
+  public static Builder newBuilder(io.github.outriggerinference.v1.McpToolStart prototype) {
     return DEFAULT_INSTANCE.toBuilder().mergeFrom(prototype);
   }
   @java.lang.Override
@@ -433,29 +433,29 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The sidecar begins to execute a tool.
+   * The sidecar begins to execute a tool of an MCP server.
    * </pre>
    *
-   * Protobuf type {@code outrigger.v1.ServerToolStart}
+   * Protobuf type {@code outrigger.v1.McpToolStart}
    */
   public static final class Builder extends
       com.google.protobuf.GeneratedMessage.Builder<Builder> implements
-      // @@protoc_insertion_point(builder_implements:outrigger.v1.ServerToolStart)
-      io.github.outriggerinference.v1.ServerToolStartOrBuilder {
+      // @@protoc_insertion_point(builder_implements:outrigger.v1.McpToolStart)
+      io.github.outriggerinference.v1.McpToolStartOrBuilder {
     public static final com.google.protobuf.Descriptors.Descriptor
         getDescriptor() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolStart_descriptor;
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolStart_descriptor;
     }
 
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessage.FieldAccessorTable
         internalGetFieldAccessorTable() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolStart_fieldAccessorTable
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolStart_fieldAccessorTable
           .ensureFieldAccessorsInitialized(
-              io.github.outriggerinference.v1.ServerToolStart.class, io.github.outriggerinference.v1.ServerToolStart.Builder.class);
+              io.github.outriggerinference.v1.McpToolStart.class, io.github.outriggerinference.v1.McpToolStart.Builder.class);
     }
 
-    // Construct using io.github.outriggerinference.v1.ServerToolStart.newBuilder()
+    // Construct using io.github.outriggerinference.v1.McpToolStart.newBuilder()
     private Builder() {
       maybeForceBuilderInitialization();
     }
@@ -489,17 +489,17 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public com.google.protobuf.Descriptors.Descriptor
         getDescriptorForType() {
-      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_ServerToolStart_descriptor;
+      return io.github.outriggerinference.v1.RunOuterClass.internal_static_outrigger_v1_McpToolStart_descriptor;
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolStart getDefaultInstanceForType() {
-      return io.github.outriggerinference.v1.ServerToolStart.getDefaultInstance();
+    public io.github.outriggerinference.v1.McpToolStart getDefaultInstanceForType() {
+      return io.github.outriggerinference.v1.McpToolStart.getDefaultInstance();
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolStart build() {
-      io.github.outriggerinference.v1.ServerToolStart result = buildPartial();
+    public io.github.outriggerinference.v1.McpToolStart build() {
+      io.github.outriggerinference.v1.McpToolStart result = buildPartial();
       if (!result.isInitialized()) {
         throw newUninitializedMessageException(result);
       }
@@ -507,14 +507,14 @@ private static final long serialVersionUID = 0L;
     }
 
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolStart buildPartial() {
-      io.github.outriggerinference.v1.ServerToolStart result = new io.github.outriggerinference.v1.ServerToolStart(this);
+    public io.github.outriggerinference.v1.McpToolStart buildPartial() {
+      io.github.outriggerinference.v1.McpToolStart result = new io.github.outriggerinference.v1.McpToolStart(this);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
     }
 
-    private void buildPartial0(io.github.outriggerinference.v1.ServerToolStart result) {
+    private void buildPartial0(io.github.outriggerinference.v1.McpToolStart result) {
       int from_bitField0_ = bitField0_;
       int to_bitField0_ = 0;
       if (((from_bitField0_ & 0x00000001) != 0)) {
@@ -537,16 +537,16 @@ private static final long serialVersionUID = 0L;
 
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
-      if (other instanceof io.github.outriggerinference.v1.ServerToolStart) {
-        return mergeFrom((io.github.outriggerinference.v1.ServerToolStart)other);
+      if (other instanceof io.github.outriggerinference.v1.McpToolStart) {
+        return mergeFrom((io.github.outriggerinference.v1.McpToolStart)other);
       } else {
         super.mergeFrom(other);
         return this;
       }
     }
 
-    public Builder mergeFrom(io.github.outriggerinference.v1.ServerToolStart other) {
-      if (other == io.github.outriggerinference.v1.ServerToolStart.getDefaultInstance()) return this;
+    public Builder mergeFrom(io.github.outriggerinference.v1.McpToolStart other) {
+      if (other == io.github.outriggerinference.v1.McpToolStart.getDefaultInstance()) return this;
       if (other.hasCall()) {
         mergeCall(other.getCall());
       }
@@ -1059,23 +1059,23 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    // @@protoc_insertion_point(builder_scope:outrigger.v1.ServerToolStart)
+    // @@protoc_insertion_point(builder_scope:outrigger.v1.McpToolStart)
   }
 
-  // @@protoc_insertion_point(class_scope:outrigger.v1.ServerToolStart)
-  private static final io.github.outriggerinference.v1.ServerToolStart DEFAULT_INSTANCE;
+  // @@protoc_insertion_point(class_scope:outrigger.v1.McpToolStart)
+  private static final io.github.outriggerinference.v1.McpToolStart DEFAULT_INSTANCE;
   static {
-    DEFAULT_INSTANCE = new io.github.outriggerinference.v1.ServerToolStart();
+    DEFAULT_INSTANCE = new io.github.outriggerinference.v1.McpToolStart();
   }
 
-  public static io.github.outriggerinference.v1.ServerToolStart getDefaultInstance() {
+  public static io.github.outriggerinference.v1.McpToolStart getDefaultInstance() {
     return DEFAULT_INSTANCE;
   }
 
-  private static final com.google.protobuf.Parser<ServerToolStart>
-      PARSER = new com.google.protobuf.AbstractParser<ServerToolStart>() {
+  private static final com.google.protobuf.Parser<McpToolStart>
+      PARSER = new com.google.protobuf.AbstractParser<McpToolStart>() {
     @java.lang.Override
-    public ServerToolStart parsePartialFrom(
+    public McpToolStart parsePartialFrom(
         com.google.protobuf.CodedInputStream input,
         com.google.protobuf.ExtensionRegistryLite extensionRegistry)
         throws com.google.protobuf.InvalidProtocolBufferException {
@@ -1094,17 +1094,17 @@ private static final long serialVersionUID = 0L;
     }
   };
 
-  public static com.google.protobuf.Parser<ServerToolStart> parser() {
+  public static com.google.protobuf.Parser<McpToolStart> parser() {
     return PARSER;
   }
 
   @java.lang.Override
-  public com.google.protobuf.Parser<ServerToolStart> getParserForType() {
+  public com.google.protobuf.Parser<McpToolStart> getParserForType() {
     return PARSER;
   }
 
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerToolStart getDefaultInstanceForType() {
+  public io.github.outriggerinference.v1.McpToolStart getDefaultInstanceForType() {
     return DEFAULT_INSTANCE;
   }
 

@@ -6,8 +6,8 @@
 package io.github.outriggerinference.v1;
 
 @com.google.protobuf.Generated
-public interface ServerToolListOrBuilder extends
-    // @@protoc_insertion_point(interface_extends:outrigger.v1.ServerToolList)
+public interface McpToolListOrBuilder extends
+    // @@protoc_insertion_point(interface_extends:outrigger.v1.McpToolList)
     com.google.protobuf.MessageOrBuilder {
 
   /**
@@ -35,24 +35,24 @@ public interface ServerToolListOrBuilder extends
    * Its tools, limited to those that the request allows.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+   * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
    */
-  java.util.List<io.github.outriggerinference.v1.ServerTool> 
+  java.util.List<io.github.outriggerinference.v1.McpTool> 
       getToolsList();
   /**
    * <pre>
    * Its tools, limited to those that the request allows.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+   * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
    */
-  io.github.outriggerinference.v1.ServerTool getTools(int index);
+  io.github.outriggerinference.v1.McpTool getTools(int index);
   /**
    * <pre>
    * Its tools, limited to those that the request allows.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+   * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
    */
   int getToolsCount();
   /**
@@ -60,18 +60,18 @@ public interface ServerToolListOrBuilder extends
    * Its tools, limited to those that the request allows.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+   * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
    */
-  java.util.List<? extends io.github.outriggerinference.v1.ServerToolOrBuilder> 
+  java.util.List<? extends io.github.outriggerinference.v1.McpToolOrBuilder> 
       getToolsOrBuilderList();
   /**
    * <pre>
    * Its tools, limited to those that the request allows.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool tools = 2 [json_name = "tools"];</code>
+   * <code>repeated .outrigger.v1.McpTool tools = 2 [json_name = "tools"];</code>
    */
-  io.github.outriggerinference.v1.ServerToolOrBuilder getToolsOrBuilder(
+  io.github.outriggerinference.v1.McpToolOrBuilder getToolsOrBuilder(
       int index);
 
   /**
