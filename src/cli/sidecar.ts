@@ -83,12 +83,9 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
 }
 
 /** The models that callers of the HTTP API may name. */
-function modelsOf(
-  { client: { providers, defaultProvider, middleware } }: Config,
-  { catalog }: Client,
-): ModelDirectory {
+function modelsOf({ client: { providers } }: Config, { catalog, routing }: Client): ModelDirectory {
   const apis = new Map([...providers].map(([name, { api }]) => [name, api]));
-  return new ModelDirectory({ providers: apis, defaultProvider, aliases: middleware.modelAliases, catalog });
+  return new ModelDirectory({ providers: apis, routing, catalog });
 }
 
 /**

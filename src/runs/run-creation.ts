@@ -172,7 +172,7 @@ function checkConversation(parts: ConversationParts, draft: RunDraft, inputPath:
   const before = system === "" ? [] : [systemMessage(system)];
   const messages = [...before, ...whole.messages.map(({ message }) => message)];
   try {
-    validateRequest({ ...generation.request, messages });
+    validateRequest({ ...generation.request, messages }, { mayNameNoModel: true });
   } catch (thrown) {
     const fields: RunFields = { before: before.length, conversation: whole, inputPath };
     throw thrown instanceof SDKError ? withRunFields(thrown, fields) : thrown;

@@ -178,7 +178,7 @@ class RequestReader {
     this.#history = history;
     this.#reading = reading;
     this.#previous = previous;
-    this.#target = reading.models.resolve(fields.requireString("model", { min: 1, max: 512 }));
+    this.#target = reading.models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
     this.#echoedTools =
       this.#inherits && previous !== undefined ? settingsOf(previous).echoed.tools : echoedTools(fields);
     this.#sendsGroups = this.#target.served.api === "openai-responses" && searchesTools(this.#echoedTools);

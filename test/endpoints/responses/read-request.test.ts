@@ -414,7 +414,7 @@ describe("a body that is wrong", () => {
     ["text that is not JSON", "{", undefined, /not JSON/],
     ["a list in place of an object", "[]", undefined, /found a list/],
     ["too many levels", `{"model":"m","input":${deep}}`, undefined, /256 levels/],
-    ["no model", { input: "hi" }, "model", /is missing, expected a text/],
+    ["an empty model", { model: "", input: "hi" }, "model", /at least 1 characters/],
     ["no input", { model: "m" }, "input", /is missing/],
     ["an empty input", { model: "m", input: [] }, "input", /is missing/],
     ["an input of another type", { model: "m", input: 1 }, "input", /expected a list, found a number/],

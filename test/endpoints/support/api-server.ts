@@ -63,7 +63,7 @@ export async function startApi(
   const store = given ?? (await openMemory());
   const engine = createRunEngine({ client, store });
   const apis = new Map(columns.map(({ name }) => [name, APIS[name]]));
-  const models = new ModelDirectory({ providers: apis, catalog: defaultCatalog });
+  const models = new ModelDirectory({ providers: apis, routing: client.routing, catalog: defaultCatalog });
   const endpoint = createV1Api({
     engine: wrapEngine(engine),
     models,

@@ -298,9 +298,9 @@ type Run struct {
 	// run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
 	// is in progress.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// Requested model, as the request named it.
+	// Requested model, as the request named it (see `Request.model`).
 	Model string `protobuf:"bytes,10,opt,name=model,proto3" json:"model,omitempty"`
-	// Requested provider. Empty: the default provider.
+	// Requested provider. Empty if the request named none.
 	Provider string `protobuf:"bytes,11,opt,name=provider,proto3" json:"provider,omitempty"`
 	// Labels of the caller: at most 16, with keys of at most 64 characters and values of at most 512.
 	Metadata map[string]string `protobuf:"bytes,12,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`

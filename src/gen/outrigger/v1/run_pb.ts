@@ -102,14 +102,14 @@ export type Run = Message<"outrigger.v1.Run"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * Requested model, as the request named it.
+   * Requested model, as the request named it (see `Request.model`).
    *
    * @generated from field: string model = 10;
    */
   model: string;
 
   /**
-   * Requested provider. Empty: the default provider.
+   * Requested provider. Empty if the request named none.
    *
    * @generated from field: string provider = 11;
    */

@@ -1,13 +1,12 @@
-import { defaultCatalog } from "../../../../src/catalog/catalog.ts";
 import { NotFoundError } from "../../../../src/core/errors.ts";
-import { ModelDirectory } from "../../../../src/endpoints/models/model-directory.ts";
 import { type ReadRequest, readRequest } from "../../../../src/endpoints/responses/read-request.ts";
 import type { RunWithOrigin } from "../../../../src/runs/engine.ts";
 import { firstCallId } from "../../../../src/runs/store/first-call-id.ts";
 import type { StoredMessage } from "../../../../src/runs/store.ts";
+import { createDirectory } from "../../support/directory.ts";
 
 /** Four providers, one for each wire API; `openai` is the default. */
-const directory = new ModelDirectory({
+const directory = createDirectory({
   providers: new Map([
     ["openai", "openai-responses"],
     ["anthropic", "anthropic-messages"],
@@ -15,7 +14,6 @@ const directory = new ModelDirectory({
     ["local", "openai-chat"],
   ]),
   aliases: { fast: { provider: "gemini", model: "gemini-3-flash" } },
-  catalog: defaultCatalog,
 });
 
 /** What is kept of earlier responses. */

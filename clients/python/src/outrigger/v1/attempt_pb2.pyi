@@ -36,7 +36,7 @@ class Attempt(_message.Message):
     provider: _builtins.str
     """Name of the provider that was called. Empty if the call failed before a provider was chosen."""
     model: _builtins.str
-    """The requested model, after aliases were resolved."""
+    """The provider's model that was asked for, as the name in the request led to it."""
     inference_id: _builtins.str
     """Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
     one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.

@@ -172,11 +172,14 @@ class Request(_message.Message):
     TIMEOUTS_FIELD_NUMBER: _builtins.int
     FINAL_RESPONSE_FIELD_NUMBER: _builtins.int
     model: _builtins.str
-    """The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-    Required.
+    """Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+    may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+    registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+    the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+    Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
     """
     provider: _builtins.str
-    """Name of the registered provider that serves the call. Empty means the default provider."""
+    """Name of the registered provider that serves the call. Empty: `model` decides, see there."""
     temperature: _builtins.float
     """Sampling temperature, usually [0.0, 2.0]; the accepted range differs between models.
     Unset leaves the provider's default.

@@ -214,9 +214,9 @@ class Run(_message.Message):
     stored: _builtins.bool
     """Whether the run is stored. A run that is not stored cannot be read after its stream has ended."""
     model: _builtins.str
-    """Requested model, as the request named it."""
+    """Requested model, as the request named it (see `Request.model`)."""
     provider: _builtins.str
-    """Requested provider. Empty: the default provider."""
+    """Requested provider. Empty if the request named none."""
     stop_reason: _generation_pb2.GenerateResult.StopReason.ValueType
     """Why the generation ended. Unset until it ends, and if it failed."""
     incomplete_reason: Global___IncompleteReason.ValueType

@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object model_ = "";
   /**
    * <pre>
-   * Requested model, as the request named it.
+   * Requested model, as the request named it (see `Request.model`).
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -424,7 +424,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Requested model, as the request named it.
+   * Requested model, as the request named it (see `Request.model`).
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -450,7 +450,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object provider_ = "";
   /**
    * <pre>
-   * Requested provider. Empty: the default provider.
+   * Requested provider. Empty if the request named none.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
@@ -471,7 +471,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Requested provider. Empty: the default provider.
+   * Requested provider. Empty if the request named none.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3311,7 +3311,7 @@ java.lang.String defaultValue) {
     private java.lang.Object model_ = "";
     /**
      * <pre>
-     * Requested model, as the request named it.
+     * Requested model, as the request named it (see `Request.model`).
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3331,7 +3331,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested model, as the request named it.
+     * Requested model, as the request named it (see `Request.model`).
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3352,7 +3352,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested model, as the request named it.
+     * Requested model, as the request named it (see `Request.model`).
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3369,7 +3369,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested model, as the request named it.
+     * Requested model, as the request named it (see `Request.model`).
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3383,7 +3383,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested model, as the request named it.
+     * Requested model, as the request named it (see `Request.model`).
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3403,7 +3403,7 @@ java.lang.String defaultValue) {
     private java.lang.Object provider_ = "";
     /**
      * <pre>
-     * Requested provider. Empty: the default provider.
+     * Requested provider. Empty if the request named none.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3423,7 +3423,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested provider. Empty: the default provider.
+     * Requested provider. Empty if the request named none.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3444,7 +3444,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested provider. Empty: the default provider.
+     * Requested provider. Empty if the request named none.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3461,7 +3461,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested provider. Empty: the default provider.
+     * Requested provider. Empty if the request named none.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3475,7 +3475,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested provider. Empty: the default provider.
+     * Requested provider. Empty if the request named none.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>

@@ -198,7 +198,7 @@ public interface RunOrBuilder extends
 
   /**
    * <pre>
-   * Requested model, as the request named it.
+   * Requested model, as the request named it (see `Request.model`).
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -207,7 +207,7 @@ public interface RunOrBuilder extends
   java.lang.String getModel();
   /**
    * <pre>
-   * Requested model, as the request named it.
+   * Requested model, as the request named it (see `Request.model`).
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -218,7 +218,7 @@ public interface RunOrBuilder extends
 
   /**
    * <pre>
-   * Requested provider. Empty: the default provider.
+   * Requested provider. Empty if the request named none.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
@@ -227,7 +227,7 @@ public interface RunOrBuilder extends
   java.lang.String getProvider();
   /**
    * <pre>
-   * Requested provider. Empty: the default provider.
+   * Requested provider. Empty if the request named none.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
