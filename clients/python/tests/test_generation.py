@@ -11,7 +11,7 @@ import time
 import unittest
 from typing import Any
 
-from outrigger import (
+from outrigger_client import (
     AbortError,
     AsyncClient,
     Client,
@@ -34,8 +34,8 @@ from outrigger import (
     tool_result_message,
     user_message,
 )
-from outrigger.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, ROLE_USER
-from outrigger.v1.tool_pb2 import FunctionTool
+from outrigger_client.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, ROLE_USER
+from outrigger_client.v1.tool_pb2 import FunctionTool
 from tests.test_schema import Color, Owner, Person
 
 # A generous bound, in seconds, for what happens at once: the machine may be busy.
@@ -361,8 +361,8 @@ class AsyncGenerationTest(GenerationCases, unittest.TestCase):
         self.assertEqual([result.stop_reason for result in results], ["completed"] * 20)
 
     def test_no_call_is_lost_answered_twice_or_run_twice_whatever_tools_do(self) -> None:
-        logging.getLogger("outrigger").setLevel(logging.CRITICAL)
-        self.addCleanup(logging.getLogger("outrigger").setLevel, logging.NOTSET)
+        logging.getLogger("outrigger_client").setLevel(logging.CRITICAL)
+        self.addCleanup(logging.getLogger("outrigger_client").setLevel, logging.NOTSET)
         choices = random.Random(7)
 
         async def run_one(client: AsyncClient) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import grpc
 
-from outrigger import (
+from outrigger_client import (
     AbortError,
     AsyncClient,
     Client,
@@ -30,13 +30,13 @@ from outrigger import (
     tool,
     user_message,
 )
-from outrigger.v1.error_pb2 import ERROR_KIND_SERVER, InferenceError
-from outrigger.v1.generation_service_pb2 import RunToolsResponse, ToolOutput
-from outrigger.v1.message_pb2 import ROLE_TOOL, ToolResult
-from outrigger.v1.response_pb2 import Response
-from outrigger.v1.stream_event_pb2 import Finish, StreamEvent
-from outrigger.v1.tool_pb2 import FunctionTool
-from outrigger.v1.tool_pb2 import Tool as ToolDefinition
+from outrigger_client.v1.error_pb2 import ERROR_KIND_SERVER, InferenceError
+from outrigger_client.v1.generation_service_pb2 import RunToolsResponse, ToolOutput
+from outrigger_client.v1.message_pb2 import ROLE_TOOL, ToolResult
+from outrigger_client.v1.response_pb2 import Response
+from outrigger_client.v1.stream_event_pb2 import Finish, StreamEvent
+from outrigger_client.v1.tool_pb2 import FunctionTool
+from outrigger_client.v1.tool_pb2 import Tool as ToolDefinition
 from tests.fake_sidecar import Peer, assistant, call, execute, fake_sidecar, finished, step_of, text_of_output
 
 # A generous bound, in seconds, for what happens at once: the machine may be busy.
@@ -121,7 +121,7 @@ class LoopCases:
         calls.append(execute(call("wrong", "double", "{}")))
         tools = [hidden, shown, unset, double]
         neutral, text = ("failure", "the tool failed"), ("failure", "RuntimeError: 10.0.0.7 refused")
-        with self.test.assertLogs("outrigger", logging.WARNING):
+        with self.test.assertLogs("outrigger_client", logging.WARNING):
             found = self.outputs(*calls, tools=tools)
             strict = self.outputs(*calls, tools=tools, client={"hide_tool_errors": True})
         names = ("hidden", "shown", "unset")
@@ -171,8 +171,8 @@ class LoopCases:
         def leave() -> None:
             raise SystemExit(3)
 
-        logging.getLogger("outrigger").setLevel(logging.CRITICAL)
-        self.test.addCleanup(logging.getLogger("outrigger").setLevel, logging.NOTSET)
+        logging.getLogger("outrigger_client").setLevel(logging.CRITICAL)
+        self.test.addCleanup(logging.getLogger("outrigger_client").setLevel, logging.NOTSET)
         found = self.outputs(
             execute(call("a", "fail")),
             execute(call("b", "explain")),
@@ -188,7 +188,7 @@ class LoopCases:
         def fail() -> None:
             raise RuntimeError("broken")
 
-        with self.test.assertLogs("outrigger", "WARNING") as logs:
+        with self.test.assertLogs("outrigger_client", "WARNING") as logs:
             self.outputs(execute(call("a", "fail")), tools=[fail])
         self.test.assertIn("the tool fail failed", logs.output[0])
 
@@ -215,7 +215,7 @@ class LoopCases:
         def give_object() -> object:
             return object()
 
-        with self.test.assertLogs("outrigger", "WARNING"):
+        with self.test.assertLogs("outrigger_client", "WARNING"):
             found = self.outputs(execute(call("a", "give_object")), tools=[give_object])
         self.test.assertEqual(
             answer_of(found["a"]), ("failure", "TypeError: object cannot be written as JSON")

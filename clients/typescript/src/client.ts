@@ -67,7 +67,7 @@ const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
  * may run at once, over one connection, which is opened by the first call and again after it was lost.
  */
 export class Client {
-  /** For the services in `@outrigger-inference/client/proto` that have no method here. */
+  /** For the services in `outrigger-client/proto` that have no method here. */
   readonly transport: Transport;
   /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. */
   readonly hideToolErrors: boolean;
