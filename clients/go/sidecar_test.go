@@ -234,7 +234,7 @@ func sidecarInvalidRequest(t *testing.T, client *outrigger.Client) {
 	for name, options := range map[string]outrigger.GenerateOptions{
 		"prompt and messages": {Model: "sim-text", Prompt: "Hello", Messages: message},
 		"stop_when":           {Model: "sim-text", Prompt: "Hello", StopWhen: "steps.size( >= 3"},
-		"no model":            {Prompt: "Hello"},
+		"a blank model":       {Model: " ", Prompt: "Hello"},
 	} {
 		for _, tools := range [][]*outrigger.Tool{nil, {weatherTool()}} {
 			options.Tools = tools

@@ -79,6 +79,16 @@ describe("the list of models", () => {
     expect(two.list().map(({ id }) => id)).toEqual(expect.arrayContaining(["gpt-5.2", "openai-eu/gpt-5.2"]));
   });
 
+  it("has the models that a configuration names for a program", () => {
+    const catalog = createCatalog({ models: [{ id: "gpt-5.2", provider: "codex" }] });
+    const own = createDirectory({ providers: new Map([...providers, ["codex", "command"]]), catalog });
+    const served = { provider: "codex", model: "gpt-5.2", api: "command" };
+    expect(own.list().find(({ id }) => id === "codex/gpt-5.2")).toMatchObject({ served });
+    const alone = createDirectory({ providers: new Map([["codex", "command"]]), catalog });
+    expect(alone.list().map(({ id }) => id)).toEqual(["gpt-5.2"]);
+    expect(alone.resolve("").served).toEqual(served);
+  });
+
   it("finds models by every name that the catalog knows", () => {
     expect(directory().find("openai/gpt-5.2")?.info?.id).toBe("gpt-5.2");
     expect(directory().find("fast")?.served.model).toBe("claude-haiku-4-5");
