@@ -79,6 +79,10 @@ const NAMES: readonly NameCase[] = [
   },
   { name: "an alias without a provider", model: "plain", goesTo: to("one", "sim-text:alias=plain") },
   { name: "the prefix of a provider", model: "two/sim-text", goesTo: to("two", "sim-text") },
+  { name: "a provider and a slash alone", model: "two/", goesTo: to("one", "two/") },
+  { name: "a slash without a provider", model: "/sim-text", goesTo: to("one", "/sim-text") },
+  { name: "an id that a provider's name begins", model: "twos", goesTo: to("one", "twos") },
+  { name: "a prefix of no provider", model: "meta/llama", goesTo: to("one", "meta/llama") },
   { name: "the default provider's prefix", model: "one/sim-text", goesTo: to("one", "sim-text") },
   {
     name: "an id of the default provider in the catalog",
