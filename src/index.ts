@@ -22,9 +22,15 @@ export type {
   MiddlewareMethods,
   StreamNext,
 } from "./client/middleware.ts";
+export type { ModelAlias, ModelRouting, ResolvedModel } from "./client/model-names.ts";
 export * from "./common.ts";
 export type { CallTarget, ProviderAdapter } from "./core/adapter.ts";
 export type { HttpTimeouts } from "./kit/http/transport.ts";
+export {
+  type AliasFallbackOptions,
+  type AliasWithFallbacks,
+  createAliasFallbacks,
+} from "./middleware/alias-fallbacks.ts";
 export { attemptsOf } from "./middleware/attempts.ts";
 export type { CircuitState } from "./middleware/breaker.ts";
 export { type BudgetOptions, createBudget } from "./middleware/budget.ts";
@@ -46,7 +52,6 @@ export {
   type LoggedContent,
   type LoggingOptions,
 } from "./middleware/logging.ts";
-export { createModelAliases, type ModelAlias, type ModelAliasOptions } from "./middleware/model-aliases.ts";
 export type { MiddlewareObserver, RefusedBy } from "./middleware/observer.ts";
 export { createRateLimit, type RateLimitOptions } from "./middleware/rate-limit.ts";
 export { createRetry, type RetryMiddlewareOptions } from "./middleware/retry.ts";

@@ -16,5 +16,6 @@ export * from "./gen/outrigger/v1/run_pb.ts";
 export * from "./gen/outrigger/v1/run_service_pb.ts";
 export * from "./gen/outrigger/v1/stream_event_pb.ts";
 export * from "./gen/outrigger/v1/thread_pb.ts";
+export * from "./gen/outrigger/v1/thread_service_pb.ts";
 export * from "./gen/outrigger/v1/tool_pb.ts";
 export * from "./gen/outrigger/v1/usage_pb.ts";

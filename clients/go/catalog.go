@@ -19,8 +19,7 @@ type (
 // any. ErrNotFound if the catalog does not know the model, which can be called all the same.
 func (c *Client) GetModelInfo(ctx context.Context, model, provider string) (*ModelInfo, error) {
 	request := &pb.GetModelRequest{Model: model, Provider: provider}
-	answer, err := answered(ctx, request, c.catalog.GetModel)
-	return answer.GetModel(), err
+	return answered(ctx, request, c.catalog.GetModel)
 }
 
 // ListModels returns the known models that have all these capabilities, newest first within a provider. An
@@ -36,6 +35,5 @@ func (c *Client) ListModels(ctx context.Context, provider string, capabilities .
 // GetLatestModel returns a provider's newest model that has all these capabilities. ErrNotFound if none has.
 func (c *Client) GetLatestModel(ctx context.Context, provider string, capabilities ...Capability) (*ModelInfo, error) {
 	request := &pb.GetLatestModelRequest{Provider: provider, Capabilities: capabilities}
-	answer, err := answered(ctx, request, c.catalog.GetLatestModel)
-	return answer.GetModel(), err
+	return answered(ctx, request, c.catalog.GetLatestModel)
 }

@@ -21,9 +21,8 @@ import (
 //	switch kind, _ := errors.AsType[outrigger.Kind](err); kind { ... }
 type Kind int32
 
-// The kinds of failures. ErrProvider is also the parent of the kinds that speak of the request or of the
-// provider: errors.Is(err, ErrProvider) is true for all of them, up to ErrQuotaExceeded, and for
-// ErrInvalidToolCall.
+// The kinds of failures. ErrProvider is also the parent of the failures of the request, the provider or its
+// answer: errors.Is(err, ErrProvider) is true for all of them, up to ErrInvalidToolCall.
 const (
 	// ErrProvider is a failure of the provider that fits no other kind.
 	ErrProvider = Kind(pb.ErrorKind_ERROR_KIND_PROVIDER)
@@ -45,6 +44,8 @@ const (
 	ErrContextLength = Kind(pb.ErrorKind_ERROR_KIND_CONTEXT_LENGTH)
 	// ErrQuotaExceeded says that the account's credit or quota is used up.
 	ErrQuotaExceeded = Kind(pb.ErrorKind_ERROR_KIND_QUOTA_EXCEEDED)
+	// ErrInvalidToolCall says that the model wrote an invalid tool call.
+	ErrInvalidToolCall = Kind(pb.ErrorKind_ERROR_KIND_INVALID_TOOL_CALL)
 	// ErrRequestTimeout says that a time limit ran out. It is context.DeadlineExceeded too.
 	ErrRequestTimeout = Kind(pb.ErrorKind_ERROR_KIND_REQUEST_TIMEOUT)
 	// ErrAbort says that the caller cancelled. It is context.Canceled too.
@@ -53,8 +54,6 @@ const (
 	ErrNetwork = Kind(pb.ErrorKind_ERROR_KIND_NETWORK)
 	// ErrStream says that a stream ended without its end marker, or violated its protocol.
 	ErrStream = Kind(pb.ErrorKind_ERROR_KIND_STREAM)
-	// ErrInvalidToolCall says that the model wrote an invalid tool call.
-	ErrInvalidToolCall = Kind(pb.ErrorKind_ERROR_KIND_INVALID_TOOL_CALL)
 	// ErrNoObjectGenerated says that the answer does not match the schema; Error.NoObject has the answer.
 	ErrNoObjectGenerated = Kind(pb.ErrorKind_ERROR_KIND_NO_OBJECT_GENERATED)
 	// ErrConfiguration says that the sidecar, or the Client, is not configured for this call.
@@ -81,7 +80,7 @@ func (k Kind) Error() string {
 
 // includes reports whether a failure of the kind other is one of the kind k.
 func (k Kind) includes(other Kind) bool {
-	ofProvider := other >= ErrProvider && other < ErrRequestTimeout || other == ErrInvalidToolCall
+	ofProvider := other >= ErrProvider && other < ErrRequestTimeout
 	return k == other || k == ErrProvider && ofProvider
 }
 

@@ -116,7 +116,7 @@ func TestKindsFormATree(t *testing.T) {
 		failure := fmt.Errorf("wrapped: %w", &outrigger.Error{Kind: kind})
 		found, _ := errors.AsType[outrigger.Kind](failure)
 		check(t, "kind that errors.AsType finds", found, kind)
-		ofProvider := number >= 100 && number < 200 || kind == outrigger.ErrInvalidToolCall
+		ofProvider := number >= 100 && number < 200
 		check(t, fmt.Sprintf("%v is itself", kind), errors.Is(failure, kind), true)
 		check(t, fmt.Sprintf("%v is a failure of a provider", kind), errors.Is(failure, outrigger.ErrProvider), ofProvider)
 		check(t, fmt.Sprintf("%v is a rate limit", kind), errors.Is(failure, outrigger.ErrRateLimit), number == 105)

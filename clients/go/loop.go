@@ -272,7 +272,7 @@ func failedOutput(callID string, err error, hide bool) *pb.ToolOutput {
 	} else if _, panicked := errors.AsType[*PanicError](err); panicked {
 		message = "the tool panicked"
 	}
-	output.Output = &pb.ToolOutput_Error{Error: &pb.ToolFailure{Message: message}}
+	output.Output = &pb.ToolOutput_Failure{Failure: &pb.ToolFailure{Message: message}}
 	return output
 }
 

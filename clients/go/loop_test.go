@@ -145,7 +145,7 @@ func TestToolReturnsGoToTheModel(t *testing.T) {
 		{returning(json.RawMessage(`{"a": 1}`), nil), `result: {"a":1}`},
 		{returning(outrigger.TextPart("a part"), nil), "result: a part"},
 		{returning([]*outrigger.ContentPart{outrigger.TextPart("two "), outrigger.TextPart("parts")}, nil), "result: two parts"},
-		{returning(&outrigger.ToolResult{Content: []*outrigger.ContentPart{outrigger.TextPart("no")}, IsError: true}, nil), "error result: no"},
+		{returning(&outrigger.ToolResult{Content: []*outrigger.ContentPart{outrigger.TextPart("no")}, Failed: true}, nil), "error result: no"},
 		{returning("not \xff UTF-8", nil), "result: not \uFFFD UTF-8"},
 	}
 	for _, test := range cases {

@@ -83,7 +83,7 @@ type Limits struct {
 	// MaxSteps is the maximum number of steps.
 	MaxSteps *int
 	// MaxTotalTokens is the maximum number of tokens of all steps.
-	MaxTotalTokens *int64
+	MaxTotalTokens *int
 	// MaxCostNanoUSD is the maximum cost of all steps, in billionths of a US dollar.
 	MaxCostNanoUSD *int64
 	// MaxToolCalls is the maximum number of tool calls in all steps.
@@ -148,7 +148,7 @@ func (o *GenerateOptions) proto() (*pb.GenerationOptions, error) {
 		},
 		Limits: &pb.GenerationLimits{
 			MaxSteps:       numbers.int32("limits.max_steps", o.Limits.MaxSteps),
-			MaxTotalTokens: o.Limits.MaxTotalTokens,
+			MaxTotalTokens: numbers.int32("limits.max_total_tokens", o.Limits.MaxTotalTokens),
 			MaxCostNanoUsd: o.Limits.MaxCostNanoUSD,
 			MaxToolCalls:   numbers.int32("limits.max_tool_calls", o.Limits.MaxToolCalls),
 		},

@@ -44,7 +44,7 @@ func TestEveryOptionIsSent(t *testing.T) {
 		MaxToolRounds: new(0),
 		StopWhen:      "steps.size() >= 3",
 		Limits: outrigger.Limits{
-			MaxSteps: new(1), MaxTotalTokens: new(int64(2)), MaxCostNanoUSD: new(int64(3)), MaxToolCalls: new(4),
+			MaxSteps: new(1), MaxTotalTokens: new(2), MaxCostNanoUSD: new(int64(3)), MaxToolCalls: new(4),
 		},
 		Timeouts: outrigger.Timeouts{Total: time.Minute, PerStep: time.Second, PerTool: time.Millisecond},
 		Retry: outrigger.RetryPolicy{
@@ -73,7 +73,7 @@ func TestEveryOptionIsSent(t *testing.T) {
 		},
 		Prompt: "Hello", System: "Be brief.", MaxToolRounds: new(int32(0)), StopWhen: "steps.size() >= 3",
 		Limits: &pb.GenerationLimits{
-			MaxSteps: new(int32(1)), MaxTotalTokens: new(int64(2)), MaxCostNanoUsd: new(int64(3)), MaxToolCalls: new(int32(4)),
+			MaxSteps: new(int32(1)), MaxTotalTokens: new(int32(2)), MaxCostNanoUsd: new(int64(3)), MaxToolCalls: new(int32(4)),
 		},
 		Timeouts: &pb.GenerationTimeouts{
 			Total: durationpb.New(time.Minute), PerStep: durationpb.New(time.Second), PerTool: durationpb.New(time.Millisecond),

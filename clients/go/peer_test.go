@@ -113,12 +113,12 @@ func said(output *pb.ToolOutput) string {
 	switch o := output.GetOutput().(type) {
 	case *pb.ToolOutput_Result:
 		text := outrigger.TextOf(o.Result)
-		if o.Result.GetIsError() {
+		if o.Result.GetFailed() {
 			return "error result: " + text
 		}
 		return "result: " + text
-	case *pb.ToolOutput_Error:
-		return "error: " + o.Error.GetMessage()
+	case *pb.ToolOutput_Failure:
+		return "error: " + o.Failure.GetMessage()
 	case *pb.ToolOutput_Refusal:
 		return "refusal: " + o.Refusal.GetReason()
 	case *pb.ToolOutput_RepairedCall:

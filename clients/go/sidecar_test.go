@@ -84,7 +84,7 @@ func toolTexts(step *outrigger.StepResult) []string {
 	var texts []string
 	for _, result := range step.GetToolResults() {
 		text := outrigger.TextOf(result)
-		if result.GetIsError() {
+		if result.GetFailed() {
 			text = "error: " + text
 		}
 		texts = append(texts, text)
@@ -234,7 +234,7 @@ func sidecarInvalidRequest(t *testing.T, client *outrigger.Client) {
 	for name, options := range map[string]outrigger.GenerateOptions{
 		"prompt and messages": {Model: "sim-text", Prompt: "Hello", Messages: message},
 		"stop_when":           {Model: "sim-text", Prompt: "Hello", StopWhen: "steps.size( >= 3"},
-		"no model":            {Prompt: "Hello"},
+		"a blank model":       {Model: " ", Prompt: "Hello"},
 	} {
 		for _, tools := range [][]*outrigger.Tool{nil, {weatherTool()}} {
 			options.Tools = tools
@@ -398,7 +398,7 @@ func sidecarRefusal(t *testing.T, client *outrigger.Client) {
 	tool := returning("", outrigger.Refuse("the user said no"))
 	result := mustGenerate(t, client, outrigger.GenerateOptions{Model: "sim-tools", Tools: []*outrigger.Tool{tool}})
 	checkOneStepTold(t, result, "the user said no")
-	check(t, "it is an error result", result.GetSteps()[0].GetToolResults()[0].GetIsError(), true)
+	check(t, "it is an error result", result.GetSteps()[0].GetToolResults()[0].GetFailed(), true)
 }
 
 // pickyTool has a schema that the simulator's arguments do not match: it writes the known properties only.
@@ -414,7 +414,7 @@ func sidecarInvalidArguments(t *testing.T, client *outrigger.Client) {
 	})
 	result := mustGenerate(t, client, outrigger.GenerateOptions{Model: "sim-tools", Tools: []*outrigger.Tool{tool}})
 	checkOneStepTold(t, result, "error: ")
-	check(t, "it is an error result", result.GetSteps()[0].GetToolResults()[0].GetIsError(), true)
+	check(t, "it is an error result", result.GetSteps()[0].GetToolResults()[0].GetFailed(), true)
 }
 
 func sidecarRepairedCall(t *testing.T, client *outrigger.Client) {
@@ -528,7 +528,7 @@ func sidecarLimits(t *testing.T, client *outrigger.Client) {
 		reason pb.GenerateResult_StopReason
 	}{
 		{outrigger.Limits{MaxSteps: new(2)}, pb.GenerateResult_STOP_REASON_MAX_STEPS},
-		{outrigger.Limits{MaxTotalTokens: new(int64(1))}, pb.GenerateResult_STOP_REASON_MAX_TOTAL_TOKENS},
+		{outrigger.Limits{MaxTotalTokens: new(1)}, pb.GenerateResult_STOP_REASON_MAX_TOTAL_TOKENS},
 		{outrigger.Limits{MaxToolCalls: new(2)}, pb.GenerateResult_STOP_REASON_MAX_TOOL_CALLS},
 	} {
 		var runs atomic.Int32

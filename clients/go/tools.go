@@ -207,7 +207,7 @@ func toolResult(callID string, out any) (*ToolResult, error) {
 		if value == nil {
 			return nil, errors.New("the tool returned no result")
 		}
-		return &ToolResult{ToolCallId: callID, Content: value.GetContent(), IsError: value.GetIsError()}, nil
+		return &ToolResult{ToolCallId: callID, Content: value.GetContent(), Failed: value.GetFailed()}, nil
 	case *ContentPart:
 		return &ToolResult{ToolCallId: callID, Content: []*ContentPart{value}}, nil
 	case []*ContentPart:

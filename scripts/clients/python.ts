@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { buildOnce } from "../../test/clients/runner/build-cache.ts";
 import { build, probe } from "../../test/clients/runner/process.ts";
 import { type ClientPackage, packageFolder, root } from "./client-package.ts";
@@ -8,8 +8,21 @@ const requirements = `${folder}/requirements/generate.txt`;
 const environment = `${folder}/build/generate`;
 const interpreter = `${environment}/bin/python`;
 const source = `${folder}/src`;
-const stubs = `${source}/outrigger/v1`;
+const stubs = `${source}/outrigger_client/v1`;
+/** Where protoc writes them, by the folders of the contract. */
+const generated = `${folder}/build/stubs`;
 const protos = `${root}proto/outrigger/v1`;
+
+/** The name of the stubs' package in imports. Names of messages and services of the contract do not match. */
+const IMPORT_NAME = /\boutrigger\.v1(?= import |\.\w+_pb2\b)/g;
+
+/** What protoc compiles. */
+interface Compilation {
+  /** The folder that the paths of the files are relative to. */
+  readonly protoPath: string;
+  readonly files: readonly string[];
+  readonly out: string;
+}
 
 /** Python: the stubs with their types, and the version that the user agent names. */
 export const python: ClientPackage = {
@@ -26,10 +39,21 @@ export const python: ClientPackage = {
     );
     const files = readdirSync(protos).map((file) => `outrigger/v1/${file}`);
     const services = files.filter((file) => file.endsWith("_service.proto"));
-    await protoc(["python", "mypy"], `${root}proto`, files);
-    await protoc(["grpc_python", "mypy_grpc"], `${root}proto`, services);
-    await protoc(["python", "mypy"], `${folder}/protos`, ["outrigger/status_details.proto"]);
-    writeFileSync(`${source}/outrigger/version.py`, versionFile(packageVersion));
+    rmSync(generated, { recursive: true, force: true });
+    mkdirSync(generated, { recursive: true });
+    await protoc(["python", "mypy"], { protoPath: `${root}proto`, files, out: generated });
+    await protoc(["grpc_python", "mypy_grpc"], {
+      protoPath: `${root}proto`,
+      files: services,
+      out: generated,
+    });
+    for (const file of readdirSync(`${generated}/outrigger/v1`)) {
+      const text = readFileSync(`${generated}/outrigger/v1/${file}`, "utf8");
+      writeFileSync(`${stubs}/${file}`, text.replaceAll(IMPORT_NAME, "outrigger_client.v1"));
+    }
+    const own = "outrigger_client/status_details.proto";
+    await protoc(["python", "mypy"], { protoPath: `${folder}/protos`, files: [own], out: source });
+    writeFileSync(`${source}/outrigger_client/version.py`, versionFile(packageVersion));
   },
 };
 
@@ -47,15 +71,11 @@ async function installGenerators(): Promise<void> {
   });
 }
 
-/** Runs the plugins over files, whose paths are relative to `protoPath`. */
-async function protoc(
-  plugins: readonly string[],
-  protoPath: string,
-  files: readonly string[],
-): Promise<void> {
+/** Runs the plugins over files. */
+async function protoc(plugins: readonly string[], { protoPath, files, out }: Compilation): Promise<void> {
   const outputs = plugins.map((plugin) =>
     // The plugins for types name every file that they write, unless they are told not to.
-    plugin.startsWith("mypy") ? `--${plugin}_out=quiet:${source}` : `--${plugin}_out=${source}`,
+    plugin.startsWith("mypy") ? `--${plugin}_out=quiet:${out}` : `--${plugin}_out=${out}`,
   );
   await build({
     file: interpreter,

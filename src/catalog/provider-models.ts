@@ -30,6 +30,13 @@ export class ProviderModels {
     return this.#provider === undefined ? undefined : this.#catalog.getModelInfo(model, this.#provider);
   }
 
+  /** As {@link Catalog.getLatestModel}, among the provider's own entries and those of the catalog. */
+  getLatestModel(): ModelInfo | undefined {
+    const names = new Set([this.#name, this.#provider ?? this.#name]);
+    const latest = [...names].flatMap((name) => this.#catalog.getLatestModel(name) ?? []);
+    return latest.sort((left, right) => (left.releaseDate < right.releaseDate ? 1 : -1))[0];
+  }
+
   /** As {@link Catalog.traitsOf}. An added entry changes the traits that it names. */
   traitsOf(model: string): ModelTraits {
     const own = this.#catalog.addedEntry(model, this.#name)?.traits;

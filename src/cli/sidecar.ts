@@ -11,6 +11,7 @@ import {
   createGenerationService,
   createInferenceService,
   createRunService,
+  createThreadService,
   type RunningServer,
   type ShutdownPart,
   startServer,
@@ -51,6 +52,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       createInferenceService(client),
       createGenerationService(client, limits),
       createRunService(runs, client),
+      createThreadService(runs, client),
       createCatalogService(client.catalog),
     ],
     endpoints: {
@@ -81,12 +83,9 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
 }
 
 /** The models that callers of the HTTP API may name. */
-function modelsOf(
-  { client: { providers, defaultProvider, middleware } }: Config,
-  { catalog }: Client,
-): ModelDirectory {
+function modelsOf({ client: { providers } }: Config, { catalog, routing }: Client): ModelDirectory {
   const apis = new Map([...providers].map(([name, { api }]) => [name, api]));
-  return new ModelDirectory({ providers: apis, defaultProvider, aliases: middleware.modelAliases, catalog });
+  return new ModelDirectory({ providers: apis, routing, catalog });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type Catalog, defaultCatalog } from "../catalog/catalog.ts";
-import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
+import type { CallOptions, CallTarget, ProviderAdapter } from "../core/adapter.ts";
 import { type Batches, lazyBatches, mapBatches } from "../core/batches.ts";
 import { CallScope } from "../core/call-scope.ts";
 import { ConfigurationError, SDKError, toSdkError } from "../core/errors.ts";
@@ -8,9 +8,11 @@ import { inferenceIdOf } from "../core/inference-id.ts";
 import { type CompleteResponse, completeResponse } from "../core/response.ts";
 import { withTerminalEvent } from "../core/terminal-event.ts";
 import { FinalResponse, type Request, type ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
-import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { Response, Warning } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { AdapterCallOptions } from "../kit/adapter/http-adapter.ts";
+import { warning } from "../kit/adapter/loss-report.ts";
+import { noteIn, withNotes } from "./answer-notes.ts";
 import { wrapComplete, wrapStream } from "./apply-middleware.ts";
 import { expectedNames } from "./check-input.ts";
 import { copyRequest } from "./copy-request.ts";
@@ -18,6 +20,13 @@ import { type FieldPaths, withTypeScriptPaths } from "./field-paths.ts";
 import { withoutContent } from "./final-response.ts";
 import { describeMissing, type Environment, providerVariables, readProviders } from "./from-env.ts";
 import type { Middleware } from "./middleware.ts";
+import {
+  findProvider,
+  type ModelAlias,
+  type ModelRouting,
+  type ResolvedModel,
+  resolveModel,
+} from "./model-names.ts";
 import { createAdapter } from "./providers.ts";
 import { ProviderRegistry } from "./registry.ts";
 import { type RequestInput, requestOf } from "./request-input.ts";
@@ -29,6 +38,11 @@ export interface ClientOptions {
   readonly providers?: Readonly<Record<string, ProviderAdapter>> | undefined;
   /** Provider of requests that name none. Default: the only one; several need this option. */
   readonly defaultProvider?: string | undefined;
+  /**
+   * Names that requests may use for models, when they name no provider. See docs/models.md. `createAliasFallbacks` gives
+   * aliases fallbacks of their own.
+   */
+  readonly modelAliases?: Readonly<Record<string, ModelAlias>> | undefined;
   /** Runs around every call; the first one is outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
   /** Models and prices of your own, for all adapters that have no catalog themselves. Default: the shipped catalog. */
@@ -51,6 +65,7 @@ export interface FromEnvOptions extends Omit<ClientOptions, "providers"> {
 const OPTION_NAMES: readonly (keyof ClientOptions)[] = [
   "providers",
   "defaultProvider",
+  "modelAliases",
   "middleware",
   "catalog",
   "fieldPaths",
@@ -75,6 +90,9 @@ export class Client {
   readonly #stream: (request: Request, options: CallOptions) => EventStream;
   readonly #hasMiddleware: boolean;
   readonly #fieldPaths: FieldPaths;
+  readonly #aliases: Readonly<Record<string, ModelAlias>>;
+  /** Undefined: a provider was registered since it was needed. */
+  #routing: ModelRouting | undefined;
   /** Requests that were validated. A request that a middleware created is not among them. */
   readonly #checked = new WeakSet<Request>();
 
@@ -91,6 +109,7 @@ export class Client {
     this.#registry = new ProviderRegistry(remedy);
     for (const [name, adapter] of Object.entries(providers)) this.register(name, adapter);
     if (defaultProvider !== undefined) this.#registry.setDefault(defaultProvider);
+    this.#aliases = options.modelAliases ?? {};
     this.#hasMiddleware = middleware.length > 0;
     this.#fieldPaths = fieldPaths;
     this.#complete = wrapComplete(middleware, (request, own) => this.#sendComplete(request, own));
@@ -138,6 +157,22 @@ export class Client {
    */
   register(name: string, adapter: ProviderAdapter): void {
     this.#registry.register(name, adapter);
+    this.#routing = undefined;
+  }
+
+  /** What the rule for names of models depends on. */
+  get routing(): ModelRouting {
+    this.#routing ??= {
+      providers: this.#registry.describeModels(this.catalog),
+      defaultProvider: this.#registry.defaultName,
+      aliases: this.#aliases,
+    };
+    return this.#routing;
+  }
+
+  /** Where a request goes that names this provider and model; either may be empty. docs/models.md has the rule. */
+  resolveModel(name: CallTarget): ResolvedModel {
+    return resolveModel(name, this.routing);
   }
 
   /**
@@ -147,7 +182,9 @@ export class Client {
    */
   async complete(request: RequestInput, options: CallOptions = {}): Promise<CompleteResponse> {
     try {
-      return completeResponse(await this.#complete(this.#check(request), withInferenceId(options)));
+      const call = this.#prepare(request, options);
+      const response = await this.#complete(call.request, call.options);
+      return completeResponse(call.notes.length === 0 ? response : withNotes(response, call.notes));
     } catch (thrown) {
       throw thrown instanceof SDKError ? this.#toFailure(thrown) : thrown;
     }
@@ -159,21 +196,26 @@ export class Client {
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
     const scope = new CallScope(options.signal);
-    const open = () => this.#openStream(request, withInferenceId(options), scope);
+    const open = () => this.#openStream(request, options, scope);
     return new EventStream(lazyBatches(open, scope.abort), scope.abort);
   }
 
-  /** Whether a mode of tool choice works with a model of a provider, the default one where none is named. */
+  /** Whether a mode of tool choice works with a model, by the names that a request would have. */
   supportsToolChoice(mode: ToolChoice_Mode, model: string, provider = ""): boolean {
-    return this.#registry.find(provider).supportsToolChoice?.(mode, model, this.#withCatalog({})) ?? true;
+    const target = this.resolveModel({ provider, model });
+    const adapter = this.#registry.find(target.provider);
+    return adapter.supportsToolChoice?.(mode, target.model, this.#withCatalog({})) ?? true;
   }
 
   /**
-   * Whether a provider itself holds a model to the JSON schema of a response format; the default provider where none is
-   * named. Where it does not, the schema is asked for in an instruction.
+   * Whether the provider itself holds a model to the JSON schema of a response format, by the names that a request would
+   * have. If it does not, the schema is asked for in an instruction.
    */
   supportsJsonSchema(model: string, provider = ""): boolean {
-    return this.#registry.find(provider).supportsJsonSchema?.(model, this.#withCatalog({})) ?? true;
+    const target = this.resolveModel({ provider, model });
+    return (
+      this.#registry.find(target.provider).supportsJsonSchema?.(target.model, this.#withCatalog({})) ?? true
+    );
   }
 
   /** Closes the adapters' connections. */
@@ -186,20 +228,38 @@ export class Client {
     return this.close();
   }
 
-  /** The request as middleware sees it: complete, validated, and naming its provider. */
-  #check(input: RequestInput): Request {
-    const request = requestOf(input);
-    validateRequest(request);
-    const provider = request.provider || (this.#registry.defaultName ?? "");
-    const own = this.#hasMiddleware ? copyRequest(request) : request;
-    const named = provider === own.provider ? own : { ...own, provider };
-    this.#checked.add(named);
-    return named;
+  /** The request as middleware sees it: complete, validated, and naming its provider and that provider's model. */
+  #prepare(input: RequestInput, callerOptions: CallOptions): PreparedCall {
+    const given = requestOf(input);
+    const { provider, model, alias, isChosen } = this.resolveModel(given);
+    const isSame = provider === given.provider && model === given.model;
+    const named = isSame ? given : { ...given, provider, model };
+    validateRequest(named);
+    const request = this.#hasMiddleware ? copyRequest(named) : named;
+    this.#checked.add(request);
+    const options: CallOptions = {
+      ...withInferenceId(callerOptions),
+      ...(alias !== undefined && { modelAlias: alias }),
+      resolveModel: this.#resolveName,
+    };
+    return { request, options, notes: isChosen === true ? [chosenModel(provider, model)] : [] };
   }
 
+  readonly #resolveName = (name: CallTarget, defaultProvider: string): CallTarget =>
+    resolveModel(name, { ...this.routing, defaultProvider });
+
   #withCatalog(options: CallOptions): AdapterCallOptions {
-    return this.catalog === defaultCatalog ? options : { ...options, catalog: this.catalog };
+    const own = this.catalog === defaultCatalog ? {} : { catalog: this.catalog };
+    return { ...options, ...own, adviseOnModel: this.#adviseOnModel };
   }
+
+  /** Names the registered provider that has a model which another one does not know. */
+  readonly #adviseOnModel = ({ provider, model }: CallTarget): string | undefined => {
+    const owner = findProvider(model, this.routing);
+    if (owner === undefined || this.routing.providers.get(provider)?.getModelInfo(model) !== undefined)
+      return undefined;
+    return `the registered provider ${owner} has this model: name it as the provider, or write ${owner}/${model}`;
+  };
 
   #toFailure(thrown: unknown): SDKError {
     const error = toSdkError(thrown);
@@ -216,9 +276,9 @@ export class Client {
     callerOptions: CallOptions,
     scope: CallScope,
   ): Promise<Batches<StreamEvent>> {
-    const options = { ...callerOptions, signal: scope.signal };
     try {
-      const request = this.#check(input);
+      const prepared = this.#prepare(input, { ...callerOptions, signal: scope.signal });
+      const { request, options, notes } = prepared;
       const batches = this.#hasMiddleware
         ? this.#stream(request, options).batches()
         : await this.#openProvider(request, options);
@@ -228,9 +288,11 @@ export class Client {
         throwsOriginals: this.#hasMiddleware,
         onEnd: scope.release,
       });
+      const noted =
+        notes.length === 0 ? ended : mapBatches(ended, (batch) => batch.map((event) => noteIn(event, notes)));
       return request.finalResponse === FinalResponse.WITHOUT_CONTENT
-        ? mapBatches(ended, (batch) => batch.map(withoutContent))
-        : ended;
+        ? mapBatches(noted, (batch) => batch.map(withoutContent))
+        : noted;
     } catch (thrown) {
       scope.release();
       throw thrown instanceof SDKError ? this.#toFailure(thrown) : thrown;
@@ -254,6 +316,19 @@ export class Client {
     onTarget?.({ provider: request.provider || (this.#registry.defaultName ?? ""), model: request.model });
     return this.#registry.findReady(request.provider);
   }
+}
+
+/** A call as middleware gets it. */
+interface PreparedCall {
+  readonly request: Request;
+  readonly options: CallOptions;
+  /** Warnings for the answer. */
+  readonly notes: readonly Warning[];
+}
+
+function chosenModel(provider: string, model: string): Warning {
+  const text = `the request names no model, and ${model} is the newest model of ${provider} in the catalog`;
+  return warning("model", "model_chosen", text);
 }
 
 /** @throws ConfigurationError for an option that does not exist: it would be ignored. */

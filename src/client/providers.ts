@@ -67,6 +67,8 @@ export const apisOfField: Readonly<Record<string, readonly ProviderApi[]>> = {
   environment: ["command"],
   folder: ["command"],
   efforts: ["command"],
+  images: ["command"],
+  schema: ["command"],
   max_processes: ["command"],
   local: ["command"],
 };

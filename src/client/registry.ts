@@ -1,3 +1,5 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import { ProviderModels } from "../catalog/provider-models.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError, invalidField, SDKError } from "../core/errors.ts";
 import { quote } from "./violations.ts";
@@ -28,6 +30,14 @@ export class ProviderRegistry {
   get defaultName(): string | undefined {
     const [only, ...others] = this.names;
     return this.#defaultName ?? (others.length === 0 ? only : undefined);
+  }
+
+  /** What a catalog knows about the models of each provider. */
+  describeModels(catalog: Catalog): ReadonlyMap<string, ProviderModels> {
+    const models = [...this.#entries].map(
+      ([name, { adapter }]) => [name, new ProviderModels(catalog, name, adapter.catalogProvider)] as const,
+    );
+    return new Map(models);
   }
 
   /** Adds a provider and initializes it. */

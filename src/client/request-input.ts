@@ -23,8 +23,8 @@ export type ToolInput = MessageInitShape<typeof ToolSchema>;
 
 /** The fields that TypeScript programs write in another form than the contract. */
 interface LibraryFields {
-  /** The provider's own id of the model, passed through untouched. */
-  readonly model: string;
+  /** Name of the model. Default: the newest model of the provider in the catalog. docs/models.md has the rule. */
+  readonly model?: string | undefined;
   /** The conversation so far, oldest first. */
   readonly messages: readonly MessageInput[];
   /** Tools that the model may call. */

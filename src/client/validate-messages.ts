@@ -39,6 +39,15 @@ export function checkMessages(messages: readonly Message[], open: boolean, viola
   conversation.end();
 }
 
+/**
+ * Checks messages that are a part of a conversation: the results here may answer calls before them, and the calls may be
+ * answered later.
+ */
+export function checkPartOfConversation(messages: readonly Message[], violations: Violations): void {
+  const conversation = new Conversation(true, violations);
+  for (const [index, message] of messages.entries()) conversation.check(message, `messages[${index}]`);
+}
+
 /** The conversation as far as it has been read. */
 class Conversation {
   readonly #violations: Violations;

@@ -20,11 +20,14 @@ const SCHEMA_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 /**
  * Checks what no provider could accept, before the request is routed, for all APIs alike. What only some providers reject
  * is checked by their adapters.
+ * @param options `mayNameNoModel`: whether the model is chosen later. Default false.
  * @throws InvalidRequestError with every invalid field in `violations`, by proto path.
  */
-export function validateRequest(request: Request): void {
+export function validateRequest(request: Request, { mayNameNoModel = false } = {}): void {
   const violations = new Violations();
-  if (request.model.trim() === "") violations.add("model", "is empty, expected the provider's id of a model");
+  const needsModel = request.model !== "" || !mayNameNoModel;
+  if (needsModel && request.model.trim() === "")
+    violations.add("model", "is empty, expected the provider's id of a model");
   const options = checkProviderOptions(request.providerOptionsJson, violations);
   checkMessages(request.messages, options.bringConversation, violations);
   const names = checkTools(request.tools, violations);

@@ -1,5 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
+import { createAliasFallbacks } from "../middleware/alias-fallbacks.ts";
 import { createBudget } from "../middleware/budget.ts";
 import { createCache } from "../middleware/cache.ts";
 import { chooseMiddleware, isWithin } from "../middleware/choose-middleware.ts";
@@ -7,7 +8,6 @@ import { createCircuitBreaker } from "../middleware/circuit-breaker.ts";
 import { combineMiddleware } from "../middleware/combine-middleware.ts";
 import { createFallback } from "../middleware/fallback.ts";
 import { createModelAccess } from "../middleware/model-access.ts";
-import { createModelAliases } from "../middleware/model-aliases.ts";
 import type { MiddlewareObserver } from "../middleware/observer.ts";
 import { createRateLimit } from "../middleware/rate-limit.ts";
 import { createRetry } from "../middleware/retry.ts";
@@ -38,7 +38,7 @@ export function buildMiddleware(
   const { modelAliases, fallbacks } = config;
   const levels = new RuleLevels(config, models, catalog);
   return [
-    ...(Object.keys(modelAliases).length === 0 ? [] : [createModelAliases(modelAliases, { observer })]),
+    ...(Object.keys(modelAliases).length === 0 ? [] : [createAliasFallbacks(modelAliases, { observer })]),
     ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks, observer)]),
     ...(hasCallers ? [createModelAccess()] : []),
     ...levels.mostSpecific("cache", (rule) => createCache({ ...rule, observer })),
@@ -57,5 +57,7 @@ function buildFallbacks(
   observer: MiddlewareObserver | undefined,
 ): MiddlewareMethods {
   const chains = rules.map((rule) => ({ rule, chain: createFallback({ ...rule, observer }) }));
-  return chooseMiddleware((request) => chains.find(({ rule }) => isWithin(request, rule))?.chain);
+  return chooseMiddleware(
+    (request, options) => chains.find(({ rule }) => isWithin(request, rule, options))?.chain,
+  );
 }

@@ -1,8 +1,8 @@
 import type { ModelSettings } from "../catalog/model-settings.ts";
 import type { ProviderSettings } from "../client/providers.ts";
+import type { AliasWithFallbacks } from "../middleware/alias-fallbacks.ts";
 import type { CallScope } from "../middleware/choose-middleware.ts";
 import type { FallbackOptions } from "../middleware/fallback.ts";
-import type { ModelAlias } from "../middleware/model-aliases.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
 import type { AccessKeysConfig } from "./access-keys.ts";
 import type { CallRules } from "./middleware-schema.ts";
@@ -81,7 +81,7 @@ export interface ConfiguredModel extends ModelSettings {
 /** The middleware of the Client, by kinds. */
 export interface MiddlewareConfig {
   /** Models by the names that requests use for them. */
-  readonly modelAliases: Readonly<Record<string, ModelAlias>>;
+  readonly modelAliases: Readonly<Record<string, AliasWithFallbacks>>;
   /** The first that fits a call applies. */
   readonly fallbacks: readonly FallbackRule[];
   /** Rules for all calls. */

@@ -75,6 +75,7 @@ export function buildClient(
     {
       providers: adapters,
       defaultProvider: defaultProvider ?? first,
+      modelAliases: middleware.modelAliases,
       middleware: buildMiddleware(middleware, { models, catalog, hasCallers, log, observer }),
       catalog,
       fieldPaths: "contract",

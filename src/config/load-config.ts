@@ -1,4 +1,6 @@
 import { dirname, resolve } from "node:path";
+import { defaultCatalog } from "../catalog/catalog.ts";
+import { ProviderModels } from "../catalog/provider-models.ts";
 import { describeDoubtfulBaseUrl } from "../client/check-base-url.ts";
 import {
   describeMissing,
@@ -6,6 +8,7 @@ import {
   type ProvidersOfEnvironment,
   readProviders,
 } from "../client/from-env.ts";
+import type { ModelRouting } from "../client/model-names.ts";
 import { baseUrlOf, type ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { getMaxAnswerBytes } from "../core/memory-account.ts";
@@ -66,7 +69,8 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
   const { local_only: localOnly = false } = settings;
   const middleware = middlewareOf(settings);
-  const modelNames = { providers: names, aliases: middleware.modelAliases };
+  const { modelAliases: aliases } = middleware;
+  const modelNames = { aliases, routing: createRouting(names, settings.default_provider, aliases) };
   const access = await readAccess([variables, file], environment, modelNames);
   const providers = mergeProviders(registered.providers, settings, file.keys);
   const mcp = mcpSettingsOf(settings.mcp, file.folder, localOnly);
@@ -100,6 +104,16 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
       ...findUnknownVariables(environment, file.variables),
     ],
   };
+}
+
+/** What names of models lead to. Only names count here, so nothing is known of the providers' models. */
+function createRouting(
+  names: readonly string[],
+  defaultProvider: string | undefined,
+  aliases: ModelRouting["aliases"],
+): ModelRouting {
+  const models = names.map((name) => [name, new ProviderModels(defaultCatalog, name, undefined)] as const);
+  return { providers: new Map(models), defaultProvider: defaultProvider ?? names[0], aliases };
 }
 
 /** The access keys of the first source that names a file. */

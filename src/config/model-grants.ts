@@ -1,11 +1,13 @@
 /** Which models an access key may use. */
-import type { ModelAlias } from "../middleware/model-aliases.ts";
+import { type ModelRouting, resolveModel } from "../client/model-names.ts";
+import type { CallTarget } from "../core/adapter.ts";
+import type { AliasWithFallbacks } from "../middleware/alias-fallbacks.ts";
+import { resolveFallback } from "../middleware/fallback.ts";
 
 /** What the names of an access key's models refer to. */
 export interface ModelNames {
-  /** Names of the registered providers. */
-  readonly providers: readonly string[];
-  readonly aliases: Readonly<Record<string, ModelAlias>>;
+  readonly routing: ModelRouting;
+  readonly aliases: Readonly<Record<string, AliasWithFallbacks>>;
 }
 
 /** A model that may be used. Each of the two is a name, in which one `*` stands for any text. */
@@ -21,9 +23,11 @@ type Granted = { readonly grants: readonly ModelGrant[] } | { readonly problem: 
  * What an entry of `models` allows: `provider/model`, `model` (of any provider) or the name of an alias, which allows what
  * the alias stands for, its fallbacks included.
  */
-export function readModelGrant(entry: string, { providers, aliases }: ModelNames): Granted {
-  const alias = Object.hasOwn(aliases, entry) ? aliases[entry] : undefined;
-  const ofAlias = alias === undefined ? [] : grantsOfAlias(alias);
+export function readModelGrant(entry: string, { routing, aliases }: ModelNames): Granted {
+  const providers = [...routing.providers.keys()];
+  const ofAlias = Object.hasOwn(aliases, entry)
+    ? grantsOfAlias(entry, aliases[entry]?.fallbacks, routing)
+    : [];
   const slash = entry.indexOf("/");
   const own = { provider: slash < 0 ? "*" : entry.slice(0, slash), model: entry.slice(slash + 1) };
   const isPlace = providers.some((name) => fits(own.provider, name));
@@ -40,13 +44,16 @@ export function createModelCheck(grants: readonly ModelGrant[]) {
     grants.some((grant) => fits(grant.provider, provider) && fits(grant.model, model));
 }
 
-/** An alias without a provider is for the provider of the request. */
-function grantsOfAlias({ provider = "*", model, fallbacks = [] }: ModelAlias): ModelGrant[] {
-  const targets = fallbacks.map((target) => ({
-    provider: target.provider ?? provider,
-    model: target.model ?? model,
-  }));
-  return [{ provider, model }, ...targets];
+/** The targets of an alias. */
+function grantsOfAlias(
+  name: string,
+  fallbacks: AliasWithFallbacks["fallbacks"] = [],
+  routing: ModelRouting,
+): ModelGrant[] {
+  const first = resolveModel({ provider: "", model: name }, routing);
+  const resolve = (target: CallTarget, defaultProvider: string) =>
+    resolveModel(target, { ...routing, defaultProvider });
+  return [first, ...fallbacks.map((target) => resolveFallback(target, first, resolve))];
 }
 
 function fits(pattern: string, name: string): boolean {

@@ -30,6 +30,10 @@ export class RotatingAdapter implements ProviderAdapter {
     this.#adapter = createAdapter(name, { ...settings, apiKey: this.#key });
   }
 
+  get catalogProvider(): string | undefined {
+    return this.#adapter.catalogProvider;
+  }
+
   complete(request: Request, options?: CallOptions): Promise<Response> {
     return this.#current().complete(request, options);
   }

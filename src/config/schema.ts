@@ -156,6 +156,8 @@ const provider = z.pipe(
     environment: z.optional(environment),
     folder: z.optional(folder),
     efforts: z.optional(efforts),
+    images: z.optional(list(text, "a list of arguments")),
+    schema: z.optional(list(text, "a list of arguments")),
     max_processes: z.optional(count),
     local: z.optional(flag),
     ...ruleFields,

@@ -22,6 +22,14 @@ export interface CallOptions {
   readonly repeats?: RepeatLimit | undefined;
   /** Memory for the answer, until the caller has it. Default: the process has no account of its memory. */
   readonly memory?: MemoryShare | undefined;
+  /** The alias by which the request named its model. Set by a Client, for middleware. */
+  readonly modelAlias?: string | undefined;
+  /**
+   * Where a name of a model leads by the rule of the Client (docs/models.md), for middleware that sends a call to another
+   * model. Set by a Client.
+   * @param defaultProvider Takes the place of the default provider.
+   */
+  readonly resolveModel?: ((name: CallTarget, defaultProvider: string) => CallTarget) | undefined;
   /** Called by a Client when middleware has run and the provider and the model of the call are known. */
   readonly onTarget?: ((target: CallTarget) => void) | undefined;
 }
@@ -40,6 +48,9 @@ export interface CallTarget {
 export interface ProviderAdapter {
   /** Name under which it is registered, for instance `openai`. */
   readonly name: string;
+
+  /** Name of the provider in the shipped catalog whose models it serves. Absent: none, or they are not known. */
+  readonly catalogProvider?: string | undefined;
 
   /**
    * Sends the request and returns the whole response. Never retries.

@@ -425,6 +425,11 @@ export function withViolations(
   return errorOf(error.kind, message, { ...optionsOf(error), violations });
 }
 
+/** The same error with another message. */
+export function withMessage(error: SDKError, message: string): SDKError {
+  return errorOf(error.kind, message, optionsOf(error));
+}
+
 /**
  * The error with the origin of the key, if a provider refused one: callers would look for the mistake in theirs.
  * @param origin Where the key comes from. Undefined: the error stays as it is.

@@ -38,7 +38,7 @@ export interface ToolChoiceOptions {
 /** Options of a tool result. */
 export interface ToolResultOptions {
   /** Whether the tool failed. True for an Error by default, else false. */
-  readonly isError?: boolean | undefined;
+  readonly failed?: boolean | undefined;
 }
 
 /**
@@ -114,10 +114,10 @@ export function toolChoice(choice: ToolChoiceInput, { parallel }: ToolChoiceOpti
 export function toolResult(
   call: ToolCall | string,
   result: unknown,
-  { isError = result instanceof Error }: ToolResultOptions = {},
+  { failed = result instanceof Error }: ToolResultOptions = {},
 ): Message {
   const toolCallId = typeof call === "string" ? call : call.id;
-  return toolMessage(create(ToolResultSchema, { toolCallId, isError, content: toolResultParts(result) }));
+  return toolMessage(create(ToolResultSchema, { toolCallId, failed, content: toolResultParts(result) }));
 }
 
 /** The message that sends a result to the model. */

@@ -10,7 +10,7 @@ export function failedResult({ id }: Pick<ToolCall, "id">, problem: string): Too
   const text = problem.length > MAX_PROBLEM_LENGTH ? `${problem.slice(0, MAX_PROBLEM_LENGTH)}…` : problem;
   return create(ToolResultSchema, {
     toolCallId: id,
-    isError: true,
+    failed: true,
     content: [textPart(text.toWellFormed())],
   });
 }

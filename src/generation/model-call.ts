@@ -4,7 +4,6 @@ import { toSdkError } from "../core/errors.ts";
 import { inferenceIdOf } from "../core/inference-id.ts";
 import type { RepeatLimit } from "../core/repeat-limit.ts";
 import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
-import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import {
   type AttemptStart,
@@ -40,7 +39,7 @@ export class ModelCall {
   readonly #signal: AbortSignal;
   #target: CallTarget;
 
-  constructor({ provider, model }: Request, scope: StepScope, log: AttemptLog) {
+  constructor({ provider, model }: CallTarget, scope: StepScope, log: AttemptLog) {
     const { step, signal, maxMs, repeats } = scope;
     this.#log = log;
     this.#step = step;

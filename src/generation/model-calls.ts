@@ -1,4 +1,4 @@
-import type { CallOptions } from "../core/adapter.ts";
+import type { CallOptions, CallTarget } from "../core/adapter.ts";
 import type { Batched } from "../core/batches.ts";
 import { StreamError } from "../core/errors.ts";
 import type { RepeatLimit } from "../core/repeat-limit.ts";
@@ -19,6 +19,8 @@ export interface ModelClient extends ObjectSupport {
   complete(request: Request, options?: CallOptions): Promise<Response>;
   /** The answer as events, under the laws of a stream. Leaving the iteration must cancel the call. */
   stream(request: Request, options?: CallOptions): Batched<StreamEvent>;
+  /** Where a request goes that names this provider and model; either may be empty. Default: as it says. */
+  resolveModel?(name: CallTarget): CallTarget;
   /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. Default false. */
   readonly hideToolErrors?: boolean | undefined;
 }
@@ -79,9 +81,10 @@ export class ModelCalls {
     step: number,
     run: (call: ModelCall) => Promise<Result>,
   ): Promise<Result> {
-    const { signal, deadline, maxMs, repeats, log } = this.#options;
+    const { client, signal, deadline, maxMs, repeats, log } = this.#options;
+    const target = client.resolveModel?.(request) ?? request;
     const attempt = async () => {
-      const call = new ModelCall(request, { step, signal, deadline, maxMs, repeats }, log);
+      const call = new ModelCall(target, { step, signal, deadline, maxMs, repeats }, log);
       try {
         return await run(call);
       } catch (thrown) {

@@ -1,11 +1,15 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { CallOptions } from "../core/adapter.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 
 /** Which calls are meant. A field that is left out means all. */
 export interface CallScope {
   /** Name under which the provider is registered. */
   readonly provider?: string | undefined;
-  /** The model as the request names it, after aliases were resolved. */
+  /**
+   * The model, as the provider is sent it. Without a provider the rule for names of models applies: `anthropic/…` are
+   * models of that provider alone.
+   */
   readonly model?: string | undefined;
 }
 
@@ -14,27 +18,30 @@ export interface CallScope {
  * `onlyFor({ provider: "openai" }, createRateLimit({ requestsPerMinute: 500 }))`.
  */
 export function onlyFor(scope: CallScope, middleware: MiddlewareMethods): Required<MiddlewareMethods> {
-  return chooseMiddleware((request) => (isWithin(request, scope) ? middleware : undefined));
+  return chooseMiddleware((request, options) => (isWithin(request, scope, options) ? middleware : undefined));
 }
 
 /** Whether a request goes to a provider and a model. */
-export function isWithin(request: Request, { provider, model }: CallScope): boolean {
-  return (
-    (provider === undefined || provider === request.provider) &&
-    (model === undefined || model === request.model)
-  );
+export function isWithin(request: Request, scope: CallScope, { resolveModel }: CallOptions): boolean {
+  const { provider = request.provider, model = request.model } = scope;
+  const isNamed = scope.provider === undefined && scope.model !== undefined;
+  const target = (isNamed ? resolveModel?.({ provider: "", model }, provider) : undefined) ?? {
+    provider,
+    model,
+  };
+  return target.provider === request.provider && target.model === request.model;
 }
 
 /** A middleware that is chosen for each call. Undefined: the call passes by. */
 export function chooseMiddleware(
-  choose: (request: Request) => MiddlewareMethods | undefined,
+  choose: (request: Request, options: CallOptions) => MiddlewareMethods | undefined,
 ): Required<MiddlewareMethods> {
   return {
     complete(request, next, options) {
-      return choose(request)?.complete?.(request, next, options) ?? next(request);
+      return choose(request, options)?.complete?.(request, next, options) ?? next(request);
     },
     stream(request, next, options) {
-      return choose(request)?.stream?.(request, next, options) ?? next(request);
+      return choose(request, options)?.stream?.(request, next, options) ?? next(request);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
-import type { CallOptions } from "../core/adapter.ts";
+import type { CallOptions, CallTarget } from "../core/adapter.ts";
 import { anyCaller } from "../core/caller.ts";
 import { ConfigurationError, isProviderTimeout, type SDKError } from "../core/errors.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
@@ -8,7 +8,10 @@ import { isDenial } from "./model-access.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { repeatCalls, withRepeatLimit } from "./repeat-calls.ts";
 
-/** Where a call goes next. At least one field; what is left out is that of the request. */
+/**
+ * Where a call goes next. At least one field. Without a model it is that of the request; a model without a provider goes
+ * where the rule for names of models leads, with the provider of the request as the default.
+ */
 export interface FallbackTarget {
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
@@ -67,8 +70,8 @@ export function createFallback(options: FallbackOptions): Required<MiddlewareMet
   const { targets, on = DEFAULT_FALLBACK_KINDS, observer } = options;
   checkTargets(targets);
   const kinds = new Set<ErrorKind>(on.map((name) => ErrorKind[name]));
-  const chain = repeatCalls((first, { caller = anyCaller }) => {
-    const waiting = requestsFor(first, targets).filter((request) =>
+  const chain = repeatCalls((first, { caller = anyCaller, resolveModel }) => {
+    const waiting = requestsFor(first, targets, resolveModel).filter((request) =>
       caller.allowsModel(request.provider, request.model),
     );
     let current = first;
@@ -113,16 +116,32 @@ function mark(options: CallOptions): CallOptions {
 }
 
 /** The requests to the targets; none twice, and none to where the first one goes. */
-function requestsFor(first: Request, targets: readonly FallbackTarget[]): Request[] {
+function requestsFor(
+  first: Request,
+  targets: readonly FallbackTarget[],
+  resolve: CallOptions["resolveModel"],
+): Request[] {
   const seen = new Set([placeOf(first)]);
   const requests: Request[] = [];
-  for (const { provider = first.provider, model = first.model } of targets) {
-    const request = { ...first, provider, model };
+  for (const target of targets) {
+    const request = { ...first, ...resolveFallback(target, first, resolve) };
     if (seen.has(placeOf(request))) continue;
     seen.add(placeOf(request));
     requests.push(request);
   }
   return requests;
+}
+
+/** Where a target of a fallback leads. @param first Where the first call went. */
+export function resolveFallback(
+  target: FallbackTarget,
+  first: CallTarget,
+  resolve: CallOptions["resolveModel"],
+): CallTarget {
+  const { provider = first.provider, model = first.model } = target;
+  const isNamed = target.provider === undefined && target.model !== undefined;
+  const named = isNamed ? resolve?.({ provider: "", model }, provider) : undefined;
+  return { provider: named?.provider ?? provider, model: named?.model ?? model };
 }
 
 function placeOf({ provider, model }: Request): string {

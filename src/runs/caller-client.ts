@@ -17,6 +17,7 @@ export function createCallerClient(
   return {
     complete: (request, options) => client.complete(request, ownOptions(options)),
     stream: (request, options) => client.stream(request, ownOptions(options)),
+    resolveModel: (name) => client.resolveModel?.(name) ?? name,
     supportsToolChoice: (mode, model, provider) => client.supportsToolChoice?.(mode, model, provider) ?? true,
     supportsJsonSchema: (model, provider) => client.supportsJsonSchema?.(model, provider) ?? true,
   };

@@ -1,15 +1,16 @@
 /** The interface that RunService and the HTTP APIs use. Implemented by `createRunEngine`. */
 import type { Batches } from "../core/batches.ts";
-import type { Run, RunEvent, RunOrigin } from "../gen/outrigger/v1/run_pb.ts";
+import type { RunOrigin } from "../gen/outrigger/storage/v1/bodies_pb.ts";
+import type { Run, RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import type {
   CreateRunRequest,
   ListRunsRequest,
   ListRunsResponse,
   SubmitToolResultsRequest,
 } from "../gen/outrigger/v1/run_service_pb.ts";
-import type { Thread, ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
+import type { Thread } from "../gen/outrigger/v1/thread_pb.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
-import type { MessageQuery, Page } from "./store.ts";
+import type { MessageQuery, Page, StoredMessage } from "./store.ts";
 
 /**
  * Creates, executes and stores runs. All methods throw SDKErrors: InvalidRequestError with field violations,
@@ -21,14 +22,14 @@ export interface RunEngine {
   /** Continues a run that requires action. */
   submitToolResults(request: SubmitToolResultsRequest, options: RunOptions): Promise<StartedRun>;
   /** A stored run with its steps. */
-  getRun(owner: string, runId: string): Promise<Run>;
+  getRun(owner: string, runId: string): Promise<RunWithOrigin>;
   /**
    * The events of a stored run after a sequence number (-1: all), past ones first, until it is over or requires action.
    * Ends where the signal is aborted.
    */
   streamRun(owner: string, runId: string, afterSequence: number, signal: AbortSignal): Batches<RunEvent>;
   /** Resolves when the run has ended, or after a few seconds with `cancel_requested`. */
-  cancelRun(owner: string, runId: string): Promise<Run>;
+  cancelRun(owner: string, runId: string): Promise<RunWithOrigin>;
   listRuns(owner: string, request: ListRunsRequest): Promise<ListRunsResponse>;
   deleteRun(owner: string, runId: string): Promise<void>;
 
@@ -43,6 +44,11 @@ export interface RunEngine {
   close(): Promise<void>;
 }
 
+/** A run, and how it was created if an HTTP API created it: no part of the contract, so callers of RunService never get it. */
+export interface RunWithOrigin extends Run {
+  readonly origin?: RunOrigin | undefined;
+}
+
 /** Creates, changes and reads threads. Throws as `RunEngine` does. */
 export interface ThreadEngine {
   /** Sets the ids and times. */
@@ -55,17 +61,17 @@ export interface ThreadEngine {
     owner: string,
     threadId: string,
     messages: readonly NewMessage[],
-  ): Promise<readonly ThreadMessage[]>;
-  listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>>;
-  getMessage(owner: string, messageId: string): Promise<ThreadMessage>;
+  ): Promise<readonly StoredMessage[]>;
+  listMessages(owner: string, query: MessageQuery): Promise<Page<StoredMessage>>;
+  getMessage(owner: string, messageId: string): Promise<StoredMessage>;
   /** The latest message whose first tool call has this id. Undefined if no message of the owner has. */
-  findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined>;
+  findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined>;
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<void>;
 }
 
 /** A message to add, and the form in which an HTTP API received it. */
-export interface NewMessage extends Pick<ThreadMessage, "message"> {
-  /** See ThreadMessage. Empty where it can be derived. */
+export interface NewMessage extends Pick<StoredMessage, "message"> {
+  /** See StoredMessage. Empty where it can be derived. */
   readonly originJson: string;
 }
 

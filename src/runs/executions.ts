@@ -2,7 +2,7 @@ import { AbortError, ServerError } from "../core/errors.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import { type McpServer, type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { BoundedMap } from "../middleware/bounded-map.ts";
-import type { RunOptions, StartedRun } from "./engine.ts";
+import type { RunOptions, RunWithOrigin, StartedRun } from "./engine.ts";
 import { drain, type EngineParts, readRun } from "./engine-parts.ts";
 import { missing } from "./errors.ts";
 import { LiveRun, type LiveRunOptions } from "./live-run.ts";
@@ -139,11 +139,11 @@ export class Executions {
   }
 
   /** A stored run with its steps. */
-  async getRun(owner: string, runId: string): Promise<Run> {
+  async getRun(owner: string, runId: string): Promise<RunWithOrigin> {
     const { store } = this.#parts;
     const stored = await store.getRun(owner, runId);
     if (stored === undefined) throw missing("run", runId);
-    return withSteps(stored.run, await store.readSteps(runId));
+    return { ...withSteps(stored.run, await store.readSteps(runId)), origin: stored.origin };
   }
 
   async #readResult(live: LiveRun, reader: RunReader, owner: string): Promise<Run> {

@@ -26,5 +26,5 @@ export function outputsOfResults(runId: string, results: readonly ToolResult[]):
 }
 
 function output(runId: string, id: string, message: Message): ThreadMessage {
-  return create(ThreadMessageSchema, { id, runId, isOutput: true, message, createdAt: timestampNow() });
+  return create(ThreadMessageSchema, { id, runId, output: true, message, createdAt: timestampNow() });
 }

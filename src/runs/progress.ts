@@ -2,10 +2,10 @@
 
 import type { ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import {
+  type McpToolStart,
   StepRestart_Reason as Reason,
   type RunEvent,
   RunStatus,
-  type ServerToolStart,
 } from "../gen/outrigger/v1/run_pb.ts";
 import type { StreamStart } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { EarlierWork } from "./run-execution.ts";
@@ -30,7 +30,7 @@ export interface RunProgress extends EarlierWork {
 /** A call of a tool that was begun. */
 export interface BegunCall {
   readonly step: number;
-  readonly start: ServerToolStart;
+  readonly start: McpToolStart;
 }
 
 /** Reads how far a run has come. */
@@ -68,7 +68,7 @@ async function readApprovedResults(store: RunStore, runId: string): Promise<read
     const events = await store.readEvents(runId, after, PAGE_EVENTS);
     for (const { event } of events) {
       if (event.case === "modelEvent") return results;
-      if (event.case === "serverToolFinish" && event.value.result !== undefined)
+      if (event.case === "mcpToolFinish" && event.value.result !== undefined)
         results.push(event.value.result);
     }
     const last = events.at(-1);
@@ -118,21 +118,21 @@ class Tail {
         this.isFinished = isOfLatestStep;
         this.isComplete = isOfLatestStep;
         return;
-      case "serverToolList":
+      case "mcpToolList":
         this.hasLists ||= this.#isLatest;
         return;
-      case "serverToolFinish":
+      case "mcpToolFinish":
         this.#answered.add(event.value.result?.toolCallId ?? "");
         return;
-      case "serverToolStart":
+      case "mcpToolStart":
         this.#addStart(step, event.value);
         return;
-      case "stepRestarted":
+      case "stepRestart":
         if (event.value.reason === Reason.LOST) this.losses += 1;
     }
   }
 
-  #addStart(step: number, start: ServerToolStart): void {
+  #addStart(step: number, start: McpToolStart): void {
     const { id = "" } = start.call ?? {};
     if (this.#answered.has(id)) return;
     this.#answered.add(id);

@@ -7,8 +7,8 @@ import { RequestSchema } from "../gen/outrigger/v1/request_pb.ts";
 import {
   type McpServer,
   McpServerSchema,
+  type McpTool,
   type Run,
-  type ServerTool,
   type ToolApproval,
 } from "../gen/outrigger/v1/run_pb.ts";
 import type { CreateRunRequest } from "../gen/outrigger/v1/run_service_pb.ts";
@@ -32,7 +32,7 @@ export interface RunDraft {
   /** With their secrets. */
   readonly servers: readonly McpServer[];
   /** Tools of servers that are inherited. */
-  readonly knownTools: readonly ServerTool[];
+  readonly knownTools: readonly McpTool[];
   /** The messages that the request adds. */
   readonly input: readonly NewMessage[];
   readonly isStored: boolean;
@@ -106,7 +106,7 @@ function chooseTools(request: CreateRunRequest, previous: StoredRun | undefined)
   return {
     tools: options?.request?.tools ?? [],
     servers: mcpServers.map((server) => create(McpServerSchema, { ...server, headers: {} })),
-    knownTools: previous.run.serverTools,
+    knownTools: previous.run.mcpTools,
   };
 }
 

@@ -5,10 +5,10 @@ import { AbortError, ServerError, toSdkError } from "../core/errors.ts";
 import { type Attempt, AttemptSchema } from "../gen/outrigger/v1/attempt_pb.ts";
 import type { ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import {
+  type McpTool,
   StepRestart_Reason as Reason,
   type Run,
   RunStatus,
-  type ServerTool,
   StepRestartSchema,
 } from "../gen/outrigger/v1/run_pb.ts";
 import { openCallsOf, withProgress } from "../generation/contract/open-calls.ts";
@@ -203,9 +203,9 @@ class Restart {
     return toAbandonedAttempt(this.#held.run, this.#step, this.#progress);
   }
 
-  #findTool({ start }: BegunCall): ServerTool | undefined {
+  #findTool({ start }: BegunCall): McpTool | undefined {
     const { serverLabel, toolName } = start;
-    const tools = this.#held.run.serverTools;
+    const tools = this.#held.run.mcpTools;
     return tools.find((tool) => tool.serverLabel === serverLabel && tool.toolName === toolName);
   }
 
@@ -228,7 +228,7 @@ class Restart {
       interruptedToolCallIds: interrupted.map(({ toolCallId }) => toolCallId),
       ...(attempt === undefined ? {} : { abandonedAttempt: attempt }),
     });
-    return { step: this.#step, value: { case: "stepRestarted", value } };
+    return { step: this.#step, value: { case: "stepRestart", value } };
   }
 }
 

@@ -4,9 +4,10 @@ import { validateRequest } from "../client/validate.ts";
 import { SDKError } from "../core/errors.ts";
 import { systemMessage } from "../core/message.ts";
 import { toolMessage } from "../core/tools.ts";
+import type { RunOrigin } from "../gen/outrigger/storage/v1/bodies_pb.ts";
 import type { Message, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
-import { type Run, type RunOrigin, RunSchema, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
-import { type ThreadMessage, ThreadMessageSchema } from "../gen/outrigger/v1/thread_pb.ts";
+import { type Run, RunSchema, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import { ThreadMessageSchema } from "../gen/outrigger/v1/thread_pb.ts";
 import { failedResult } from "../generation/failed-result.ts";
 import { type ConversationParts, composeConversation, openCallIds } from "./conversation.ts";
 import type { NewMessage } from "./engine.ts";
@@ -17,7 +18,7 @@ import { runAfterContinuation } from "./outcome.ts";
 import type { RunDraft } from "./read-request.ts";
 import { createStatusEvent } from "./run-event.ts";
 import { type RunFields, withRunFields } from "./run-fields.ts";
-import type { Hold, Holder, RunCreation, RunCreationResult } from "./store.ts";
+import type { Hold, Holder, RunCreation, RunCreationResult, StoredMessage } from "./store.ts";
 
 /** How a run is created. */
 export interface CreationOptions {
@@ -106,7 +107,7 @@ class Creation {
   #history: readonly Message[] = [];
 
   constructor(draft: RunDraft, options: CreationOptions) {
-    const { owner, holder } = options;
+    const { owner, holder, origin } = options;
     this.#draft = draft;
     this.#options = options;
     const run = newRun(draft, options);
@@ -114,6 +115,7 @@ class Creation {
       run,
       owner,
       request: draft.request,
+      origin,
       events: [createStatusEvent(0, run)],
       holder,
       input: (history) => this.#inputAfter(run.id, history),
@@ -142,14 +144,14 @@ class Creation {
   }
 
   /** The messages to add. @throws InvalidRequestError if they do not fit the history. */
-  #inputAfter(runId: string, history: readonly Message[]): readonly ThreadMessage[] {
+  #inputAfter(runId: string, history: readonly Message[]): readonly StoredMessage[] {
     this.#history = history;
     this.#options.onConversation([...history, ...this.conversation.input], this.#conversationField);
     const { added } = checkConversation(this.conversation, this.#draft, this.#options.inputPath);
     const sent = new Set(openCallIds(this.conversation.input));
     const isSent = ({ toolCallId }: ToolResult) => sent.has(toolCallId);
     const messageOf = (result: ToolResult) =>
-      newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId, isOutput: true });
+      newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId, output: true });
     return [
       ...added.filter((result) => !isSent(result)).map(messageOf),
       ...this.#draft.input.map((message) => newThreadMessage(message, { runId })),
@@ -170,7 +172,7 @@ function checkConversation(parts: ConversationParts, draft: RunDraft, inputPath:
   const before = system === "" ? [] : [systemMessage(system)];
   const messages = [...before, ...whole.messages.map(({ message }) => message)];
   try {
-    validateRequest({ ...generation.request, messages });
+    validateRequest({ ...generation.request, messages }, { mayNameNoModel: true });
   } catch (thrown) {
     const fields: RunFields = { before: before.length, conversation: whole, inputPath };
     throw thrown instanceof SDKError ? withRunFields(thrown, fields) : thrown;
@@ -178,7 +180,7 @@ function checkConversation(parts: ConversationParts, draft: RunDraft, inputPath:
   return conversation;
 }
 
-function newRun({ request, isStored }: RunDraft, { origin, holder }: CreationOptions): Run {
+function newRun({ request, isStored }: RunDraft, { holder }: CreationOptions): Run {
   const now = timestampNow();
   const { model = "", provider = "" } = request.options?.request ?? {};
   return create(RunSchema, {
@@ -193,21 +195,16 @@ function newRun({ request, isStored }: RunDraft, { origin, holder }: CreationOpt
     model,
     provider,
     metadata: request.metadata,
-    ...(origin === undefined ? {} : { origin }),
   });
 }
 
 /** A message for a thread. */
 export function newThreadMessage(
   { message, originJson }: NewMessage,
-  { runId = "", isOutput = false }: { readonly runId?: string; readonly isOutput?: boolean } = {},
-): ThreadMessage {
-  return create(ThreadMessageSchema, {
-    id: createMessageId(),
-    runId,
-    isOutput,
-    originJson,
-    createdAt: timestampNow(),
-    ...(message === undefined ? {} : { message }),
-  });
+  { runId = "", output = false }: { readonly runId?: string; readonly output?: boolean } = {},
+): StoredMessage {
+  const id = createMessageId();
+  const content = message === undefined ? {} : { message };
+  const kept = create(ThreadMessageSchema, { id, runId, output, createdAt: timestampNow(), ...content });
+  return { ...kept, originJson };
 }

@@ -4,7 +4,7 @@ import { type Batches, lazyBatches } from "../core/batches.ts";
 import { anyCaller, type Caller } from "../core/caller.ts";
 import { invalidField, ServerError } from "../core/errors.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
-import { type Run, type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import { type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type {
   CreateRunRequest,
   ListRunsRequest,
@@ -13,7 +13,7 @@ import type {
 } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
 import { Delivery } from "./delivery.ts";
-import type { RunEngine, RunInput, RunOptions, StartedRun } from "./engine.ts";
+import type { RunEngine, RunInput, RunOptions, RunWithOrigin, StartedRun } from "./engine.ts";
 import { type EngineParts, waitForRun } from "./engine-parts.ts";
 import { missing, RunLimitError, RunStateError } from "./errors.ts";
 import { Executions } from "./executions.ts";
@@ -142,7 +142,7 @@ class Engine implements RunEngine {
     });
   }
 
-  getRun(owner: string, runId: string): Promise<Run> {
+  getRun(owner: string, runId: string): Promise<RunWithOrigin> {
     return this.#executions.getRun(owner, runId);
   }
 
@@ -156,7 +156,7 @@ class Engine implements RunEngine {
     });
   }
 
-  async cancelRun(owner: string, runId: string): Promise<Run> {
+  async cancelRun(owner: string, runId: string): Promise<RunWithOrigin> {
     const { store, live, holder } = this.#parts;
     if ((await store.getRun(owner, runId)) === undefined) throw missing("run", runId);
     // If its end is being written, that counts; a run that is being handed over can be cancelled afterwards.

@@ -11,7 +11,7 @@ import {
 import type { Message, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
 import { type Warning, WarningSchema } from "../gen/outrigger/v1/response_pb.ts";
-import type { McpServer, Run, ServerTool } from "../gen/outrigger/v1/run_pb.ts";
+import type { McpServer, McpTool, Run } from "../gen/outrigger/v1/run_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
 import { AttemptLog } from "../generation/attempt-log.ts";
@@ -45,7 +45,7 @@ export interface RunPlan {
   readonly earlier?: EarlierWork | undefined;
   readonly servers: readonly McpServer[];
   /** Tools of these servers that are known from an earlier turn. */
-  readonly knownTools: readonly ServerTool[];
+  readonly knownTools: readonly McpTool[];
   readonly serverTools: ServerTools;
   /** Limits the calls of tools. */
   readonly toolGate: Gate;
@@ -136,8 +136,8 @@ export class RunExecution {
     const takenNames = new Set(generation.request.tools.flatMap(nameOf));
     const tools = await serverTools.open(servers, "mcp_servers", { signal, takenNames, known: knownTools });
     this.#tools = tools;
-    for (const value of tools.lists) this.#log.add(0, { case: "serverToolList", value });
-    this.#run = { ...this.#run, serverTools: tools.lists.flatMap((list) => list.tools) };
+    for (const value of tools.lists) this.#log.add(0, { case: "mcpToolList", value });
+    this.#run = { ...this.#run, mcpTools: tools.lists.flatMap((list) => list.tools) };
     this.#log.update(this.run);
     // The lists in the store tell other processes that the model may have been called.
     await this.#persist();

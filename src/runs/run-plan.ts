@@ -62,7 +62,7 @@ export async function planStored(
     inputPath: getInputPath({}),
     earlier,
     servers: request.mcpServers,
-    knownTools: run.serverTools,
+    knownTools: run.mcpTools,
     serverTools,
     toolGate: gates.tools,
     isResumable: isResumable(stored),

@@ -1,11 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { AbortError } from "../core/errors.ts";
 import { type ToolCall, type ToolResult, ToolResultSchema } from "../gen/outrigger/v1/message_pb.ts";
-import {
-  type ServerTool,
-  ServerToolFinishSchema,
-  ServerToolStartSchema,
-} from "../gen/outrigger/v1/run_pb.ts";
+import { type McpTool, McpToolFinishSchema, McpToolStartSchema } from "../gen/outrigger/v1/run_pb.ts";
 import { failedResult } from "../generation/failed-result.ts";
 import { untilAborted } from "../generation/linked-signal.ts";
 import type { StepContext, ToolExecutor, ToolOutcome } from "../generation/step-tools.ts";
@@ -88,7 +84,7 @@ export class ServerToolExecutor implements ToolExecutor {
     if (call.argumentsInvalid) return failedResult(call, "the arguments of the call are not valid JSON");
     try {
       const { content, isError } = await untilAborted(tools.execute(call, { signal, timeoutMs }), signal);
-      return create(ToolResultSchema, { toolCallId: call.id, content, isError });
+      return create(ToolResultSchema, { toolCallId: call.id, content, failed: isError });
     } catch (thrown) {
       if (signal.aborted) throw abortErrorOf(signal);
       const message = thrown instanceof Error && !(thrown instanceof AbortError) ? thrown.message : "";
@@ -97,15 +93,15 @@ export class ServerToolExecutor implements ToolExecutor {
   }
 }
 
-function startOf(toolCall: ToolCall, tool: ServerTool | undefined, approvalRequestId: string): RunEventValue {
+function startOf(toolCall: ToolCall, tool: McpTool | undefined, approvalRequestId: string): RunEventValue {
   const { serverLabel = "", toolName = "" } = tool ?? {};
-  const value = create(ServerToolStartSchema, { call: toolCall, serverLabel, toolName, approvalRequestId });
-  return { case: "serverToolStart", value };
+  const value = create(McpToolStartSchema, { call: toolCall, serverLabel, toolName, approvalRequestId });
+  return { case: "mcpToolStart", value };
 }
 
 /** The event of a result. */
-export function toolFinishEvent(result: ToolResult, tool: ServerTool | undefined): RunEventValue {
+export function toolFinishEvent(result: ToolResult, tool: McpTool | undefined): RunEventValue {
   const { serverLabel = "", toolName = "" } = tool ?? {};
-  const value = create(ServerToolFinishSchema, { result, serverLabel, toolName });
-  return { case: "serverToolFinish", value };
+  const value = create(McpToolFinishSchema, { result, serverLabel, toolName });
+  return { case: "mcpToolFinish", value };
 }

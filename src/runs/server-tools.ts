@@ -1,6 +1,6 @@
 /** Tools that the sidecar executes itself in a run: those of remote MCP servers. */
 import type { ContentPart, ToolCall } from "../gen/outrigger/v1/message_pb.ts";
-import type { McpServer, ServerTool, ServerToolList } from "../gen/outrigger/v1/run_pb.ts";
+import type { McpServer, McpTool, McpToolList } from "../gen/outrigger/v1/run_pb.ts";
 import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
 import { asObject, tryParseJson } from "../kit/json/json.ts";
 
@@ -21,7 +21,7 @@ export interface OpenServerToolsOptions {
   /** Names of the request's other tools, which the names given to the model must differ from. */
   readonly takenNames?: ReadonlySet<string> | undefined;
   /** Tools of an earlier turn. A server with any is not asked again, and they keep their names. */
-  readonly known?: readonly ServerTool[] | undefined;
+  readonly known?: readonly McpTool[] | undefined;
 }
 
 /** Options of one call. */
@@ -36,7 +36,7 @@ export interface ExecuteServerToolOptions {
  * Whether a call of a tool may be repeated if it is not known whether it was executed: the tool only reads, or a second
  * execution has no further effect, as its server says.
  */
-export function mayRepeat({ annotationsJson }: ServerTool): boolean {
+export function mayRepeat({ annotationsJson }: McpTool): boolean {
   const { readOnlyHint, idempotentHint } = asObject(tryParseJson(annotationsJson)) ?? {};
   return readOnlyHint === true || idempotentHint === true;
 }
@@ -65,13 +65,13 @@ export interface ServerTools {
 /** The tools of the servers of one run. To be closed once. */
 export interface OpenedServerTools {
   /** One for each server, in their order. */
-  readonly lists: readonly ServerToolList[];
+  readonly lists: readonly McpToolList[];
   /** The tools as the model gets them: functions under names that are unique and have at most 64 characters. */
   readonly tools: readonly Tool[];
   /** The tool that a call is for, by the name that the model calls. Undefined: none of these servers has it. */
-  find(name: string): ServerTool | undefined;
+  find(name: string): McpTool | undefined;
   /** Whether a call of a tool waits for the caller's approval. */
-  needsApproval(tool: ServerTool): boolean;
+  needsApproval(tool: McpTool): boolean;
   /**
    * Calls a tool. Never repeats a call.
    * @throws AbortError where the signal aborts; InvalidToolCallError where `find` does not know the tool.

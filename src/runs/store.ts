@@ -1,5 +1,6 @@
 /** The store of runs: one implementation in `store/`, over a driver for SQLite and one for PostgreSQL. */
 
+import type { RunOrigin } from "../gen/outrigger/storage/v1/bodies_pb.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
 import type { Run, RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
@@ -95,19 +96,19 @@ export interface RunStore {
   /** Says that this process ends: what it still holds is abandoned at once. */
   leave(holder: Holder): Promise<void>;
 
-  createThread(owner: string, thread: Thread, messages: readonly ThreadMessage[]): Promise<void>;
+  createThread(owner: string, thread: Thread, messages: readonly StoredMessage[]): Promise<void>;
   getThread(owner: string, threadId: string): Promise<Thread | undefined>;
   /** Replaces the metadata. False if there is no such thread. */
   updateThread(owner: string, thread: Thread): Promise<boolean>;
   /** Removes a thread and its messages, except from its forks. Its runs stay, and cannot be continued. */
   deleteThread(owner: string, threadId: string): Promise<boolean>;
   /** Appends to a thread. `busy` while a run of the thread is under way; one that is REQUIRES_ACTION is not. */
-  appendMessages(owner: string, threadId: string, messages: readonly ThreadMessage[]): Promise<AppendResult>;
+  appendMessages(owner: string, threadId: string, messages: readonly StoredMessage[]): Promise<AppendResult>;
   /** Messages in pages. A page with large messages may end before its limit, with `hasMore`. */
-  listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>>;
-  getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined>;
+  listMessages(owner: string, query: MessageQuery): Promise<Page<StoredMessage>>;
+  getMessage(owner: string, messageId: string): Promise<StoredMessage | undefined>;
   /** The latest message of an owner whose first tool call has this id. */
-  findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined>;
+  findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined>;
   /** Removes a message from a thread. Its forks keep it. */
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean>;
   /** All messages that a run reads: those of its thread before its own input, in order. */
@@ -148,6 +149,14 @@ export interface StoredRun {
   readonly owner: string;
   /** The request that created it, without the secrets of MCP servers. */
   readonly request: CreateRunRequest;
+  /** Set if an HTTP API created it. */
+  readonly origin?: RunOrigin | undefined;
+}
+
+/** A message of a thread, with what the store keeps of it beside the contract. */
+export interface StoredMessage extends ThreadMessage {
+  /** The form in which an HTTP API received it, as JSON text. Empty or absent if it can be derived. */
+  readonly originJson?: string | undefined;
 }
 
 /** A stored run that this process holds. */
@@ -169,7 +178,7 @@ export interface RunCreation extends StoredRun {
    * messages that the run reads before them; again only if the transaction is repeated. If it throws, nothing is written
    * and its error is thrown.
    */
-  readonly input: (history: readonly Message[]) => readonly ThreadMessage[];
+  readonly input: (history: readonly Message[]) => readonly StoredMessage[];
   /** Set if the run begins immediately in this process. Otherwise it is delivered as a queued run. */
   readonly holder?: Holder | undefined;
   /** Returns the previous run as it is after being continued. Called if it is REQUIRES_ACTION. */
@@ -217,7 +226,7 @@ export interface RunWrite extends RunChange {
   /** Steps to append. */
   readonly steps?: readonly StepResult[] | undefined;
   /** Messages to append to the thread. */
-  readonly messages?: readonly ThreadMessage[] | undefined;
+  readonly messages?: readonly StoredMessage[] | undefined;
 }
 
 /** Number of runs in the queue. */

@@ -1,14 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { Violations } from "../client/violations.ts";
-import { type Thread, type ThreadMessage, ThreadSchema } from "../gen/outrigger/v1/thread_pb.ts";
+import { type Thread, ThreadSchema } from "../gen/outrigger/v1/thread_pb.ts";
 import type { NewMessage, ThreadEngine, ThreadInput } from "./engine.ts";
 import { type EngineParts, type ReadParts, WaitForRuns } from "./engine-parts.ts";
 import { missing } from "./errors.ts";
 import { createThreadId } from "./ids.ts";
 import { checkMetadata } from "./read-request.ts";
 import { newThreadMessage } from "./run-creation.ts";
-import type { MessageQuery, Page } from "./store.ts";
+import type { MessageQuery, Page, StoredMessage } from "./store.ts";
 
 /** The threads of an engine. */
 export class Threads implements ThreadEngine {
@@ -24,7 +24,7 @@ export class Threads implements ThreadEngine {
       id: createThreadId(),
       createdAt: timestampNow(),
       metadata,
-      isConversation: true,
+      conversation: true,
     });
     const added = messages.map((message) => newThreadMessage(message));
     await this.#parts.store.createThread(owner, thread, added);
@@ -56,7 +56,7 @@ export class Threads implements ThreadEngine {
     owner: string,
     threadId: string,
     messages: readonly NewMessage[],
-  ): Promise<readonly ThreadMessage[]> {
+  ): Promise<readonly StoredMessage[]> {
     const { store, limits } = this.#parts;
     const added = messages.map((message) => newThreadMessage(message));
     const turn = new WaitForRuns(this.#parts, owner, performance.now() + limits.threadWaitMs);
@@ -68,7 +68,7 @@ export class Threads implements ThreadEngine {
     }
   }
 
-  async listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>> {
+  async listMessages(owner: string, query: MessageQuery): Promise<Page<StoredMessage>> {
     const { threadId, inputOfRunId } = query;
     if (threadId !== undefined) await this.getThread(owner, threadId);
     if (inputOfRunId !== undefined && (await this.#parts.store.getRun(owner, inputOfRunId)) === undefined)
@@ -76,13 +76,13 @@ export class Threads implements ThreadEngine {
     return this.#parts.store.listMessages(owner, query);
   }
 
-  async getMessage(owner: string, messageId: string): Promise<ThreadMessage> {
+  async getMessage(owner: string, messageId: string): Promise<StoredMessage> {
     const message = await this.#parts.store.getMessage(owner, messageId);
     if (message === undefined) throw missing("message", messageId);
     return message;
   }
 
-  findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined> {
+  findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined> {
     return this.#parts.store.findCall(owner, toolCallId);
   }
 

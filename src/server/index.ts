@@ -8,5 +8,6 @@ export type { Inference } from "./services/inference.ts";
 export { createInferenceService } from "./services/inference-service.ts";
 export { createRunService } from "./services/run-service.ts";
 export type { Service } from "./services/service.ts";
+export { createThreadService } from "./services/thread-service.ts";
 export type { ShutdownPart } from "./shutdown.ts";
 export { startServer } from "./start-server.ts";

@@ -93,7 +93,7 @@ describe.each(SIZES)("stored responses, with $name", ({ heapMiB, maxPeakMiB }) =
       (id: string) =>
         requestOf(
           "POST",
-          "/outrigger.v1.RunService/ListMessages",
+          "/outrigger.v1.ThreadService/ListMessages",
           JSON.stringify({ threadId: id.replace("conv_", "thread_") }),
         ),
     ],

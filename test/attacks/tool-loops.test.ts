@@ -87,7 +87,7 @@ describe.each(SIZES)("a caller of RunTools, with $name", ({ heapMiB, maxPeakMiB 
     const caller = await startProvider(callTool);
     const sidecar = await attacks.start({ heapMiB, providers: { caller } });
     const output = requestOf({
-      message: { case: "output", value: { toolCallId: "nobody", output: { case: "error", value: {} } } },
+      message: { case: "output", value: { toolCallId: "nobody", output: { case: "failure", value: {} } } },
     });
     const outputs = Buffer.concat(Array.from({ length: 1000 }, () => output));
     const taken: number[] = [];

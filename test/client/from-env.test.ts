@@ -45,7 +45,7 @@ describe("Client.fromEnv()", () => {
       "allowFileUnder is no option of Client.fromEnv; expected one of defaultProvider, ",
     );
     expect(() => new Client({ provider: {} } as object)).toThrow(
-      "expected one of providers, defaultProvider, middleware, catalog, fieldPaths, hideToolErrors; did you mean providers?",
+      "expected one of providers, defaultProvider, modelAliases, middleware, catalog, fieldPaths, hideToolErrors; did you mean providers?",
     );
   });
 

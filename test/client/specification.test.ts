@@ -81,7 +81,7 @@ describe("Client.complete() (§4.1)", () => {
     const [call] = toolCallsOf(first);
     if (call === undefined || first.message === undefined) throw new Error("the simulator called no tool");
     expect(call.name).toBe("get_weather");
-    const result = toolResult(call.id, "72F and sunny", { isError: false });
+    const result = toolResult(call.id, "72F and sunny", { failed: false });
     const messages = [...question, first.message, result];
     const second = await client.complete({ model: "sim-tools", messages, tools });
     expect(second.finishReason?.reason).toBe(FinishReason_Reason.STOP);

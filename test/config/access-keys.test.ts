@@ -100,13 +100,15 @@ keys:
     ["anthropic/ab*bc", ["anthropic/abbc", "anthropic/ab-bc"], ["anthropic/abc"]],
     ["*", ["openai/gpt-5", "anthropic/x"], []],
     ["team/fast", ["openai/gpt-5-mini", "anthropic/claude-haiku-4-5"], ["openai/fast", "openai/gpt-5"]],
-    ["cheap", ["openai/gpt-5-nano", "anthropic/gpt-5-nano"], ["openai/gpt-5"]],
+    ["cheap", ["openai/gpt-5-nano"], ["openai/gpt-5", "anthropic/gpt-5-nano"]],
+    ["haiku", ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini"], ["openai/claude-haiku-4-5"]],
   ])("allows by %j what it says and nothing else", async (entry, allowed, denied) => {
     const aliases = `
 middleware:
   model_aliases:
     team/fast: { provider: openai, model: gpt-5-mini, fallbacks: [{ provider: anthropic, model: claude-haiku-4-5 }] }
     cheap: { model: gpt-5-nano }
+    haiku: { model: anthropic/claude-haiku-4-5, fallbacks: [{ model: openai/gpt-5-mini }] }
 `;
     const { keys } = await load(`keys: [{ name: a, key: ${SECRET}, models: ["${entry}"] }]`, aliases);
     const allows = (name: string) => {

@@ -28,7 +28,7 @@ function callOf(argumentsJson: string): ToolCall {
 }
 
 /** The parts of a tool result. */
-function resultOf(result: unknown): { content: ContentPart[]; isError: boolean } {
+function resultOf(result: unknown): { content: ContentPart[]; failed: boolean } {
   const part = toolResult("call_1", result).content[0]?.part;
   if (part?.case !== "toolResult") throw new Error("the message has no tool result");
   return part.value;
@@ -123,9 +123,9 @@ describe("toolResult()", () => {
   });
 
   it("marks an Error as a failure and sends its message", () => {
-    const { content, isError } = resultOf(new Error("no such city"));
-    expect([content, isError]).toEqual([[textPart("no such city")], true]);
-    expect(resultOf("fine").isError).toBe(false);
+    const { content, failed } = resultOf(new Error("no such city"));
+    expect([content, failed]).toEqual([[textPart("no such city")], true]);
+    expect(resultOf("fine").failed).toBe(false);
   });
 
   it("names the call by itself or by its id", () => {

@@ -56,12 +56,12 @@ describe("The errors of a tool whose client hides them", () => {
     const client = new Client({ providers: { scripted: model }, hideToolErrors });
     const { steps } = await generate({ model: "m", prompt: "hi", client, tools: [tool] });
     const [result] = steps[0]?.toolResults ?? [];
-    return { isError: result?.isError, text: result?.content.map(textIn).join("") };
+    return { failed: result?.failed, text: result?.content.map(textIn).join("") };
   }
 
   it("are a neutral text for the model, unless the tool says otherwise", async () => {
-    const hidden = { isError: true, text: "the tool failed" };
-    const shown = { isError: true, text: "10.0.0.7 refused" };
+    const hidden = { failed: true, text: "the tool failed" };
+    const shown = { failed: true, text: "10.0.0.7 refused" };
     expect(await told(failing(), true)).toEqual(hidden);
     expect(await told(failing(true), false)).toEqual(hidden);
     expect(await told(failing(false), true)).toEqual(shown);
@@ -70,7 +70,7 @@ describe("The errors of a tool whose client hides them", () => {
 
   it("are hidden also where the function returns them", async () => {
     const tool = functionTool({ name: "echo", execute: () => new Error("10.0.0.7 refused") });
-    expect(await told(tool, true)).toEqual({ isError: true, text: "the tool failed" });
+    expect(await told(tool, true)).toEqual({ failed: true, text: "the tool failed" });
   });
 
   it("do not hide what is wrong with the arguments", async () => {
@@ -86,7 +86,7 @@ describe("The arguments of a tool", () => {
     ["no schema", undefined],
   ])("are parsed, and checked by %s", async (_name, parameters) => {
     const { texts, results } = await run(callEcho('{"city":"Lima"}'), { tools: [echo(parameters)] });
-    expect([texts, results[0]?.isError]).toEqual([['{"city":"Lima"}'], false]);
+    expect([texts, results[0]?.failed]).toEqual([['{"city":"Lima"}'], false]);
   });
 
   const prefix = 'the arguments of the call to "echo" are';
@@ -100,7 +100,7 @@ describe("The arguments of a tool", () => {
     "that are not %s are answered with what is wrong with them",
     async (_name, parameters, args, problem) => {
       const { texts, results } = await run(callEcho(args), { tools: [echo(parameters)] });
-      expect(results[0]?.isError).toBe(true);
+      expect(results[0]?.failed).toBe(true);
       expect(texts[0]).toMatch(problem);
       expect(texts[0]?.startsWith(prefix)).toBe(true);
     },
@@ -152,7 +152,7 @@ describe("The result of a tool", () => {
   ])("can be %s", async (_name, execute, want) => {
     const tools = [functionTool({ name: "echo", execute })];
     const { texts, results } = await run(callEcho("{}"), { tools });
-    expect([texts, results[0]?.isError]).toEqual([[want], false]);
+    expect([texts, results[0]?.failed]).toEqual([[want], false]);
   });
 
   const circular: { self?: unknown } = {};
@@ -176,7 +176,7 @@ describe("The result of a tool", () => {
   ])("is an error for %s", async (_name, execute, want) => {
     const tools = [functionTool({ name: "echo", execute })];
     const { texts, results } = await run(callEcho("{}"), { tools });
-    expect(results[0]?.isError).toBe(true);
+    expect(results[0]?.failed).toBe(true);
     expect(texts[0]).toMatch(want);
   });
 
@@ -191,7 +191,7 @@ describe("The result of a tool", () => {
     });
     const options = { tools: [slow, echo()], timeout: { perToolMs: 20 } };
     const { texts, results } = await run([{ name: "slow" }, { name: "echo" }], options);
-    expect(results.map(({ isError }) => isError)).toEqual([true, false]);
+    expect(results.map(({ failed }) => failed)).toEqual([true, false]);
     expect(texts[0]).toBe("the tool exceeded its time limit of 20 ms");
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
@@ -251,7 +251,7 @@ describe("repairToolCall", () => {
     ["fails", () => Promise.reject(new Error("no repairer")), "no repairer"],
   ])("leaves an error result where it %s", async (_name, repairToolCall, want) => {
     const { texts, results } = await run(callEcho("{}"), { tools, repairToolCall });
-    expect(results[0]?.isError).toBe(true);
+    expect(results[0]?.failed).toBe(true);
     expect(texts[0]).toContain(want);
   });
 

@@ -92,7 +92,7 @@ function verifyStep({ toolCalls, toolResults }: StepResult, calls: readonly Scri
   expect(toolCalls.map(({ name }) => name)).toEqual(calls.map(({ name }) => name));
   expect(toolResults.map(({ toolCallId }) => toolCallId)).toEqual(toolCalls.map(({ id }) => id));
   const failed = calls.map(({ name, args }) => !GOOD.has(name) || args !== "{}");
-  expect(toolResults.map(({ isError }) => isError)).toEqual(failed);
+  expect(toolResults.map(({ failed }) => failed)).toEqual(failed);
 }
 
 /** Every call has exactly one result, after it. */

@@ -161,7 +161,7 @@ testTable("Tool calling", [
         () => ({ prompt, tools: [failingFor("Paris")] }),
         (result, fixture) => {
           const [first] = result.steps;
-          expect(first?.toolResults.map(({ isError }) => isError)).toEqual([true, false]);
+          expect(first?.toolResults.map(({ failed }) => failed)).toEqual([true, false]);
           expect(sentResults(column, fixture, 1)).toEqual([
             "the station in Paris is closed",
             "Sunny in Osaka",
@@ -177,7 +177,7 @@ testTable("Tool calling", [
       const { tool, asked } = createWeather();
       const options = { prompt, tools: [tool], client: misnaming(fixture) };
       const result = await generate(optionsFor(column, fixture, options));
-      expect(result.steps[0]?.toolResults).toMatchObject([{ isError: true }]);
+      expect(result.steps[0]?.toolResults).toMatchObject([{ failed: true }]);
       const problem = 'there is no tool "get_tides"; expected one of get_weather';
       expect(sentResults(column, fixture, 1)).toEqual([problem]);
       expect([result.stopReason, asked]).toEqual(["COMPLETED", []]);

@@ -177,7 +177,7 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
     const calls = [{ name: "x" }, { name: "a" }, { name: "y" }];
     const { result, executor } = await runLoop([calls, "done"], { isStreamed });
     const [step] = result.steps;
-    expect(step?.toolResults.map(({ isError }) => isError)).toEqual([true, false, true]);
+    expect(step?.toolResults.map(({ failed }) => failed)).toEqual([true, false, true]);
     expect(step?.toolResults.map(({ toolCallId }) => toolCallId)).toEqual(
       toolCallsOf(step?.response).map(({ id }) => id),
     );

@@ -4,8 +4,8 @@ import {
   attemptsOf,
   Client,
   ConfigurationError,
+  createAliasFallbacks,
   createFallback,
-  createModelAliases,
   createRetry,
   ErrorKind,
   type FallbackOptions,
@@ -252,6 +252,33 @@ describe("what a fallback notes of failed attempts", () => {
 });
 
 describe("the scope of a fallback", () => {
+  it("names its targets by the rule for names of models, with the provider of the request as the default", async () => {
+    const targets = [
+      { model: "sim-text:status=500" },
+      { model: "two/sim-text:status=500" },
+      { model: "fast" },
+    ];
+    const modelAliases = { fast: { provider: "two", model: "sim-text" } };
+    const client = clientOf(simulator(), [createFallback({ targets })], { modelAliases });
+    const response = await client.complete(requestFor("sim-text:status=503", { provider: "one" }));
+    expect(response).toMatchObject({ provider: "two", model: "sim-text" });
+    expect(response.attempts).toMatchObject([
+      { provider: "one", model: "sim-text:status=503" },
+      { provider: "one", model: "sim-text:status=500" },
+      { provider: "two", model: "sim-text:status=500" },
+    ]);
+    await client.close();
+  });
+
+  it("applies to a model that is named with its provider's prefix", async () => {
+    const chain = onlyFor({ model: "one/sim-text:status=503" }, createFallback(toTwo));
+    const client = clientOf(simulator(), [chain]);
+    expect((await client.complete(requestFor("sim-text:status=503"))).provider).toBe("two");
+    const other = client.complete(requestFor("sim-text:status=503", { provider: "two" }));
+    expect((await failureOf(other)).kindName).toBe("SERVER");
+    await client.close();
+  });
+
   it("is one provider or model with onlyFor()", async () => {
     const chain = onlyFor({ provider: "one", model: "sim-text:status=503" }, createFallback(toTwo));
     const client = clientOf(simulator(), [chain]);
@@ -261,11 +288,11 @@ describe("the scope of a fallback", () => {
   });
 
   it("is an alias of a model that has fallbacks", async () => {
-    const aliases = createModelAliases({
+    const modelAliases = {
       fast: { provider: "one", model: "sim-text:status=503", fallbacks: toTwo.targets },
       plain: { model: "sim-text:status=503" },
-    });
-    const client = clientOf(simulator(), [aliases]);
+    };
+    const client = clientOf(simulator(), [createAliasFallbacks(modelAliases)], { modelAliases });
     const response = await client.complete(requestFor("fast"));
     expect(response.attempts).toMatchObject([{ provider: "one", model: "sim-text:status=503" }]);
     expect(textOf(response)).not.toBe("");

@@ -16,6 +16,7 @@ import { CatalogService } from "../../src/gen/outrigger/v1/catalog_service_pb.ts
 import { GenerationService } from "../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { InferenceService } from "../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { RunService } from "../../src/gen/outrigger/v1/run_service_pb.ts";
+import { ThreadService } from "../../src/gen/outrigger/v1/thread_service_pb.ts";
 import { root } from "../clients/runner/client.ts";
 import { build, run } from "../clients/runner/process.ts";
 import { programFiles, runPrograms } from "./programs.ts";
@@ -171,7 +172,8 @@ async function describeContract(folder: string): Promise<void> {
   const bytes = readFileSync(join(folder, "node_modules/outrigger/dist/outrigger.binpb"));
   const set = fromBinary(FileDescriptorSetSchema, bytes);
   const described = [...createFileRegistry(set)].filter((type) => type.kind === "service");
-  for (const { typeName, methods } of [InferenceService, GenerationService, RunService, CatalogService]) {
+  const services = [InferenceService, GenerationService, RunService, ThreadService, CatalogService];
+  for (const { typeName, methods } of services) {
     const found = described.find((service) => service.typeName === typeName);
     const missing = methods.filter(({ name }) => found?.methods.every((method) => method.name !== name));
     if (found === undefined || missing.length > 0) throw new Error(`it does not describe ${typeName}`);

@@ -109,7 +109,7 @@ testTable("Content", [
       const asked = await fixture.client.complete(requestTo(column, { messages, tools: [weatherTool] }));
       const [paris, osaka] = toolCallsOf(asked);
       const results = [
-        toolResult(osaka?.id ?? "", "The station is down.", { isError: true }),
+        toolResult(osaka?.id ?? "", "The station is down.", { failed: true }),
         toolResult(paris?.id ?? "", [textPart("Rain, see:"), imagePart(imageBytes)]),
       ];
       const all = [...messages, messageOf(asked), ...results];

@@ -261,11 +261,11 @@ function lossesOf(
         : [];
     }
     case "toolResult": {
-      const { isError, content } = part.part.value;
+      const { failed, content } = part.part.value;
       const hasPicture = content.some(({ part: inner }) => inner.case === "image");
       return [
-        ...(isError && NO_ERROR_FLAG.has(participant.name)
-          ? [`converted_content ${field}.tool_result.is_error`]
+        ...(failed && NO_ERROR_FLAG.has(participant.name)
+          ? [`converted_content ${field}.tool_result.failed`]
           : []),
         ...(hasPicture && participant.name === "compatible"
           ? [`converted_content ${field}.tool_result.content`]
@@ -297,5 +297,5 @@ function statesIn({ providerState }: ContentPart): string[] {
 function resultOf(call: ToolCall, index: number): Message {
   const text = textPart(weatherFor(call));
   if (index === 0) return toolResult(call.id, [text, imagePart(imageBytes)]);
-  return toolResult(call.id, text, { isError: true });
+  return toolResult(call.id, text, { failed: true });
 }

@@ -75,7 +75,7 @@ export async function checkLocalTool(client: Client): Promise<void> {
   assert.equal(cities.length, first?.toolCalls.length, "executions and calls");
   assert.ok(cities.every((city) => typeof city === "string"));
   assert.deepEqual(
-    first?.toolResults.map(({ isError }) => isError),
+    first?.toolResults.map(({ failed }) => failed),
     cities.map(() => false),
   );
 }

@@ -85,7 +85,7 @@ function checkLoop(result: GenerateResult | undefined, executes: readonly Execut
   );
   for (const call of calls) assert.equal(typeof JSON.parse(toolInputOf(call)).city, "string");
   assert.deepEqual(
-    steps.map(({ toolResults }) => toolResults.map(({ toolCallId, isError }) => [toolCallId, isError])),
+    steps.map(({ toolResults }) => toolResults.map(({ toolCallId, failed }) => [toolCallId, failed])),
     [calls.map(({ id }) => [id, false]), []],
   );
   checkUsage(totalUsage);

@@ -60,7 +60,7 @@ async function waitForStatus({ engine }: TestEngine, runId: string, status: RunS
 
 function restartsIn(events: readonly RunEvent[]) {
   return events.flatMap(({ event, step }) =>
-    event.case === "stepRestarted" ? [{ ...event.value, step }] : [],
+    event.case === "stepRestart" ? [{ ...event.value, step }] : [],
   );
 }
 
@@ -244,7 +244,7 @@ describe("a background run whose process dies", () => {
     let isBlocked = false;
     const slow = wrapStore(store, {
       write: async (write) => {
-        if (write.events?.some(({ event }) => event.case === "serverToolStart") === true) {
+        if (write.events?.some(({ event }) => event.case === "mcpToolStart") === true) {
           isBlocked = true;
           await blocked.promise;
         }
@@ -310,11 +310,11 @@ describe("a background run whose process dies", () => {
     const over = await waitForStatus(survivor, begun.id, RunStatus.COMPLETED);
     expect(tools.executed).toEqual(["quick", "slow"]);
     expect(over.steps[0]?.toolResults).toMatchObject([
-      { isError: false },
-      { isError: true, content: [{ part: { value: expect.stringContaining("it was not repeated") } }] },
+      { failed: false },
+      { failed: true, content: [{ part: { value: expect.stringContaining("it was not repeated") } }] },
     ]);
     const [, slow] = survivor.model.requests[0]?.messages.slice(-2) ?? [];
-    expect(slow?.content[0]?.part.value).toMatchObject({ isError: true });
+    expect(slow?.content[0]?.part.value).toMatchObject({ failed: true });
     const events = await replay(survivor.engine, begun.id);
     expectNoGaps(events);
     expect(restartsIn(events)).toMatchObject([
@@ -347,7 +347,7 @@ describe("a background run whose process dies", () => {
     const survivor = await processOn(store, ["done"], { serverTools: tools.serverTools });
     const over = await waitForStatus(survivor, begun.id, RunStatus.COMPLETED);
     expect(tools.executed).toEqual(["a", "a"]);
-    expect(over.steps[0]?.toolResults).toMatchObject([{ isError: false }]);
+    expect(over.steps[0]?.toolResults).toMatchObject([{ failed: false }]);
     expect(over.attempts).toHaveLength(2);
   });
 

@@ -46,7 +46,7 @@ describe("composeConversation()", () => {
       input: [userMessage("x")],
     });
     expect(outline(messages)).toEqual(["USER", "ASSISTANT", "result a", "result b", "USER"]);
-    expect(added).toMatchObject([{ toolCallId: "b", isError: true }]);
+    expect(added).toMatchObject([{ toolCallId: "b", failed: true }]);
     expect(unanswered).toMatchObject([{ id: "b" }]);
   });
 

@@ -112,7 +112,7 @@ describe("a conversation", () => {
       limit: 10,
       order: "oldest first",
     });
-    expect(messages.elements[1]).toMatchObject({ id: answerMessageId(first.id, 1, false), isOutput: true });
+    expect(messages.elements[1]).toMatchObject({ id: answerMessageId(first.id, 1, false), output: true });
   });
 
   it("shows two children of one run nothing of each other", async () => {

@@ -178,7 +178,7 @@ describe("a store that is away", () => {
     expect(over.steps).toHaveLength(1);
     const events = await read;
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
-    expect(events.filter(({ event }) => event.case === "stepRestarted")).toHaveLength(1);
+    expect(events.filter(({ event }) => event.case === "stepRestart")).toHaveLength(1);
     expect(await replay(engine, over.id)).toEqual(events);
   }, 20_000);
 

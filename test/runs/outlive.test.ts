@@ -67,7 +67,7 @@ async function expectContinued(sidecar: Sidecar, { id }: Run): Promise<void> {
   await sidecar.runs.cancelRun({ runId: id });
   const events = await readAll(sidecar, id);
   expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
-  const restarts = events.filter(({ event }) => event.case === "stepRestarted");
+  const restarts = events.filter(({ event }) => event.case === "stepRestart");
   expect(restarts).toMatchObject([{ step: 1, event: { value: { abandonedAttempt: { step: 1 } } } }]);
   const statuses = events.flatMap(({ event }) => (event.case === "run" ? [event.value.status] : []));
   expect(statuses).toEqual([

@@ -41,8 +41,8 @@ const withTools = { mcpServers: [toolServer] };
 
 function toolEvents(events: readonly RunEvent[]): string[] {
   return events.flatMap(({ event }) => {
-    if (event.case === "serverToolStart") return [`start ${event.value.toolName}`];
-    return event.case === "serverToolFinish" ? [`finish ${event.value.toolName}`] : [];
+    if (event.case === "mcpToolStart") return [`start ${event.value.toolName}`];
+    return event.case === "mcpToolFinish" ? [`finish ${event.value.toolName}`] : [];
   });
 }
 
@@ -63,7 +63,7 @@ describe("the tools of servers", () => {
     expect(toolEvents(events)).toEqual(["start slow", "start fast", "finish fast", "finish slow"]);
     const over = await started.result();
     expect(over.status).toBe(RunStatus.COMPLETED);
-    expect(over.serverTools.map(({ name }) => name)).toEqual(["slow", "fast"]);
+    expect(over.mcpTools.map(({ name }) => name)).toEqual(["slow", "fast"]);
     expect(over.steps[0]?.toolResults).toHaveLength(2);
     expect(model.requests[0]?.tools).toHaveLength(2);
     expect(await engine.getRun("", over.id)).toEqual(over);
@@ -76,7 +76,7 @@ describe("the tools of servers", () => {
     const { engine } = await engineWith(tools, [[{ name: "broken" }], "done"]);
     const over = await run(engine, runRequest("hi", withTools));
     expect(over.steps[0]?.toolResults).toMatchObject([
-      { isError: true, content: [{ part: { value: "the disk is full" } }] },
+      { failed: true, content: [{ part: { value: "the disk is full" } }] },
     ]);
     expect(over.status).toBe(RunStatus.COMPLETED);
   });

@@ -2,12 +2,15 @@
 import { type Client, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { RunService } from "../../src/gen/outrigger/v1/run_service_pb.ts";
+import { ThreadService } from "../../src/gen/outrigger/v1/thread_service_pb.ts";
 import { type Outrigger, spawnOutrigger } from "../cli/support/spawn-outrigger.ts";
 
 /** A sidecar that serves. */
 export interface Sidecar {
   /** Calls its RunService. */
   readonly runs: Client<typeof RunService>;
+  /** Calls its ThreadService. */
+  readonly threads: Client<typeof ThreadService>;
   /** Ends it without a word. */
   kill(): Promise<void>;
   /** Ends it as an orchestrator does. Its exit code. */
@@ -33,6 +36,7 @@ export async function startSidecarProcess(
   const transport = createGrpcTransport({ baseUrl: `http://${address}` });
   return {
     runs: createClient(RunService, transport),
+    threads: createClient(ThreadService, transport),
     kill: () => end(outrigger, "SIGKILL").then(() => undefined),
     stop: () => end(outrigger, "SIGTERM"),
     log: () => outrigger.stdout(),

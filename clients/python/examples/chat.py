@@ -3,7 +3,7 @@
 Each answer goes back as it came: its parts carry what the provider needs to find in the next turn.
 """
 
-from outrigger import Client, Message, user_message
+from outrigger_client import Client, Message, user_message
 
 history: list[Message] = []
 

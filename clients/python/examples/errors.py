@@ -2,7 +2,7 @@
 
 import threading
 
-from outrigger import (
+from outrigger_client import (
     AbortError,
     Client,
     InvalidRequestError,

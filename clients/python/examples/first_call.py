@@ -1,6 +1,6 @@
 """One question, one answer."""
 
-from outrigger import Client, Request, text_of, user_message
+from outrigger_client import Client, Request, text_of, user_message
 
 with Client() as client:
     request = Request(model="sim-text", messages=[user_message("What is an outrigger?")])

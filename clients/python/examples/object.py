@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from outrigger import Client
+from outrigger_client import Client
 
 
 @dataclass

@@ -3,7 +3,7 @@
 Its events can be read at any time, from any of them on.
 """
 
-from outrigger import Client, RunStatus
+from outrigger_client import Client, RunStatus
 
 with Client() as client:
     run = client.runs.create(

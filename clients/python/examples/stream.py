@@ -1,6 +1,6 @@
 """An answer, printed while it arrives."""
 
-from outrigger import Client, Request, user_message
+from outrigger_client import Client, Request, user_message
 
 request = Request(model="sim-text", messages=[user_message("What is an outrigger?")])
 

@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from outrigger import Client
+from outrigger_client import Client
 
 
 class Recipe(TypedDict):

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from outrigger import AsyncClient, ModelEvent, StepFinished, ToolStarted, tool
+from outrigger_client import AsyncClient, ModelEvent, StepFinished, ToolStarted, tool
 
 
 @tool

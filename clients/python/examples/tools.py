@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from outrigger import Client, ToolError, tool
+from outrigger_client import Client, ToolError, tool
 
 TEMPERATURES = {"Oslo": 18, "Paris": 24}
 

@@ -9,20 +9,20 @@ from typing import Any
 
 import grpc
 
-from outrigger.v1.generation_pb2 import GenerateResult, StepFinish, StepResult
-from outrigger.v1.generation_service_pb2 import (
+from outrigger_client.v1.generation_pb2 import GenerateResult, StepFinish, StepResult
+from outrigger_client.v1.generation_service_pb2 import (
     ExecuteTool,
     RunToolsRequest,
     RunToolsResponse,
     RunToolsStart,
     ToolOutput,
 )
-from outrigger.v1.generation_service_pb2_grpc import (
+from outrigger_client.v1.generation_service_pb2_grpc import (
     GenerationServiceServicer,
     add_GenerationServiceServicer_to_server,
 )
-from outrigger.v1.message_pb2 import ROLE_ASSISTANT, ContentPart, Message, ToolCall, ToolResult
-from outrigger.v1.response_pb2 import Response
+from outrigger_client.v1.message_pb2 import ROLE_ASSISTANT, ContentPart, Message, ToolCall, ToolResult
+from outrigger_client.v1.response_pb2 import Response
 
 Play = Callable[["Peer"], Iterator[RunToolsResponse]]
 
@@ -105,8 +105,8 @@ def finished(*steps: StepResult) -> Iterator[RunToolsResponse]:
 
 
 def text_of_output(output: ToolOutput) -> str:
-    """The text of a result, an error or a refusal."""
+    """The text of a result, a failure or a refusal."""
     kind = output.WhichOneof("output")
     if kind == "result":
         return "".join(part.text for part in output.result.content)
-    return output.error.message if kind == "error" else output.refusal.reason
+    return output.failure.message if kind == "failure" else output.refusal.reason

@@ -7,8 +7,8 @@ import threading
 import time
 import unittest
 
-import outrigger
-from outrigger import (
+import outrigger_client
+from outrigger_client import (
     AbortError,
     AsyncClient,
     AuthenticationError,
@@ -168,4 +168,4 @@ class VersionTest(unittest.TestCase):
     def test_the_installed_package_has_the_version_of_its_metadata(self) -> None:
         from importlib.metadata import version
 
-        self.assertEqual(version("outrigger-client"), outrigger.__version__)
+        self.assertEqual(version("outrigger-client"), outrigger_client.__version__)

@@ -13,7 +13,7 @@ from unittest import mock
 
 import grpc
 
-from outrigger import (
+from outrigger_client import (
     AsyncClient,
     Client,
     GenerateResult,
@@ -28,13 +28,13 @@ from outrigger import (
     tool,
     user_message,
 )
-from outrigger.channel import target_of
-from outrigger.options import generation_options, object_spec
-from outrigger.schema import shape_of
-from outrigger.tools import tool_set
-from outrigger.v1.generation_service_pb2 import ObjectFormat, RunToolsResponse
-from outrigger.v1.message_pb2 import ROLE_SYSTEM, ROLE_USER
-from outrigger.v1.request_pb2 import LOSS_POLICY_REFUSE, STATE_POLICY_TO_TEXT, ToolChoice
+from outrigger_client.channel import target_of
+from outrigger_client.options import generation_options, object_spec
+from outrigger_client.schema import shape_of
+from outrigger_client.tools import tool_set
+from outrigger_client.v1.generation_service_pb2 import ObjectFormat, RunToolsResponse
+from outrigger_client.v1.message_pb2 import ROLE_SYSTEM, ROLE_USER
+from outrigger_client.v1.request_pb2 import LOSS_POLICY_REFUSE, STATE_POLICY_TO_TEXT, ToolChoice
 from tests.fake_sidecar import Peer, Play, assistant, fake_sidecar, finished, step_of
 
 # Nothing listens there, and no program without privileges can.

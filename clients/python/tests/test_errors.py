@@ -11,13 +11,13 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 
-import outrigger
-from outrigger import errors
-from outrigger.errors import FieldViolation, OutriggerError, ProviderError, error_of, error_of_call
-from outrigger.status_details_pb2 import BadRequest, Status
-from outrigger.v1 import error_pb2
-from outrigger.v1.error_pb2 import ErrorKind, InferenceError, NoObject, ProviderFailure
-from outrigger.v1.usage_pb2 import Usage
+import outrigger_client
+from outrigger_client import errors
+from outrigger_client.errors import FieldViolation, OutriggerError, ProviderError, error_of, error_of_call
+from outrigger_client.status_details_pb2 import BadRequest, Status
+from outrigger_client.v1 import error_pb2
+from outrigger_client.v1.error_pb2 import ErrorKind, InferenceError, NoObject, ProviderFailure
+from outrigger_client.v1.usage_pb2 import Usage
 
 
 def failed_call(code: grpc.StatusCode, *details: Message, text: str = "") -> grpc.aio.AioRpcError:
@@ -49,7 +49,7 @@ class ErrorTest(unittest.TestCase):
         self.assertEqual(len(classes), len(kinds))
         for found in classes:
             self.assertTrue(issubclass(found, OutriggerError))
-            self.assertIs(getattr(outrigger, found.__name__), found)
+            self.assertIs(getattr(outrigger_client, found.__name__), found)
 
     def test_an_unknown_kind_is_treated_by_its_range(self) -> None:
         unknown: Any = 150

@@ -11,7 +11,7 @@ import time
 import unittest
 from typing import Any
 
-from outrigger import (
+from outrigger_client import (
     AbortError,
     AsyncClient,
     Client,
@@ -34,8 +34,8 @@ from outrigger import (
     tool_result_message,
     user_message,
 )
-from outrigger.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, ROLE_USER
-from outrigger.v1.tool_pb2 import FunctionTool
+from outrigger_client.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, ROLE_USER
+from outrigger_client.v1.tool_pb2 import FunctionTool
 from tests.test_schema import Color, Owner, Person
 
 # A generous bound, in seconds, for what happens at once: the machine may be busy.
@@ -143,7 +143,7 @@ class GenerationCases:
 
         for function, reason in ((fail, "the mast is broken"), (refuse, "the captain said no")):
             result = self.generate(model="sim-tools", prompt="Go!", tools=[function])
-            self.test.assertTrue(result.steps[0].tool_results[0].is_error)
+            self.test.assertTrue(result.steps[0].tool_results[0].failed)
             self.test.assertIn(reason, texts_of(result.steps[0])[0])
             self.test.assertEqual(result.stop_reason, "completed")
 
@@ -159,7 +159,7 @@ class GenerationCases:
             return "too late"
 
         result = self.generate(model="sim-tools", prompt="Wait!", tools=[wait], tool_timeout=0.3)
-        self.test.assertTrue(result.steps[0].tool_results[0].is_error)
+        self.test.assertTrue(result.steps[0].tool_results[0].failed)
         self.test.assertNotIn("too late", texts_of(result.steps[0])[0])
         self.test.assertEqual(result.stop_reason, "completed")
         # On a busy machine the time may be over before the tool has begun.
@@ -361,8 +361,8 @@ class AsyncGenerationTest(GenerationCases, unittest.TestCase):
         self.assertEqual([result.stop_reason for result in results], ["completed"] * 20)
 
     def test_no_call_is_lost_answered_twice_or_run_twice_whatever_tools_do(self) -> None:
-        logging.getLogger("outrigger").setLevel(logging.CRITICAL)
-        self.addCleanup(logging.getLogger("outrigger").setLevel, logging.NOTSET)
+        logging.getLogger("outrigger_client").setLevel(logging.CRITICAL)
+        self.addCleanup(logging.getLogger("outrigger_client").setLevel, logging.NOTSET)
         choices = random.Random(7)
 
         async def run_one(client: AsyncClient) -> None:
@@ -400,7 +400,7 @@ class AsyncGenerationTest(GenerationCases, unittest.TestCase):
             for step in result.steps:
                 for entry in step.tool_results:
                     # On a busy machine the time of a call may be over before it has begun.
-                    if not entry.is_error:
+                    if not entry.failed:
                         self.assertEqual(entry.content[0].text, entry.tool_call_id)
                         self.assertIn(entry.tool_call_id, runs)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 import pydantic
 
-from outrigger import (
+from outrigger_client import (
     AbortError,
     AsyncClient,
     Client,
@@ -18,7 +18,7 @@ from outrigger import (
     ObjectResult,
     ToolDefinition,
 )
-from outrigger.v1.tool_pb2 import HostedTool
+from outrigger_client.v1.tool_pb2 import HostedTool
 
 TIMEOUT = 30
 PROVIDERS = ("openai", "anthropic", "gemini", "compatible")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from outrigger import (
+from outrigger_client import (
     AbortError,
     AsyncClient,
     Client,

@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 
-from outrigger import (
+from outrigger_client import (
     AsyncClient,
     CallInfo,
     Capability,
@@ -26,8 +26,8 @@ from outrigger import (
     text_part,
     user_message,
 )
-from outrigger.v1.run_service_pb2_grpc import RunServiceServicer, add_RunServiceServicer_to_server
-from outrigger.v1.tool_pb2 import FunctionTool
+from outrigger_client.v1.run_service_pb2_grpc import RunServiceServicer, add_RunServiceServicer_to_server
+from outrigger_client.v1.tool_pb2 import FunctionTool
 
 TIMEOUT = 30
 WEATHER = ToolDefinition(
@@ -67,7 +67,7 @@ class LosingEngine(RunServiceServicer):
         context.abort(grpc.StatusCode.UNIMPLEMENTED, "not played")
 
     CreateRun = GetRun = SubmitToolResults = CancelRun = _unused
-    ListRuns = ListMessages = DeleteRun = _unused
+    ListRuns = DeleteRun = _unused
 
 
 @contextmanager
@@ -167,7 +167,7 @@ class SidecarTest(unittest.IsolatedAsyncioTestCase):
     async def test_headers_are_sent_and_calls_are_told(self) -> None:
         calls: list[CallInfo] = []
         request = Request(model="sim-echo", messages=[user_message("secret")])
-        with Client() as client, self.assertLogs("outrigger", "DEBUG") as logs:
+        with Client() as client, self.assertLogs("outrigger_client", "DEBUG") as logs:
             told = client.with_options(headers={"X-Request-Id": "mine-1"}, on_call=calls.append)
             told.complete(request, timeout=TIMEOUT)
             told.stream(request, timeout=TIMEOUT).result()

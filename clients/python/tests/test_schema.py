@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NewType, Optional, TypedDict, Union
 import pydantic
 from typing_extensions import NotRequired
 
-from outrigger.schema import MismatchError, root_schema, shape_of
+from outrigger_client.schema import MismatchError, root_schema, shape_of
 
 
 class Color(enum.Enum):

@@ -12,7 +12,7 @@ from typing import Any
 
 import grpc
 
-from outrigger import (
+from outrigger_client import (
     AbortError,
     AsyncClient,
     Client,
@@ -30,13 +30,13 @@ from outrigger import (
     tool,
     user_message,
 )
-from outrigger.v1.error_pb2 import ERROR_KIND_SERVER, InferenceError
-from outrigger.v1.generation_service_pb2 import RunToolsResponse, ToolOutput
-from outrigger.v1.message_pb2 import ROLE_TOOL, ToolResult
-from outrigger.v1.response_pb2 import Response
-from outrigger.v1.stream_event_pb2 import Finish, StreamEvent
-from outrigger.v1.tool_pb2 import FunctionTool
-from outrigger.v1.tool_pb2 import Tool as ToolDefinition
+from outrigger_client.v1.error_pb2 import ERROR_KIND_SERVER, InferenceError
+from outrigger_client.v1.generation_service_pb2 import RunToolsResponse, ToolOutput
+from outrigger_client.v1.message_pb2 import ROLE_TOOL, ToolResult
+from outrigger_client.v1.response_pb2 import Response
+from outrigger_client.v1.stream_event_pb2 import Finish, StreamEvent
+from outrigger_client.v1.tool_pb2 import FunctionTool
+from outrigger_client.v1.tool_pb2 import Tool as ToolDefinition
 from tests.fake_sidecar import Peer, assistant, call, execute, fake_sidecar, finished, step_of, text_of_output
 
 # A generous bound, in seconds, for what happens at once: the machine may be busy.
@@ -120,8 +120,8 @@ class LoopCases:
         calls = [execute(call(name, name)) for name in ("hidden", "shown", "unset")]
         calls.append(execute(call("wrong", "double", "{}")))
         tools = [hidden, shown, unset, double]
-        neutral, text = ("error", "the tool failed"), ("error", "RuntimeError: 10.0.0.7 refused")
-        with self.test.assertLogs("outrigger", logging.WARNING):
+        neutral, text = ("failure", "the tool failed"), ("failure", "RuntimeError: 10.0.0.7 refused")
+        with self.test.assertLogs("outrigger_client", logging.WARNING):
             found = self.outputs(*calls, tools=tools)
             strict = self.outputs(*calls, tools=tools, client={"hide_tool_errors": True})
         names = ("hidden", "shown", "unset")
@@ -171,16 +171,16 @@ class LoopCases:
         def leave() -> None:
             raise SystemExit(3)
 
-        logging.getLogger("outrigger").setLevel(logging.CRITICAL)
-        self.test.addCleanup(logging.getLogger("outrigger").setLevel, logging.NOTSET)
+        logging.getLogger("outrigger_client").setLevel(logging.CRITICAL)
+        self.test.addCleanup(logging.getLogger("outrigger_client").setLevel, logging.NOTSET)
         found = self.outputs(
             execute(call("a", "fail")),
             execute(call("b", "explain")),
             execute(call("c", "leave")),
             tools=[fail, explain, leave],
         )
-        self.test.assertEqual(answer_of(found["a"]), ("error", "KeyError: 'city'"))
-        self.test.assertEqual(answer_of(found["b"]), ("error", "no such city"))
+        self.test.assertEqual(answer_of(found["a"]), ("failure", "KeyError: 'city'"))
+        self.test.assertEqual(answer_of(found["b"]), ("failure", "no such city"))
         self.test.assertRegex(text_of_output(found["c"]), r"SystemExit\b.*3")
 
     def test_a_failure_that_the_developer_did_not_foresee_is_logged(self) -> None:
@@ -188,7 +188,7 @@ class LoopCases:
         def fail() -> None:
             raise RuntimeError("broken")
 
-        with self.test.assertLogs("outrigger", "WARNING") as logs:
+        with self.test.assertLogs("outrigger_client", "WARNING") as logs:
             self.outputs(execute(call("a", "fail")), tools=[fail])
         self.test.assertIn("the tool fail failed", logs.output[0])
 
@@ -204,10 +204,10 @@ class LoopCases:
         found = self.outputs(
             execute(call("a", "missing")), execute(call("b", "double", '{"value":"x"}')), tools=[double]
         )
-        self.test.assertEqual(answer_of(found["a"]), ("error", "there is no tool named 'missing'"))
+        self.test.assertEqual(answer_of(found["a"]), ("failure", "there is no tool named 'missing'"))
         self.test.assertEqual(
             answer_of(found["b"]),
-            ("error", "invalid arguments: /value: expected an integer, found a string"),
+            ("failure", "invalid arguments: /value: expected an integer, found a string"),
         )
 
     def test_a_result_that_is_no_json_is_an_error_result(self) -> None:
@@ -215,17 +215,19 @@ class LoopCases:
         def give_object() -> object:
             return object()
 
-        with self.test.assertLogs("outrigger", "WARNING"):
+        with self.test.assertLogs("outrigger_client", "WARNING"):
             found = self.outputs(execute(call("a", "give_object")), tools=[give_object])
-        self.test.assertEqual(answer_of(found["a"]), ("error", "TypeError: object cannot be written as JSON"))
+        self.test.assertEqual(
+            answer_of(found["a"]), ("failure", "TypeError: object cannot be written as JSON")
+        )
 
     def test_a_tool_may_mark_its_own_result_as_an_error(self) -> None:
         @tool
         def find() -> ToolResult:
-            return ToolResult(is_error=True)
+            return ToolResult(failed=True)
 
         found = self.outputs(execute(call("a", "find")), tools=[find])
-        self.test.assertTrue(found["a"].result.is_error)
+        self.test.assertTrue(found["a"].result.failed)
 
     def test_a_call_is_repaired_by_the_function_for_it(self) -> None:
         problems: list[str] = []
@@ -245,13 +247,13 @@ class LoopCases:
                 repair=function,
             )
             self.test.assertEqual(found["a"].repaired_call.arguments_json, '{"value":4}')
-            self.test.assertEqual(answer_of(found["b"]), ("error", "no JSON"))
+            self.test.assertEqual(answer_of(found["b"]), ("failure", "no JSON"))
         self.test.assertEqual(sorted(problems), ["/value: no integer"] * 2 + ["no JSON"] * 2)
 
     def test_a_call_with_a_problem_is_not_executed_without_a_function_for_repairs(self) -> None:
         asked = execute(call("a", "double", '{"value":4}'), problem="/value: too large")
         found = self.outputs(asked, tools=[double])
-        self.test.assertEqual(answer_of(found["a"]), ("error", "/value: too large"))
+        self.test.assertEqual(answer_of(found["a"]), ("failure", "/value: too large"))
 
     def test_a_slow_tool_learns_that_its_time_is_over(self) -> None:
         running, cancelled = threading.Event(), threading.Event()
@@ -276,7 +278,7 @@ class LoopCases:
         # On a busy machine the time may be over before the tool has begun.
         self.test.assertTrue(not running.is_set() or cancelled.wait(PROMPTLY))
         for output in found.values():
-            self.test.assertEqual(answer_of(output), ("error", "the tool did not answer in time"))
+            self.test.assertEqual(answer_of(output), ("failure", "the tool did not answer in time"))
 
     def test_a_call_whose_time_is_over_before_a_thread_is_free_is_not_run(self) -> None:
         ran: list[str] = []
@@ -292,7 +294,7 @@ class LoopCases:
             execute(call("a", "wait")), late, tools=[wait], client={"max_concurrent_tools": 1}
         )
         self.test.assertEqual(ran, ["a"])
-        self.test.assertEqual(answer_of(found["b"]), ("error", "the tool did not answer in time"))
+        self.test.assertEqual(answer_of(found["b"]), ("failure", "the tool did not answer in time"))
 
     def test_a_tool_gets_the_conversation_up_to_its_call(self) -> None:
         seen: list[ToolContext] = []

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import pydantic
 
-from outrigger import (
+from outrigger_client import (
     ContentPart,
     ToolContext,
     ToolDefinition,
@@ -22,10 +22,10 @@ from outrigger import (
     image_part,
     tool,
 )
-from outrigger.tools import tool_set
-from outrigger.v1.message_pb2 import ToolCall
-from outrigger.v1.tool_pb2 import FunctionTool, HostedTool
-from outrigger.values import content_of, json_of
+from outrigger_client.tools import tool_set
+from outrigger_client.v1.message_pb2 import ToolCall
+from outrigger_client.v1.tool_pb2 import FunctionTool, HostedTool
+from outrigger_client.values import content_of, json_of
 
 
 @dataclass

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 PROGRAM = """
 from dataclasses import dataclass
-from outrigger import AsyncClient, Client, tool
+from outrigger_client import AsyncClient, Client, tool
 
 @dataclass
 class Person:
@@ -63,7 +63,11 @@ class TypesTest(unittest.TestCase):
             program = Path(folder, "program.py")
             program.write_text(PROGRAM, "utf-8")
             output, _ = check(str(program))
-        short = output.replace("builtins.", "").replace("program.", "").replace("outrigger.v1.usage_pb2.", "")
+        short = (
+            output.replace("builtins.", "")
+            .replace("program.", "")
+            .replace("outrigger_client.v1.usage_pb2.", "")
+        )
         lines = short.splitlines()
         revealed = [line.split('"')[1] for line in lines if "Revealed type" in line]
         self.assertEqual(revealed, REVEALED, output)

@@ -1,4 +1,4 @@
-import { Client, generate, type Message, userMessage } from "@outrigger-inference/client";
+import { Client, generate, type Message, userMessage } from "outrigger-client";
 
 await using client = new Client();
 const history: Message[] = [];

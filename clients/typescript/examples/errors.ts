@@ -1,10 +1,4 @@
-import {
-  AbortError,
-  Client,
-  RateLimitError,
-  RequestTimeoutError,
-  userMessage,
-} from "@outrigger-inference/client";
+import { AbortError, Client, RateLimitError, RequestTimeoutError, userMessage } from "outrigger-client";
 
 await using client = new Client();
 const messages = [userMessage("Say hello.")];

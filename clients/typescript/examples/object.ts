@@ -1,4 +1,4 @@
-import { Client, generateObject } from "@outrigger-inference/client";
+import { Client, generateObject } from "outrigger-client";
 import * as z from "zod";
 
 const schema = z.object({ name: z.string(), age: z.int() });

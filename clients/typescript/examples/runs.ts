@@ -1,4 +1,4 @@
-import { Client, RunStatus } from "@outrigger-inference/client";
+import { Client, RunStatus } from "outrigger-client";
 
 const client = new Client();
 const run = await client.runs.create({

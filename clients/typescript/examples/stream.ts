@@ -1,4 +1,4 @@
-import { Client, userMessage } from "@outrigger-inference/client";
+import { Client, userMessage } from "outrigger-client";
 
 await using client = new Client();
 const stream = client.stream({ model: "sim-text", messages: [userMessage("Say hello.")] });

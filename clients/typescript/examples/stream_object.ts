@@ -1,4 +1,4 @@
-import { Client, streamObject } from "@outrigger-inference/client";
+import { Client, streamObject } from "outrigger-client";
 import * as z from "zod";
 
 const schema = z.object({ title: z.string(), steps: z.array(z.string()).min(3) });

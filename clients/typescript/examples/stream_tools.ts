@@ -1,4 +1,4 @@
-import { Client, functionTool, stream } from "@outrigger-inference/client";
+import { Client, functionTool, stream } from "outrigger-client";
 import * as z from "zod";
 
 const getWeather = functionTool({

@@ -1,4 +1,4 @@
-import { Client, functionTool, generate } from "@outrigger-inference/client";
+import { Client, functionTool, generate } from "outrigger-client";
 import * as z from "zod";
 
 const getWeather = functionTool({

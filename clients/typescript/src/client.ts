@@ -67,7 +67,7 @@ const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
  * may run at once, over one connection, which is opened by the first call and again after it was lost.
  */
 export class Client {
-  /** For the services in `@outrigger-inference/client/proto` that have no method here. */
+  /** For the services in `outrigger-client/proto` that have no method here. */
   readonly transport: Transport;
   /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. */
   readonly hideToolErrors: boolean;
@@ -158,7 +158,7 @@ export class Client {
 
   /** What the catalog knows about a model, by its id or an alias; undefined if it does not know it. */
   async getModelInfo(model: string, provider = ""): Promise<ModelInfo | undefined> {
-    return unlessNotFound(async () => (await this.#catalog.getModel({ model, provider })).model);
+    return unlessNotFound(() => this.#catalog.getModel({ model, provider }));
   }
 
   /** The known models that have all `capabilities`, newest first within a provider. Fetches page after page. */
@@ -180,7 +180,7 @@ export class Client {
     capabilities: readonly Capability[] = [],
   ): Promise<ModelInfo | undefined> {
     const request = { provider, capabilities: [...capabilities] };
-    return unlessNotFound(async () => (await this.#catalog.getLatestModel(request)).model);
+    return unlessNotFound(() => this.#catalog.getLatestModel(request));
   }
 
   /** Closes the connection. Calls under way fail. */

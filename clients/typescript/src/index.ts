@@ -1,5 +1,5 @@
 /**
- * `@outrigger-inference/client`: calls a sidecar. Beside the Client it exports what `outrigger` does, the library that
+ * `outrigger-client`: calls a sidecar. Beside the Client it exports what `outrigger` does, the library that
  * calls the providers itself, so that a program changes from one to the other by its import.
  */
 

@@ -65,7 +65,7 @@ export function limitsInit(limits: GenerationLimits = {}): MessageInitShape<type
   return {
     allowUnknownPrices,
     ...(maxSteps === undefined ? {} : { maxSteps }),
-    ...(maxTotalTokens === undefined ? {} : { maxTotalTokens: BigInt(maxTotalTokens) }),
+    ...(maxTotalTokens === undefined ? {} : { maxTotalTokens: Number(maxTotalTokens) }),
     ...(maxCostNanoUsd === undefined ? {} : { maxCostNanoUsd: BigInt(maxCostNanoUsd) }),
     ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
   };

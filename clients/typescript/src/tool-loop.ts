@@ -134,7 +134,7 @@ class RemoteLoop {
   /** A call with invalid arguments is answered by its repair; its result follows when the sidecar asks for it. */
   #outputOf({ id }: ToolCall, { result, repairedCall }: ToolOutcome, isInvalid: boolean): Output {
     if (!isInvalid) return { case: "result", value: result };
-    if (repairedCall === undefined) return { case: "error", value: { message: textOf(messageOf(result)) } };
+    if (repairedCall === undefined) return { case: "failure", value: { message: textOf(messageOf(result)) } };
     this.#repaired.set(id, result);
     return { case: "repairedCall", value: repairedCall };
   }

@@ -21,7 +21,7 @@ import {
   StreamError,
   stream,
   userMessage,
-} from "@outrigger-inference/client";
+} from "outrigger-client";
 import * as z from "zod";
 import {
   GenerationService,
@@ -112,7 +112,7 @@ async function errorClass(): Promise<void> {
 
 async function fieldViolations(): Promise<void> {
   await using client = new Client();
-  const failed = client.complete({ model: "", messages });
+  const failed = client.complete({ model: " ", messages });
   await assert.rejects(failed, (error) => {
     assert(error instanceof InvalidRequestError);
     assert.match(error.message, /^model: /);
@@ -173,7 +173,7 @@ async function failingTool(): Promise<void> {
   });
   const result = await generate({ client, model: "sim-tools", messages, tools: [tool] });
   assert.equal(result.steps.length, 2);
-  assert.equal(result.steps[0]?.toolResults[0]?.isError, true);
+  assert.equal(result.steps[0]?.toolResults[0]?.failed, true);
 }
 
 async function slowTool(): Promise<void> {
@@ -181,7 +181,7 @@ async function slowTool(): Promise<void> {
   const tool = weather(() => new Promise(() => {}));
   const timeout = { perToolMs: 50 };
   const result = await generate({ client, model: "sim-tools", messages, tools: [tool], timeout });
-  assert.equal(result.steps[0]?.toolResults[0]?.isError, true);
+  assert.equal(result.steps[0]?.toolResults[0]?.failed, true);
 }
 
 async function rounds(): Promise<void> {
@@ -387,7 +387,7 @@ async function closingWhileAToolRuns(): Promise<void> {
 
 async function loopViolations(): Promise<void> {
   await using client = new Client();
-  const options = { client, model: "", messages, tools: [weather(() => "")], maxTokens: -1 };
+  const options = { client, model: " ", messages, tools: [weather(() => "")], maxTokens: -1 };
   await assert.rejects(generate(options), (error) => {
     assert(error instanceof InvalidRequestError);
     assert.deepEqual(error.violations.map(({ field }) => field).sort(), ["maxTokens", "model"]);

@@ -4,14 +4,7 @@ import { once } from "node:events";
 import { createServer as createHttp2Server } from "node:http2";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  Client,
-  functionTool,
-  generate,
-  NetworkError,
-  textOf,
-  userMessage,
-} from "@outrigger-inference/client";
+import { Client, functionTool, generate, NetworkError, textOf, userMessage } from "outrigger-client";
 import * as z from "zod";
 
 const OUTAGE_MS = 3_000;

@@ -12,8 +12,8 @@ import {
   Runs,
   textPart,
   userMessage,
-} from "@outrigger-inference/client";
-import { RunService, type StreamRunRequest, ToolResultSchema } from "@outrigger-inference/client/proto";
+} from "outrigger-client";
+import { RunService, type StreamRunRequest, ToolResultSchema } from "outrigger-client/proto";
 import type { RunEventSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 
 type EventInit = MessageInitShape<typeof RunEventSchema>;

@@ -1,6 +1,6 @@
 /** The models that callers may name, and the target of each name. */
 import type { Catalog } from "../../catalog/catalog.ts";
-import { ProviderModels } from "../../catalog/provider-models.ts";
+import { type ModelRouting, resolveModel } from "../../client/model-names.ts";
 import type { ProviderApi } from "../../client/providers.ts";
 import type { ModelInfo } from "../../gen/outrigger/v1/catalog_service_pb.ts";
 
@@ -37,12 +37,8 @@ export interface ListedModel {
 export interface ModelDirectoryOptions {
   /** The APIs of the registered providers, by their names, in the order of registration. */
   readonly providers: ReadonlyMap<string, ProviderApi>;
-  /** Undefined: the first provider. */
-  readonly defaultProvider?: string | undefined;
-  /** Models by the names that the configuration gives them. */
-  readonly aliases?: Readonly<
-    Record<string, { readonly provider?: string | undefined; readonly model: string }>
-  >;
+  /** What the rule for names of models depends on. That of a Client with the same providers. */
+  readonly routing: ModelRouting;
   readonly catalog: Catalog;
 }
 
@@ -63,33 +59,25 @@ export function getCatalogProvider(api: ProviderApi): string | undefined {
 /** Resolves names of models. */
 export class ModelDirectory {
   readonly #options: ModelDirectoryOptions;
-  readonly #defaultProvider: string;
-  readonly #models = new Map<string, ProviderModels>();
   #listed: ReadonlyMap<string, ListedModel> | undefined;
 
   constructor(options: ModelDirectoryOptions) {
-    const { providers, defaultProvider, catalog } = options;
     this.#options = options;
-    this.#defaultProvider = defaultProvider ?? [...providers.keys()][0] ?? "";
-    for (const [name, api] of providers)
-      this.#models.set(name, new ProviderModels(catalog, name, CATALOG_NAMES[api]));
   }
 
-  /**
-   * Where a model goes, by the first of these that fits: an alias; `provider/model` with the name of a registered
-   * provider; an id that the default provider lists, or else the first provider that does; any other id, with slashes
-   * or without, goes to the default provider.
-   */
+  /** Where a model goes whose request cannot name a provider. An alias stays a name, so that its fallbacks apply. */
   resolve(name: string): ModelTarget {
-    const { aliases = {}, providers } = this.#options;
-    const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
-    if (alias !== undefined)
-      return { provider: "", model: name, served: this.#served(alias.provider ?? "", alias.model) };
-    const slash = name.indexOf("/");
-    const prefix = name.slice(0, Math.max(slash, 0));
-    if (prefix !== "" && providers.has(prefix) && slash < name.length - 1)
-      return this.#target(prefix, name.slice(slash + 1));
-    return this.#target(this.#providerOf(name) ?? "", name);
+    const { routing } = this.#options;
+    const { provider, model, alias, isChosen } = resolveModel({ provider: "", model: name }, routing, {
+      usesCatalog: true,
+    });
+    const served = this.#served(provider, model);
+    if (alias !== undefined || isChosen === true) return { provider: "", model: name, served };
+    return {
+      provider: provider === routing.defaultProvider && model === name ? "" : provider,
+      model,
+      served,
+    };
   }
 
   /** All models that can be named: those of the catalog whose providers are registered, and the aliases. */
@@ -102,27 +90,16 @@ export class ModelDirectory {
     const listed = this.#all().get(id);
     if (listed !== undefined) return listed;
     const { served } = this.resolve(id);
-    const info = this.#models.get(served.provider)?.getModelInfo(served.model);
+    const info = this.#findInfo(served);
     return info === undefined ? undefined : { id, served, info };
   }
 
-  #target(provider: string, model: string): ModelTarget {
-    return { provider, model, served: this.#served(provider, model) };
-  }
-
   #served(provider: string, model: string): ServedModel {
-    const name = provider || this.#defaultProvider;
-    return { provider: name, model, api: this.#options.providers.get(name) };
+    return { provider, model, api: this.#options.providers.get(provider) };
   }
 
-  /** The provider that lists a model. Undefined: the default provider does, or none. */
-  #providerOf(model: string): string | undefined {
-    if (this.#lists(this.#defaultProvider, model)) return undefined;
-    return [...this.#models.keys()].find((provider) => this.#lists(provider, model));
-  }
-
-  #lists(provider: string, model: string): boolean {
-    return this.#models.get(provider)?.getModelInfo(model) !== undefined;
+  #findInfo({ provider, model }: ServedModel): ModelInfo | undefined {
+    return this.#options.routing.providers.get(provider)?.getModelInfo(model);
   }
 
   #all(): ReadonlyMap<string, ListedModel> {
@@ -131,9 +108,9 @@ export class ModelDirectory {
   }
 
   #aliases(): ListedModel[] {
-    return Object.entries(this.#options.aliases ?? {}).map(([id, { provider = "", model }]) => {
-      const served = this.#served(provider, model);
-      return { id, served, info: this.#models.get(served.provider)?.getModelInfo(model) };
+    return Object.keys(this.#options.routing.aliases).map((id) => {
+      const { served } = this.resolve(id);
+      return { id, served, info: this.#findInfo(served) };
     });
   }
 

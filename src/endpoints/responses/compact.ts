@@ -120,8 +120,8 @@ function describePart({ part }: ContentPart): string {
     case "toolCall":
       return `[calls ${part.value.name} (${part.value.id}): ${part.value.input.value ?? ""}]`;
     case "toolResult": {
-      const failed = part.value.isError ? " failed" : "";
-      return `[result of ${part.value.toolCallId}${failed}] ${part.value.content.map(describePart).join("\n")}`;
+      const outcome = part.value.failed ? " failed" : "";
+      return `[result of ${part.value.toolCallId}${outcome}] ${part.value.content.map(describePart).join("\n")}`;
     }
     case "native":
       return `[${part.value.kind}: ${part.value.dataJson}]`;

@@ -21,7 +21,7 @@ export async function createResponse(
   const requested = await startRun(await request.readBody(), parts, request);
   const { read, started } = requested;
   if (read.isStreamed) return await streamOf(requested, request, parts);
-  if (started.run.background) return jsonResponse(writeRun(started.run));
+  if (started.run.background) return jsonResponse(writeRun(started.run, read.settings));
   return await wholeResponse(requested);
 }
 
@@ -59,7 +59,7 @@ async function streamOf(
 }
 
 async function wholeResponse({ read, started }: RequestedRun): Promise<EndpointResponse> {
-  const { failure, last } = await readToEnd(started.run, started.events);
+  const { failure, last } = await readToEnd(started.run, started.events, read.settings);
   if (failure !== undefined) throw failureOfRequest(failure, read);
   if (last === undefined) throw new InternalError("a run that is over has no response");
   return jsonResponse(last);

@@ -1,8 +1,7 @@
 /** Pages of items: of the input of a response, or of a conversation. */
 import { invalidField } from "../../core/errors.ts";
-import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
 import type { ThreadEngine } from "../../runs/engine.ts";
-import type { MessageQuery } from "../../runs/store.ts";
+import type { MessageQuery, StoredMessage } from "../../runs/store.ts";
 import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
 import { jsonResponse } from "../json-response.ts";
 import { placeOfItem } from "./ids.ts";
@@ -117,7 +116,7 @@ class ItemReader {
     } while (this.hasMore);
   }
 
-  #itemsOf(message: ThreadMessage): readonly WrittenItem[] {
+  #itemsOf(message: StoredMessage): readonly WrittenItem[] {
     const items = itemsOfMessage(message, this.#writer);
     return this.#query.order === "asc" ? items : items.toReversed();
   }

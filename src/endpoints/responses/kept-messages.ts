@@ -1,7 +1,7 @@
 import { NotFoundError } from "../../core/errors.ts";
 import { measureMemory } from "../../core/measure-memory.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
-import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
+import type { StoredMessage } from "../../runs/store.ts";
 import { mistake, quote } from "./fields.ts";
 import type { ItemPlace } from "./ids.ts";
 
@@ -14,9 +14,9 @@ const MAX_BYTES = 32 * 1024 * 1024;
 /** Finds messages of the caller. */
 export interface MessageSource {
   /** A message by its id. Throws NotFoundError. */
-  getMessage(messageId: string): Promise<ThreadMessage>;
+  getMessage(messageId: string): Promise<StoredMessage>;
   /** The latest message whose first tool call has this id. */
-  findCall(toolCallId: string): Promise<ThreadMessage | undefined>;
+  findCall(toolCallId: string): Promise<StoredMessage | undefined>;
 }
 
 /** A stored message of an earlier response. */
@@ -55,7 +55,7 @@ export class KeptMessages {
     return this.#once(`call ${toolCallId}`, () => this.#source.findCall(toolCallId));
   }
 
-  #once(key: string, read: () => Promise<ThreadMessage | undefined>): Promise<KeptMessage | undefined> {
+  #once(key: string, read: () => Promise<StoredMessage | undefined>): Promise<KeptMessage | undefined> {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     if (this.#known.size >= MAX_MESSAGES || this.#bytes >= MAX_BYTES) return Promise.resolve(undefined);
@@ -64,7 +64,7 @@ export class KeptMessages {
     return found;
   }
 
-  async #load(read: () => Promise<ThreadMessage | undefined>): Promise<KeptMessage | undefined> {
+  async #load(read: () => Promise<StoredMessage | undefined>): Promise<KeptMessage | undefined> {
     try {
       const { id = "", message } = (await read()) ?? {};
       this.#bytes += measureMemory(message);

@@ -93,7 +93,7 @@ export class MessageDrafts {
     return this.#span;
   }
 
-  /** Adds a message of another role than the assistant. @param originJson See ThreadMessage. */
+  /** Adds a message of another role than the assistant. @param originJson See StoredMessage. */
   add(role: Role, parts: readonly ReadPart[], path: string, originJson = ""): void {
     const message = create(MessageSchema, { role, content: parts.map(({ part }) => part) });
     this.addWhole(
@@ -104,7 +104,7 @@ export class MessageDrafts {
     );
   }
 
-  /** Adds the result of a tool. @param originJson See ThreadMessage. */
+  /** Adds the result of a tool. @param originJson See StoredMessage. */
   addResult(value: ToolResult, path: string, originJson = ""): void {
     const content = [partOf({ part: { case: "toolResult", value } })];
     const message = create(MessageSchema, { role: Role.TOOL, toolCallId: value.toolCallId, content });

@@ -22,7 +22,6 @@ export function prepareRun({ input, target }: ReadRequest): Pick<StartedRun, "ru
     model: target.model,
     provider: target.provider,
     metadata: input.request.metadata,
-    ...(input.origin && { origin: input.origin }),
   });
   const ended: Run = { ...run, status: RunStatus.COMPLETED, endedAt: now };
   const events = [run, ended].map((value, sequence) =>

@@ -52,10 +52,10 @@ export function readServerCall(item: Fields, { names }: ReadingContext): Content
 
 /** Its result. */
 export function readServerResult(item: Fields): ToolResult {
-  const isError = item.has("error");
-  const text = isError ? errorText(item) : (item.string("output") ?? "");
+  const failed = item.has("error");
+  const text = failed ? errorText(item) : (item.string("output") ?? "");
   const toolCallId = item.requireString("id");
-  return create(ToolResultSchema, { toolCallId, content: [textPartOf(text)], isError });
+  return create(ToolResultSchema, { toolCallId, content: [textPartOf(text)], failed });
 }
 
 /** Arguments that are not JSON are kept as they are. */

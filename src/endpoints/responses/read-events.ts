@@ -11,8 +11,12 @@ const NOWHERE: EventSink = { write: () => undefined };
 const UNWRITTEN: EventOptions = { startingAfter: Number.POSITIVE_INFINITY, pads: false };
 
 /** Reads the events of a run to their end. Its writer has the response object then, and why the run failed. */
-export async function readToEnd(run: Run, events: Batches<RunEvent>): Promise<ResponseEvents> {
-  const writer = ResponseEvents.create(run, NOWHERE, UNWRITTEN);
+export async function readToEnd(
+  run: Run,
+  events: Batches<RunEvent>,
+  settings: ResponseSettings,
+): Promise<ResponseEvents> {
+  const writer = ResponseEvents.create(run, NOWHERE, UNWRITTEN, settings);
   for await (const batch of events) {
     writer.push(batch);
     const turn = yieldTurn();

@@ -1,8 +1,8 @@
 import { InvalidRequestError } from "../../core/errors.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CreateRunRequest } from "../../gen/outrigger/v1/run_service_pb.ts";
-import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
 import type { RunEngine, ThreadEngine } from "../../runs/engine.ts";
+import type { StoredMessage } from "../../runs/store.ts";
 
 /** Messages of one conversation that are read at once. */
 const MAX_MESSAGES = 10_000;
@@ -34,8 +34,8 @@ async function readThread(
   threads: Pick<ThreadEngine, "listMessages">,
   owner: string,
   threadId: string,
-): Promise<readonly ThreadMessage[]> {
-  const all: ThreadMessage[] = [];
+): Promise<readonly StoredMessage[]> {
+  const all: StoredMessage[] = [];
   for (let after = ""; ; after = all.at(-1)?.id ?? "") {
     const query = { threadId, after, limit: PAGE, order: "oldest first" } as const;
     const { elements, hasMore } = await threads.listMessages(owner, query);

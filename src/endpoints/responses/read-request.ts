@@ -178,13 +178,13 @@ class RequestReader {
     this.#history = history;
     this.#reading = reading;
     this.#previous = previous;
-    this.#target = reading.models.resolve(fields.requireString("model", { min: 1, max: 512 }));
+    this.#target = reading.models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
     this.#echoedTools =
       this.#inherits && previous !== undefined ? settingsOf(previous).echoed.tools : echoedTools(fields);
     this.#sendsGroups = this.#target.served.api === "openai-responses" && searchesTools(this.#echoedTools);
     this.#names = new ToolNames(this.#echoedTools, this.#sendsGroups);
     // The tools of a run that was created over gRPC are not among those that it repeats.
-    const inherited = this.#inherits ? (previous?.serverTools.length ?? 0) : 0;
+    const inherited = this.#inherits ? (previous?.mcpTools.length ?? 0) : 0;
     this.#executesTools = inherited > 0 || this.#echoedTools.some(({ type }) => type === "mcp");
   }
 

@@ -3,8 +3,10 @@
  * run repeat the same.
  */
 import { create } from "@bufbuild/protobuf";
-import { type Run, type RunOrigin, RunOriginSchema } from "../../gen/outrigger/v1/run_pb.ts";
+import { type RunOrigin, RunOriginSchema } from "../../gen/outrigger/storage/v1/bodies_pb.ts";
+import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
+import type { RunWithOrigin } from "../../runs/engine.ts";
 import { responseIdOf } from "./ids.ts";
 
 /** The settings of a response. */
@@ -111,7 +113,7 @@ export function originOf(settings: ResponseSettings): RunOrigin {
  * The settings of a run. Those of one that was created over gRPC are the defaults, with what the run itself says. What
  * a later version of this API adds is the default in an older run.
  */
-export function settingsOf(run: Run): ResponseSettings {
+export function settingsOf(run: RunWithOrigin): ResponseSettings {
   const { origin } = run;
   if (origin === undefined || origin.api !== API_NAME) return { ...defaultSettings, echoed: echoOf(run) };
   // Written by `originOf` alone.

@@ -20,6 +20,7 @@ import {
 import type { EventOutput } from "./event-output.ts";
 import { addedItem, emitProgress } from "./hosted-events.ts";
 import { itemIdOf } from "./ids.ts";
+import type { McpToolEvents } from "./mcp-tool-events.ts";
 import {
   type OpenContent,
   OpenInput,
@@ -29,7 +30,6 @@ import {
   type OutputPlace,
 } from "./open-items.ts";
 import type { OutputList } from "./output-list.ts";
-import type { ServerToolEvents } from "./server-tool-events.ts";
 import {
   contentOf,
   type ItemStatus,
@@ -47,7 +47,7 @@ export interface StepContext {
   readonly list: OutputList;
   readonly items: ItemWriter;
   /** The tools that the sidecar executes: their calls are written when they are executed. */
-  readonly tools: ServerToolEvents;
+  readonly tools: McpToolEvents;
 }
 
 /** A part of the answer. */

@@ -1,7 +1,7 @@
 /** Stored responses: reading, deleting and cancelling them, and listing their input. */
 import { invalidField, NotFoundError } from "../../core/errors.ts";
-import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
+import type { RunWithOrigin } from "../../runs/engine.ts";
 import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
 import { jsonResponse } from "../json-response.ts";
 import { KEEP_ALIVE_MS } from "./create-response.ts";
@@ -35,7 +35,7 @@ export async function getResponse(
 
 /** The events of a stored run, from a mark on that is near the first event that the caller wants. */
 function createSource(
-  run: Run,
+  run: RunWithOrigin,
   { query, signal, caller, noteFailure }: EndpointRequest,
   { engine, marks: all, keepAliveMs = KEEP_ALIVE_MS }: ResponsesParts,
   options: EventOptions,
@@ -88,22 +88,22 @@ function findRun(
   { caller, readStored }: EndpointRequest,
   { engine }: ResponsesParts,
   id: string,
-): Promise<Run> {
+): Promise<RunWithOrigin> {
   return orNotFound(id, () => readStored(() => engine.getRun(caller.name, runOf(id))));
 }
 
 /** The response object of a run. That of one with tools that the sidecar executes is in its events. */
 async function objectOf(
-  run: Run,
+  run: RunWithOrigin,
   { query, caller, signal }: EndpointRequest,
   { engine }: ResponsesParts,
 ): Promise<string> {
   const settings = wantedSettings(run, query);
-  if (run.serverTools.length === 0) return writeRun(run, settings);
+  if (run.mcpTools.length === 0) return writeRun(run, settings);
   return await objectFromEvents(run, engine.streamRun(caller.name, run.id, -1, signal), settings);
 }
 
-function wantedSettings(run: Run, query: URLSearchParams): ResponseSettings {
+function wantedSettings(run: RunWithOrigin, query: URLSearchParams): ResponseSettings {
   const settings = settingsOf(run);
   return { ...settings, include: [...settings.include, ...includedIn(query)] };
 }

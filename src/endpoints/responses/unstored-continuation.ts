@@ -5,9 +5,9 @@
 
 import { NotFoundError } from "../../core/errors.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
-import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { composeConversation } from "../../runs/conversation.ts";
+import type { RunWithOrigin } from "../../runs/engine.ts";
 import { isUnderWay } from "../../runs/status.ts";
 import { Fields, mistake } from "./fields.ts";
 import { conversationIdOf } from "./ids.ts";
@@ -17,7 +17,7 @@ import type { ReadInput } from "./read-input.ts";
 
 /** What a request continues. */
 export interface Continued {
-  readonly previous: Run | undefined;
+  readonly previous: RunWithOrigin | undefined;
   /** The conversation, if the response is not stored. Otherwise the engine reads it. */
   readonly history: readonly Message[];
 }
@@ -33,7 +33,7 @@ interface Continuation {
 export async function readUnstoredHistory(
   { engine, owner }: { readonly engine: HistorySource; readonly owner: string },
   { store, previousRunId, threadId }: Continuation,
-  previous: Run | undefined,
+  previous: RunWithOrigin | undefined,
 ): Promise<readonly Message[]> {
   if (store) return [];
   if (previous !== undefined && isUnderWay(previous.status))

@@ -99,7 +99,7 @@ class Exchange {
     const { read, started } = await startRun(bytes, this.#parts, this.#request, options);
     const sink = new MessageSink();
     const pads = read.streamOptions.includeObfuscation === true;
-    const writer = ResponseEvents.create(started.run, sink, { startingAfter: -1, pads });
+    const writer = ResponseEvents.create(started.run, sink, { startingAfter: -1, pads }, read.settings);
     let last: string | undefined;
     for await (const batch of started.events) {
       writer.push(batch);

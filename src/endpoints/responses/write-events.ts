@@ -10,9 +10,9 @@ import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { answerMessageId } from "../../runs/ids.ts";
 import { errorObjectOf } from "./errors.ts";
 import { type EventOptions, EventOutput, type EventSink } from "./event-output.ts";
+import { McpToolEvents } from "./mcp-tool-events.ts";
 import { OutputList } from "./output-list.ts";
-import { ServerToolEvents } from "./server-tool-events.ts";
-import { settingsOf } from "./settings.ts";
+import type { ResponseSettings } from "./settings.ts";
 import { type StepContext, StepEvents } from "./step-events.ts";
 import { ItemWriter } from "./write-items.ts";
 import { ResponseWriter } from "./write-response.ts";
@@ -31,7 +31,7 @@ export class ResponseEvents {
   readonly #output: EventOutput;
   readonly #response: ResponseWriter;
   readonly #list: OutputList;
-  readonly #tools: ServerToolEvents;
+  readonly #tools: McpToolEvents;
   readonly #context: StepContext;
   readonly #runId: string;
   readonly #warnings: Warning[] = [];
@@ -56,11 +56,11 @@ export class ResponseEvents {
     run: Run,
     sink: EventSink,
     options: EventOptions,
-    settings = settingsOf(run),
+    settings: ResponseSettings,
   ): ResponseEvents {
     const output = new EventOutput(sink, options);
     const list = new OutputList(output);
-    const tools = new ServerToolEvents(run.id, output, list, settings.approved);
+    const tools = new McpToolEvents(run.id, output, list, settings.approved);
     const context = { output, list, tools, items: new ItemWriter(settings) };
     return new ResponseEvents(run.id, new ResponseWriter(run, settings), context);
   }
@@ -147,13 +147,13 @@ export class ResponseEvents {
         return this.#pushModel(event.value, step);
       case "stepFinish":
         return this.#finishStep(event.value);
-      case "serverToolList":
+      case "mcpToolList":
         return this.#tools.list(event.value);
-      case "serverToolStart":
+      case "mcpToolStart":
         return this.#tools.start(event.value);
-      case "serverToolFinish":
+      case "mcpToolFinish":
         return this.#tools.finish(event.value);
-      case "stepRestarted":
+      case "stepRestart":
         return this.#restart(event.value, step);
       default:
         return undefined;
@@ -162,7 +162,7 @@ export class ResponseEvents {
 
   #changeRun(run: Run): void {
     if (!this.#hasStarted) this.#start(run);
-    this.#tools.know(run.serverTools);
+    this.#tools.know(run.mcpTools);
     this.#paused = undefined;
     switch (run.status) {
       case RunStatus.QUEUED:

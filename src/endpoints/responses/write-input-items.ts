@@ -1,13 +1,13 @@
 /** Messages of a thread -> items: those of the caller, and those of the model. The inverse of reading an input. */
 import { type ContentPart, Role, type ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
-import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
+import type { StoredMessage } from "../../runs/store.ts";
 import { itemIdOf } from "./ids.ts";
 import type { ItemWriter, WrittenItem } from "./write-items.ts";
 
 /** The items of a message, in the order of its parts. */
-export function itemsOfMessage(kept: ThreadMessage, writer: ItemWriter): readonly WrittenItem[] {
-  const { id, message, originJson } = kept;
+export function itemsOfMessage(kept: StoredMessage, writer: ItemWriter): readonly WrittenItem[] {
+  const { id, message, originJson = "" } = kept;
   const received = asObject(tryParseJson(originJson));
   if (received !== undefined) return [receivedItem(id, received)];
   if (message === undefined) return [];

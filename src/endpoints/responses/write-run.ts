@@ -1,7 +1,7 @@
 /** The response object of a stored run. */
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import { answerMessageId, isRepeated } from "../../runs/ids.ts";
-import { settingsOf } from "./settings.ts";
+import type { ResponseSettings } from "./settings.ts";
 import { ItemWriter } from "./write-items.ts";
 import { ResponseWriter } from "./write-response.ts";
 
@@ -9,7 +9,7 @@ import { ResponseWriter } from "./write-response.ts";
  * The response object of a run with its steps, as JSON text: the object that the last event of its stream has.
  * Runs with tools that the sidecar executes are read from their events instead, which have the order of the calls.
  */
-export function writeRun(run: Run, settings = settingsOf(run)): string {
+export function writeRun(run: Run, settings: ResponseSettings): string {
   const writer = new ResponseWriter(run, settings);
   const items = new ItemWriter(settings);
   const responses = run.steps.flatMap(({ response }) => response ?? []);

@@ -47,7 +47,7 @@ export function createObjectReader(
 ): ObjectReader {
   checkRequest(request);
   // The request that is sent has one message more for some strategies, so its fields have other indices.
-  validateRequest(request);
+  validateRequest(request, { mayNameNoModel: true });
   const { schemaJson, description = "" } = wanted;
   const name = wanted.name || DEFAULT_OBJECT_NAME;
   if (!NAME.test(name))

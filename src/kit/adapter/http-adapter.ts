@@ -5,10 +5,17 @@
 
 import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
 import { ProviderModels } from "../../catalog/provider-models.ts";
-import type { CallOptions, ProviderAdapter } from "../../core/adapter.ts";
+import type { CallOptions, CallTarget, ProviderAdapter } from "../../core/adapter.ts";
 import { lazyBatches } from "../../core/batches.ts";
 import { CallScope } from "../../core/call-scope.ts";
-import { type SDKError, toSdkError, withKeyOrigin, withTexts } from "../../core/errors.ts";
+import {
+  NotFoundError,
+  type SDKError,
+  toSdkError,
+  withKeyOrigin,
+  withMessage,
+  withTexts,
+} from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
 import { inferenceIdOf } from "../../core/inference-id.ts";
 import { yieldTurn } from "../../core/loop-turns.ts";
@@ -101,16 +108,18 @@ export interface HttpAdapterParts {
 export interface AdapterCallOptions extends CallOptions {
   /** The Client's catalog. */
   readonly catalog?: Catalog | undefined;
+  /** What to do about a model that the provider does not know. Undefined: nothing is known of it. */
+  readonly adviseOnModel?: ((target: CallTarget) => string | undefined) | undefined;
 }
 
 /** A ProviderAdapter over HTTP. */
 export class HttpAdapter implements ProviderAdapter {
   readonly name: string;
+  readonly catalogProvider: string | undefined;
   readonly #protocol: Protocol;
   readonly #transport: HttpTransport;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #catalog: Catalog | undefined;
-  readonly #catalogProvider: string | undefined;
   readonly #ownPrices: boolean;
   readonly #models = new WeakMap<Catalog, ProviderModels>();
   readonly #mask: KeyMask;
@@ -124,7 +133,7 @@ export class HttpAdapter implements ProviderAdapter {
     this.#transport = transport;
     this.#headers = headers;
     this.#catalog = catalog;
-    this.#catalogProvider = catalogProvider;
+    this.catalogProvider = catalogProvider;
     this.#ownPrices = ownPrices ?? false;
     this.#mask = new KeyMask(headers);
     this.#keyOrigin = parts.keyOrigin;
@@ -166,7 +175,7 @@ export class HttpAdapter implements ProviderAdapter {
     const catalog = this.#catalog ?? options.catalog ?? defaultCatalog;
     const known = this.#models.get(catalog);
     if (known !== undefined) return known;
-    const models = new ProviderModels(catalog, this.name, this.#catalogProvider);
+    const models = new ProviderModels(catalog, this.name, this.catalogProvider);
     this.#models.set(catalog, models);
     return models;
   }
@@ -229,7 +238,7 @@ export class HttpAdapter implements ProviderAdapter {
     request: Request,
     wire: WireRequest,
     accept: string,
-    options: CallOptions,
+    options: AdapterCallOptions,
   ): Promise<HttpAnswer> {
     const answer = await this.#transport.post(wire.path, {
       headers: { "content-type": "application/json", accept, ...this.#headers, ...wire.headers },
@@ -241,11 +250,18 @@ export class HttpAdapter implements ProviderAdapter {
     throw await this.#failureOf(request, answer, options);
   }
 
-  async #failureOf(request: Request, answer: HttpAnswer, { signal }: CallOptions): Promise<SDKError> {
+  async #failureOf(
+    request: Request,
+    answer: HttpAnswer,
+    { signal, adviseOnModel }: AdapterCallOptions,
+  ): Promise<SDKError> {
     const { status, headers } = answer;
     const body = await readFailure(answer, signal);
     const redirect = redirectError(this.name, status, headers, this.#protocol.requestIdOf(headers));
-    return redirect ?? this.#protocol.toError({ provider: this.name, status, headers, body, request });
+    if (redirect !== undefined) return redirect;
+    const error = this.#protocol.toError({ provider: this.name, status, headers, body, request });
+    const advice = error instanceof NotFoundError ? adviseOnModel?.(request) : undefined;
+    return advice === undefined ? error : withMessage(error, `${error.message}; ${advice}`);
   }
 
   /** The failure of a call, without the keys of its request. */

@@ -22,7 +22,8 @@ export type WarningCode =
   | "cache_hit"
   | "tool_rounds_exhausted"
   | "turn_paused"
-  | "unknown_price";
+  | "unknown_price"
+  | "model_chosen";
 
 /**
  * Collects what a provider cannot honour while a request is being translated: warnings under

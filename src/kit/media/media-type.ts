@@ -52,6 +52,11 @@ const BY_EXTENSION: Readonly<Record<string, string>> = {
   pptx: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 };
 
+/** The first file extension of a media type; undefined if none is known. */
+export function extensionFor(mediaType: string): string | undefined {
+  return Object.keys(BY_EXTENSION).find((extension) => BY_EXTENSION[extension] === mediaType);
+}
+
 /** A text that stands at a fixed place of every file of a type. */
 interface Signature {
   readonly mediaType: string;

@@ -26,7 +26,7 @@ export async function toToolResults(
   calls: AnsweredCalls,
 ): Promise<Turn> {
   if (content.every(({ part }) => part.case !== "toolResult"))
-    return toTurn({ toolCallId, content, isError: false }, field, context, calls);
+    return toTurn({ toolCallId, content, failed: false }, field, context, calls);
   const turns: Turn[] = [];
   for (const [index, part] of content.entries())
     turns.push(await toPartTurn(part, `${field}.content[${index}]`, context, calls));
@@ -51,7 +51,7 @@ async function toPartTurn(
 }
 
 async function toTurn(
-  { toolCallId, content, isError }: Pick<ToolResult, "toolCallId" | "content" | "isError">,
+  { toolCallId, content, failed }: Pick<ToolResult, "toolCallId" | "content" | "failed">,
   field: string,
   context: RequestContext,
   { ids, toolsets }: AnsweredCalls,
@@ -63,7 +63,7 @@ async function toTurn(
     type: "tool_result",
     tool_use_id: id,
     content: blocks.length === 0 ? undefined : blocks,
-    is_error: isError ? true : undefined,
+    is_error: failed ? true : undefined,
     toolset_name: toolset,
   };
   return turnOf({ role: "user", field, results: [result], answers: [{ id, field }] });

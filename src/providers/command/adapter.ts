@@ -31,7 +31,10 @@ import {
   DEFAULT_ENVIRONMENT,
   DEFAULT_MAX_PROCESSES,
   EFFORT_ARGUMENT,
+  FILE_ARGUMENT,
+  IMAGES_ARGUMENT,
   MODEL_ARGUMENT,
+  SCHEMA_ARGUMENT,
 } from "./settings.ts";
 import { createDecoder, parserOf } from "./stream.ts";
 
@@ -85,7 +88,7 @@ export class CommandAdapter implements ProviderAdapter {
   }
 
   supportsJsonSchema(): boolean {
-    return false;
+    return this.#options.schema !== undefined;
   }
 
   /** Ends all programs. */
@@ -194,6 +197,18 @@ function checkedProgram(options: CommandAdapterOptions): string {
     throw new ConfigurationError(
       `the command needs ${EFFORT_ARGUMENT} where there are efforts, and only there`,
     );
+  for (const [argument, own] of [
+    [IMAGES_ARGUMENT, options.images],
+    [SCHEMA_ARGUMENT, options.schema],
+  ] as const) {
+    const name = argument.slice(1, -1);
+    if (args.includes(argument) !== (own !== undefined))
+      throw new ConfigurationError(
+        `the command needs ${argument} if there are ${name} arguments, and only then`,
+      );
+    if (own !== undefined && !own.includes(FILE_ARGUMENT))
+      throw new ConfigurationError(`the ${name} arguments need ${FILE_ARGUMENT}, which stands for the file`);
+  }
   if (!Number.isInteger(maxProcesses) || maxProcesses < 1)
     throw new ConfigurationError(`maxProcesses is ${maxProcesses}; expected a whole number from 1`);
   if (localOnly && !local)
@@ -203,4 +218,4 @@ function checkedProgram(options: CommandAdapterOptions): string {
   return program;
 }
 
-const ARGUMENTS: readonly string[] = [MODEL_ARGUMENT, EFFORT_ARGUMENT];
+const ARGUMENTS: readonly string[] = [MODEL_ARGUMENT, EFFORT_ARGUMENT, IMAGES_ARGUMENT, SCHEMA_ARGUMENT];

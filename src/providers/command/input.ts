@@ -4,13 +4,18 @@ import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/mes
 import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { ImageFiles } from "./files.ts";
 
 /** What the translation of one request shares. */
-interface PromptContext {
+export interface PromptContext {
   readonly request: Request;
   /** Name under which the program is registered. */
   readonly provider: string;
   readonly loss: LossReport;
+  /** Takes the images of the request. Undefined: the program takes none. */
+  readonly images: ImageFiles | undefined;
+  /** Whether the program gets the schema of its answer by other means. */
+  readonly hasSchema: boolean;
 }
 
 /** One message as text. */
@@ -23,8 +28,8 @@ interface Turn {
  * The prompt: the instructions, then the user's message. A longer conversation is a transcript in which each message has
  * its author's role before it.
  */
-export function toPrompt(request: Request, provider: string, loss: LossReport): string {
-  const context = { request, provider, loss };
+export function toPrompt(context: PromptContext): string {
+  const { request } = context;
   const turns = request.messages
     .map((message, index) => turnOf(message, `messages[${index}]`, context))
     .filter(({ text }) => text !== "");
@@ -34,7 +39,7 @@ export function toPrompt(request: Request, provider: string, loss: LossReport): 
   const [only] = conversation;
   const isQuestion = conversation.length === 1 && only?.role === Role.USER;
   const texts = isQuestion ? [only.text] : conversation.map(transcriptOf);
-  return [...instructions, ...formatInstruction(request, loss), ...texts].join("\n\n");
+  return [...instructions, ...formatInstruction(context), ...texts].join("\n\n");
 }
 
 function isInstruction(role: Role): boolean {
@@ -78,10 +83,15 @@ function textOfPart(whole: ContentPart, field: string, context: PromptContext): 
     case "reasoning":
     case "native":
       return textOfState(whole, field, context);
-    case "image":
+    case "image": {
+      const { images } = context;
+      if (images === undefined)
+        throw invalidField(`${field}.image`, "expected text: the program is configured without images");
+      return `[image ${images.add(part.value, `${field}.image`)}]`;
+    }
     case "audio":
     case "document":
-      throw invalidField(`${field}.${part.case}`, "expected text: a program takes nothing else");
+      throw invalidField(`${field}.${part.case}`, "expected text or an image: a program takes nothing else");
     default:
       throw invalidField(field, "expected text, found nothing");
   }
@@ -100,7 +110,9 @@ function textOfState(part: ContentPart, field: string, { request, provider, loss
 }
 
 /** Requests the response format in the prompt, where it cannot be enforced. */
-function formatInstruction({ responseFormat: format }: Request, loss: LossReport): string[] {
+function formatInstruction({ request, loss, hasSchema }: PromptContext): string[] {
+  const { responseFormat: format } = request;
+  if (hasSchema) return [];
   if (format?.type !== Format.JSON && format?.type !== Format.JSON_SCHEMA) return [];
   const unenforced = format.strict ? " and is not enforced" : "";
   const message = `a program has no setting for the response format; it was requested in the prompt${unenforced}`;

@@ -1,17 +1,19 @@
 /** A program that answers one request: started without a shell, limited in time, and stopped with all its processes. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { ConfigurationError, RequestTimeoutError, type SDKError, StreamError } from "../../core/errors.ts";
 import { abortErrorOf } from "../../kit/http/abort.ts";
+import type { ProgramArgument } from "./files.ts";
 
 /** What to start, and with what. */
 export interface ProgramCall {
   /** Absolute path of the program. */
   readonly program: string;
-  readonly args: readonly string[];
+  /** Files among them are written to a folder of their own, which is removed afterwards. */
+  readonly args: readonly ProgramArgument[];
   /** All of its environment. */
   readonly environment: Readonly<Record<string, string>>;
   /** Where it runs. Undefined: in an empty folder, which is removed afterwards and is its HOME unless it has one. */
@@ -51,6 +53,21 @@ const STDERR_MS = 200;
 /** Bytes of standard error that are kept. */
 const MAX_STDERR_BYTES = 8 * 1024;
 
+/** Writes the files among arguments. Returns the arguments with their paths. */
+async function writeFiles(args: readonly ProgramArgument[], folder: string): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for (const argument of args) {
+    if (typeof argument === "string") {
+      texts.push(argument);
+      continue;
+    }
+    const path = join(folder, argument.name);
+    await writeFile(path, argument.content, { mode: 0o600 });
+    texts.push(path);
+  }
+  return texts;
+}
+
 /** A running program. Its output is read once, by one reader; ending the iteration early stops the program. */
 export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
   readonly #call: ProgramCall;
@@ -74,14 +91,25 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
    * @param toError The error of a program that ended other than with status 0.
    */
   static async start(call: ProgramCall, toError: (exit: ProgramExit) => SDKError): Promise<ProgramRun> {
-    if (call.signal?.aborted) throw abortErrorOf(call.signal);
-    if (call.folder !== undefined) return new ProgramRun(call, call.folder, toError);
-    const folder = await mkdtemp(join(tmpdir(), "outrigger-command-"));
-    const remove = () => rm(folder, { recursive: true, force: true }).catch(() => undefined);
+    const { signal, args } = call;
+    if (signal?.aborted) throw abortErrorOf(signal);
+    const folders: string[] = [];
+    const makeFolder = async () => {
+      const folder = await mkdtemp(join(tmpdir(), "outrigger-command-"));
+      folders.push(folder);
+      return folder;
+    };
+    const remove = async () => {
+      for (const folder of folders) await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+    };
     try {
-      if (call.signal?.aborted) throw abortErrorOf(call.signal);
-      const run = new ProgramRun(call, folder, toError);
-      run.#removed = run.exited.then(remove);
+      const folder = call.folder ?? (await makeFolder());
+      const texts = args.every((argument) => typeof argument === "string")
+        ? args
+        : await writeFiles(args, await makeFolder());
+      if (signal?.aborted) throw abortErrorOf(signal);
+      const run = new ProgramRun(call, texts, folder, toError);
+      if (folders.length > 0) run.#removed = run.exited.then(remove);
       return run;
     } catch (error) {
       await remove();
@@ -89,10 +117,15 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     }
   }
 
-  private constructor(call: ProgramCall, folder: string, toError: (exit: ProgramExit) => SDKError) {
+  private constructor(
+    call: ProgramCall,
+    args: readonly string[],
+    folder: string,
+    toError: (exit: ProgramExit) => SDKError,
+  ) {
     this.#call = call;
     this.#toError = toError;
-    const { program, args, environment, input, requestMs, signal } = call;
+    const { program, environment, input, requestMs, signal } = call;
     this.#child = spawn(program, args, {
       cwd: folder,
       env: { HOME: folder, ...environment },

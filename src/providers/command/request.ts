@@ -1,15 +1,26 @@
-/** Our Request -> the arguments and the input of the program. Pure. */
+/** Our Request -> the arguments, the files and the input of the program. Pure. */
 import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";
-import { ToolChoice_Mode as Mode, type Request } from "../../gen/outrigger/v1/request_pb.ts";
+import {
+  ResponseFormat_Type as Format,
+  ToolChoice_Mode as Mode,
+  type Request,
+} from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";
 import { LossReport } from "../../kit/adapter/loss-report.ts";
+import { ImageFiles, type ProgramArgument, withFile } from "./files.ts";
 import { toPrompt } from "./input.ts";
-import { type CommandAdapterOptions, EFFORT_ARGUMENT, MODEL_ARGUMENT } from "./settings.ts";
+import {
+  type CommandAdapterOptions,
+  EFFORT_ARGUMENT,
+  IMAGES_ARGUMENT,
+  MODEL_ARGUMENT,
+  SCHEMA_ARGUMENT,
+} from "./settings.ts";
 
 /** What a program is started with for a request. */
 export interface ProgramInput {
-  readonly args: string[];
+  readonly args: readonly ProgramArgument[];
   /** For its standard input. */
   readonly input: string;
   /** What was changed or left out. */
@@ -17,7 +28,7 @@ export interface ProgramInput {
 }
 
 /** The options that say how a request is written. */
-type RequestOptions = Pick<CommandAdapterOptions, "command" | "prompt" | "efforts"> & {
+type RequestOptions = Pick<CommandAdapterOptions, "command" | "prompt" | "efforts" | "images" | "schema"> & {
   readonly provider: string;
 };
 
@@ -36,12 +47,25 @@ export function toProgramInput(request: Request, options: RequestOptions): Progr
   const loss = new LossReport();
   refuseForcedTools(request);
   reportSettings(request, options.provider, loss);
-  const prompt = toPrompt(request, options.provider, loss);
+  const { provider, images: imageArguments } = options;
+  const schema = schemaArguments(request, options.schema);
+  const images = imageArguments && new ImageFiles();
+  const prompt = toPrompt({ request, provider, loss, images, hasSchema: schema.length > 0 });
   const [, ...template] = options.command;
   const efforts = effortArguments(request, options.efforts, loss);
-  const args = template.flatMap((argument) => {
-    if (argument === MODEL_ARGUMENT) return [modelOf(request)];
-    return argument === EFFORT_ARGUMENT ? efforts : [argument];
+  const args = template.flatMap((argument): readonly ProgramArgument[] => {
+    switch (argument) {
+      case MODEL_ARGUMENT:
+        return [modelOf(request)];
+      case EFFORT_ARGUMENT:
+        return efforts;
+      case IMAGES_ARGUMENT:
+        return images?.files.flatMap((file) => withFile(imageArguments ?? [], file)) ?? [];
+      case SCHEMA_ARGUMENT:
+        return schema;
+      default:
+        return [argument];
+    }
   });
   loss.enforce(request.lossPolicy);
   const { warnings } = loss;
@@ -93,6 +117,15 @@ function effortArguments(
   if (effort === undefined) return [];
   if (Object.hasOwn(efforts, effort)) return efforts[effort] ?? [];
   throw invalidField("reasoning_effort", `expected one of ${Object.keys(efforts).join(", ")}`);
+}
+
+/** The arguments for the schema of the answer. Empty if the request has none, or the program takes none. */
+function schemaArguments(
+  { responseFormat }: Request,
+  args: readonly string[] | undefined,
+): readonly ProgramArgument[] {
+  if (args === undefined || responseFormat?.type !== Format.JSON_SCHEMA) return [];
+  return withFile(args, { name: "schema.json", content: responseFormat.schemaJson });
 }
 
 function asArgument(prompt: string): string {

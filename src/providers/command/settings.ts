@@ -37,6 +37,16 @@ export interface CommandAdapterOptions {
   readonly folder?: string | undefined;
   /** Arguments by reasoning effort, in place of the argument `{effort}`. */
   readonly efforts?: Readonly<Record<string, readonly string[]>> | undefined;
+  /**
+   * Arguments for each image, in place of the argument `{images}`; `{file}` among them is the path of the image. Without
+   * them a request with images is refused.
+   */
+  readonly images?: readonly string[] | undefined;
+  /**
+   * Arguments for the JSON Schema of the answer, in place of the argument `{schema}`; `{file}` among them is the path of
+   * the schema. Without them the schema is in the prompt.
+   */
+  readonly schema?: readonly string[] | undefined;
   /** How many of its processes may run at once; a further call is refused. Default 4. */
   readonly maxProcesses?: number | undefined;
   /** Whether the program connects only to this machine and private networks, which is not checked. Default false. */
@@ -63,3 +73,12 @@ export const MODEL_ARGUMENT = "{model}";
 
 /** Argument that is replaced by those of the effort. */
 export const EFFORT_ARGUMENT = "{effort}";
+
+/** Argument that is replaced by those of all images. */
+export const IMAGES_ARGUMENT = "{images}";
+
+/** Argument that is replaced by those of the schema. */
+export const SCHEMA_ARGUMENT = "{schema}";
+
+/** Argument for an image or a schema that stands for the path of the file. */
+export const FILE_ARGUMENT = "{file}";

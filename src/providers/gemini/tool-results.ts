@@ -66,7 +66,7 @@ export function resultsIn({ toolCallId, content }: Message, field: string): Iter
     const result = resultOf(value.toolCallId || toolCallId, `${partField}.tool_result`);
     for (const entry of withFields(value.content, `${partField}.tool_result.content`))
       result.parts.push(entry);
-    result.isError ||= value.isError;
+    result.isError ||= value.failed;
   }
   return results.values();
 }

@@ -15,7 +15,7 @@ import { toUserContent } from "./user-content.ts";
 export interface LocatedResult {
   readonly toolCallId: string;
   readonly content: readonly ContentPart[];
-  readonly isError: boolean;
+  readonly failed: boolean;
   /** Path of the result in the request. */
   readonly field: string;
   /** Index of its message. */
@@ -95,12 +95,12 @@ function resultsIn({ content, toolCallId }: Message, message: number): LocatedRe
   const field = `messages[${message}]`;
   const results = content.flatMap(({ part }, index): LocatedResult[] => {
     if (part.case !== "toolResult") return [];
-    const { content: parts, isError } = part.value;
+    const { content: parts, failed } = part.value;
     const id = part.value.toolCallId || toolCallId;
     const own = `${field}.content[${index}].tool_result`;
-    return [{ toolCallId: id, content: parts, isError, field: own, message }];
+    return [{ toolCallId: id, content: parts, failed, field: own, message }];
   });
-  return results.length > 0 ? results : [{ toolCallId, content, isError: false, field, message }];
+  return results.length > 0 ? results : [{ toolCallId, content, failed: false, field, message }];
 }
 
 /** A tool result as the server takes it. */
@@ -115,7 +115,7 @@ export async function toToolMessage(result: LocatedResult, context: RequestConte
   const { profile, callIds } = context;
   const id = callIds.ofResult(result.toolCallId);
   const parts = await toUserContent(result.content, `${result.field}.content`, context);
-  if (result.isError) markError(parts, result.field, context);
+  if (result.failed) markError(parts, result.field, context);
   const message = { role: "tool", tool_call_id: id } as const;
   const media = parts.filter(({ type }) => type !== "text");
   if (media.length === 0) return { message: { ...message, content: textOf(parts) }, moved: [] };
@@ -139,7 +139,7 @@ function markError(parts: ContentPartParam[], field: string, { loss }: RequestCo
   if (first?.type === "text") parts[0] = { ...first, text: `${ERROR_MARK} ${textIn(first.text)}` };
   else parts.unshift({ type: "text", text: ERROR_MARK });
   const message = "the API has no error flag; the error is stated in the text of the result";
-  loss.note(`${field}.is_error`, "converted_content", message);
+  loss.note(`${field}.failed`, "converted_content", message);
 }
 
 /** The texts of a result as one, since most servers take only a string. */

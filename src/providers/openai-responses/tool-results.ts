@@ -48,7 +48,7 @@ function resultsIn({ toolCallId, content }: Message, parts: readonly PartWithPat
     const resultField = `${partWithPath.field}.tool_result`;
     const result = resultOf(part.value.toolCallId || toolCallId);
     result.parts.push(...withPaths(part.value.content, `${resultField}.content`));
-    if (part.value.isError) result.errorField = `${resultField}.is_error`;
+    if (part.value.failed) result.errorField = `${resultField}.failed`;
   }
   return results.values();
 }

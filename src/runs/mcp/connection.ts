@@ -9,7 +9,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { AbortError, InternalError, ServerError } from "../../core/errors.ts";
-import { type ServerTool, ServerToolSchema } from "../../gen/outrigger/v1/run_pb.ts";
+import { type McpTool, McpToolSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import { LinkedSignal, type SignalLimit, untilAborted } from "../../generation/linked-signal.ts";
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import { createHttpTransport, type HttpTransport } from "../../kit/http/transport.ts";
@@ -70,7 +70,7 @@ export class McpConnection {
   }
 
   /** The server's tools, with their own names alone. Throws SDKError. */
-  list(signal: AbortSignal): Promise<ServerTool[]> {
+  list(signal: AbortSignal): Promise<McpTool[]> {
     const limit = { ms: this.#limits.listMs, what: "listing its tools" };
     return this.#run(signal, limit, async ({ signal: within }) => {
       await this.#connect(within);
@@ -166,8 +166,8 @@ export class McpConnection {
     return { signal, timeout: LONGEST_TIMER_MS };
   }
 
-  async #listAll(signal: AbortSignal): Promise<ServerTool[]> {
-    const tools: ServerTool[] = [];
+  async #listAll(signal: AbortSignal): Promise<McpTool[]> {
+    const tools: McpTool[] = [];
     let cursor: string | undefined;
     let bytes = 0;
     for (let pages = 0; pages === 0 || cursor !== undefined; pages += 1) {
@@ -225,8 +225,8 @@ function createClient(mode: "auto" | "legacy"): Client {
   });
 }
 
-function toolOf({ name, description = "", inputSchema, annotations }: Tool, serverLabel: string): ServerTool {
-  return create(ServerToolSchema, {
+function toolOf({ name, description = "", inputSchema, annotations }: Tool, serverLabel: string): McpTool {
+  return create(McpToolSchema, {
     serverLabel,
     toolName: name.toWellFormed(),
     description: description.toWellFormed(),
@@ -235,7 +235,7 @@ function toolOf({ name, description = "", inputSchema, annotations }: Tool, serv
   });
 }
 
-function sizeOf({ toolName, description, inputSchemaJson, annotationsJson }: ServerTool): number {
+function sizeOf({ toolName, description, inputSchemaJson, annotationsJson }: McpTool): number {
   return Buffer.byteLength(toolName + description + inputSchemaJson + annotationsJson);
 }
 

@@ -10,10 +10,10 @@ import {
 import type { ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import {
   type McpServer,
-  type ServerTool,
-  type ServerToolList,
-  ServerToolListSchema,
-  ServerToolSchema,
+  type McpTool,
+  type McpToolList,
+  McpToolListSchema,
+  McpToolSchema,
 } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
 import { abortErrorOf } from "../../kit/http/abort.ts";
@@ -57,12 +57,12 @@ interface OpenServer {
 
 /** The servers of one run. */
 class McpRun implements OpenedServerTools {
-  readonly lists: ServerToolList[] = [];
+  readonly lists: McpToolList[] = [];
   readonly tools: Tool[] = [];
   readonly #options: OpenServerToolsOptions;
   readonly #limits: McpLimits;
   readonly #servers = new Map<string, OpenServer>();
-  readonly #tools = new Map<string, ServerTool>();
+  readonly #tools = new Map<string, McpTool>();
 
   constructor(options: OpenServerToolsOptions, limits: McpLimits) {
     this.#options = options;
@@ -89,11 +89,11 @@ class McpRun implements OpenedServerTools {
     this.#nameTools(lists);
   }
 
-  find(name: string): ServerTool | undefined {
+  find(name: string): McpTool | undefined {
     return this.#tools.get(name);
   }
 
-  needsApproval(tool: ServerTool): boolean {
+  needsApproval(tool: McpTool): boolean {
     const open = this.#servers.get(tool.serverLabel);
     return open === undefined || needsApproval(open.server, tool);
   }
@@ -128,7 +128,7 @@ class McpRun implements OpenedServerTools {
   async #list(
     { server, headers, token }: McpEndpoint,
     connect: (headers: McpEndpoint["headers"]) => McpConnection,
-  ): Promise<ServerToolList> {
+  ): Promise<McpToolList> {
     const { serverLabel } = server;
     const { known = [], signal } = this.#options;
     try {
@@ -136,15 +136,15 @@ class McpRun implements OpenedServerTools {
       const connection = connect({ ...headers, ...credentials });
       this.#servers.set(serverLabel, { server, connection });
       const earlier = known.filter((tool) => tool.serverLabel === serverLabel);
-      const copies = earlier.map((tool) => clone(ServerToolSchema, tool));
+      const copies = earlier.map((tool) => clone(McpToolSchema, tool));
       const all = copies.length > 0 ? copies : await connection.list(signal);
       const tools = all.filter((tool) => isAllowed(server, tool));
       this.#checkCount(tools.length);
-      return create(ServerToolListSchema, { serverLabel, tools });
+      return create(McpToolListSchema, { serverLabel, tools });
     } catch (thrown) {
       const { kind, message, retryable } = toSdkError(thrown);
       const error = errorOf(kind, `MCP server ${serverLabel}: ${message}`, { retryable });
-      return create(ServerToolListSchema, { serverLabel, error: error.toProto() });
+      return create(McpToolListSchema, { serverLabel, error: error.toProto() });
     }
   }
 
@@ -157,7 +157,7 @@ class McpRun implements OpenedServerTools {
   }
 
   /** Names the tools of all servers. Those of earlier turns have their names already. */
-  #nameTools(lists: readonly ServerToolList[]): void {
+  #nameTools(lists: readonly McpToolList[]): void {
     const taken = new Set(this.#options.takenNames);
     for (const list of lists) {
       const about = this.#servers.get(list.serverLabel)?.server.serverDescription ?? "";
@@ -177,7 +177,7 @@ class McpRun implements OpenedServerTools {
  * A tool as the model gets it.
  * @param about What the caller says about the server. The first of its tools has it, since there is no other place.
  */
-function functionOf(tool: ServerTool, about: string): Tool {
+function functionOf(tool: McpTool, about: string): Tool {
   const { name, serverLabel, inputSchemaJson } = tool;
   const note = about === "" ? "" : `About ${serverLabel}, which this tool belongs to: ${about}`;
   const description = [tool.description, note].filter((text) => text !== "").join("\n\n");

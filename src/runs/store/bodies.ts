@@ -2,20 +2,17 @@
  * Converts runs, threads and messages to rows and back. The place of a body is authenticated if bodies are encrypted, so
  * it never changes.
  */
+import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { InternalError } from "../../core/errors.ts";
+import { MessageBodySchema, RequestBodySchema } from "../../gen/outrigger/storage/v1/bodies_pb.ts";
 import { type StepResult, StepResultSchema } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { type Run, type RunEvent, RunSchema, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
-import { type CreateRunRequest, CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
-import {
-  type Thread,
-  type ThreadMessage,
-  ThreadMessageSchema,
-  ThreadSchema,
-} from "../../gen/outrigger/v1/thread_pb.ts";
+import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
+import { type Thread, ThreadMessageSchema, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
 import { heedsCancel, isUnderWay } from "../status.ts";
-import type { StoredRun } from "../store.ts";
+import type { StoredMessage, StoredRun } from "../store.ts";
 import type { BodyCodec } from "./body-codec.ts";
 
 /** Events in one row, at most: a reader takes whole rows. */
@@ -83,12 +80,14 @@ export class Bodies {
   }
 
   readStoredRun(row: StoredRunRow): StoredRun {
-    const request = this.#codec.read(CreateRunRequestSchema, row.request, `request ${row.id}`);
-    return { run: this.readRun(row), owner: row.owner, request };
+    const body = this.#codec.read(RequestBodySchema, row.request, `request ${row.id}`);
+    const { request = create(CreateRunRequestSchema), origin } = body;
+    return { run: this.readRun(row), owner: row.owner, request, origin };
   }
 
-  writeRequest(runId: string, request: CreateRunRequest): Uint8Array {
-    return this.#codec.write(CreateRunRequestSchema, request, `request ${runId}`);
+  writeRequest(runId: string, { request, origin }: Pick<StoredRun, "request" | "origin">): Uint8Array {
+    const body = create(RequestBodySchema, { request, ...(origin && { origin }) });
+    return this.#codec.write(RequestBodySchema, body, `request ${runId}`);
   }
 
   /** @param number The number of the step in the run, from 1. */
@@ -108,12 +107,15 @@ export class Bodies {
     return this.#codec.read(ThreadSchema, body, `thread ${id}`);
   }
 
-  writeMessage(message: ThreadMessage): Uint8Array {
-    return this.#codec.write(ThreadMessageSchema, message, `message ${message.id}`);
+  writeMessage(message: StoredMessage): Uint8Array {
+    const body = create(MessageBodySchema, { message, originJson: message.originJson ?? "" });
+    return this.#codec.write(MessageBodySchema, body, `message ${message.id}`);
   }
 
-  readMessage({ id, body }: MessageRow): ThreadMessage {
-    return this.#codec.read(ThreadMessageSchema, body, `message ${id}`);
+  readMessage({ id, body }: MessageRow): StoredMessage {
+    const stored = this.#codec.read(MessageBodySchema, body, `message ${id}`);
+    const { message = create(ThreadMessageSchema, { id }), originJson } = stored;
+    return originJson === "" ? message : { ...message, originJson };
   }
 
   readHistory(rows: readonly MessageRow[]): Message[] {
@@ -160,7 +162,7 @@ export function getCreationTime({ createdAt }: Pick<Run, "createdAt">): number {
 }
 
 /** The latest time at which one of the messages was created, in milliseconds. 0 if there is none. */
-export function getLatestTime(messages: readonly ThreadMessage[]): number {
+export function getLatestTime(messages: readonly StoredMessage[]): number {
   return messages.reduce((latest, message) => Math.max(latest, getCreationTime(message)), 0);
 }
 

@@ -2,9 +2,9 @@
 import { create } from "@bufbuild/protobuf";
 import { InternalError } from "../../core/errors.ts";
 import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
-import { type Thread, type ThreadMessage, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
+import { type Thread, ThreadSchema } from "../../gen/outrigger/v1/thread_pb.ts";
 import { isUnderWay } from "../status.ts";
-import type { RunCreation, RunCreationResult } from "../store.ts";
+import type { RunCreation, RunCreationResult, StoredMessage } from "../store.ts";
 import {
   type Bodies,
   getCreationTime,
@@ -223,10 +223,10 @@ async function conclude(
 }
 
 function insertRun(
-  { owner, request, events, holder, run: { threadId: newThreadId } }: RunCreation,
+  { owner, request, origin, events, holder, run: { threadId: newThreadId } }: RunCreation,
   run: Run,
   { threadId, position, source, forked }: Place,
-  input: readonly ThreadMessage[],
+  input: readonly StoredMessage[],
   bodies: Bodies,
 ): Call[] {
   const createdAt = getCreationTime(run);
@@ -246,7 +246,7 @@ function insertRun(
       values: [...row, holder?.id ?? null, holder === undefined ? 0 : 1, bodies.writeRun(run)],
     },
     { text: FIND_NUMBER, values: [run.id] },
-    { text: INSERT_REQUEST, values: [run.id, bodies.writeRequest(run.id, request)] },
+    { text: INSERT_REQUEST, values: [run.id, bodies.writeRequest(run.id, { request, origin })] },
     ...insertEvents(
       run.id,
       events.map((event) => setThread(event, threadId)),
@@ -265,7 +265,7 @@ export function insertThread(
   usedAt: number,
   bodies: Bodies,
 ): Call {
-  const flag = thread.isConversation ? 1 : 0;
+  const flag = thread.conversation ? 1 : 0;
   return {
     text: INSERT_THREAD,
     values: [thread.id, owner, flag, nextPosition, usedAt, bodies.writeThread(thread)],
@@ -277,13 +277,13 @@ export function insertMessages(
   owner: string,
   threadId: string,
   position: number,
-  messages: readonly ThreadMessage[],
+  messages: readonly StoredMessage[],
   bodies: Bodies,
 ): Call[] {
   return messages.flatMap((message, index) => {
-    const { id, runId, isOutput } = message;
+    const { id, runId, output } = message;
     const callId = firstCallId(message) ?? null;
-    const values = [id, owner, runId, isOutput ? 1 : 0, callId, bodies.writeMessage(message)];
+    const values = [id, owner, runId, output ? 1 : 0, callId, bodies.writeMessage(message)];
     return [
       { text: INSERT_MESSAGE, values },
       { text: INSERT_LINK, values: [threadId, id, position + index] },

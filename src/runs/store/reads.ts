@@ -1,8 +1,7 @@
 /** Statements that read runs, events and messages, and the pages of lists. */
 import { invalidField } from "../../core/errors.ts";
 import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
-import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
-import type { MessageQuery, Page, RunQuery } from "../store.ts";
+import type { MessageQuery, Page, RunQuery, StoredMessage } from "../store.ts";
 import {
   type Bodies,
   type EventRow,
@@ -203,7 +202,7 @@ export async function listMessages(
   owner: string,
   { threadId, inputOfRunId = "", order, after, limit }: MessageQuery,
   bodies: Bodies,
-): Promise<Page<ThreadMessage>> {
+): Promise<Page<StoredMessage>> {
   const place = await findPlace(driver, owner, threadId, inputOfRunId);
   if (place === undefined) return { elements: [], hasMore: false };
   const list = [place.thread_id, inputOfRunId, owner];

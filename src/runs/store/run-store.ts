@@ -11,7 +11,7 @@ import {
   RunStatus,
 } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
-import type { Thread, ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
+import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
 import type {
   AppendResult,
   HeldRun,
@@ -26,6 +26,7 @@ import type {
   RunQuery,
   RunStore,
   RunWrite,
+  StoredMessage,
   StoredRun,
 } from "../store.ts";
 import {
@@ -366,7 +367,7 @@ export class SqlRunStore implements RunStore {
       error: new InternalError("the stored run cannot be read").toProto(),
     });
     const event = create(RunEventSchema, { sequence, event: { case: "run", value: run } });
-    const request = this.#bodies.writeRequest(id, create(CreateRunRequestSchema));
+    const request = this.#bodies.writeRequest(id, { request: create(CreateRunRequestSchema) });
     const { calls } = writes.createWriteCalls(
       { hold, run, events: [event] },
       0,
@@ -381,7 +382,7 @@ export class SqlRunStore implements RunStore {
     await this.#driver.batch([{ text: holds.LEAVE, values: [id] }], "any");
   }
 
-  async createThread(owner: string, thread: Thread, messages: readonly ThreadMessage[]): Promise<void> {
+  async createThread(owner: string, thread: Thread, messages: readonly StoredMessage[]): Promise<void> {
     const usedAt = Math.max(getCreationTime(thread), getLatestTime(messages));
     const calls = [
       insertThread(owner, thread, messages.length, usedAt, this.#bodies),
@@ -413,7 +414,7 @@ export class SqlRunStore implements RunStore {
   async appendMessages(
     owner: string,
     threadId: string,
-    messages: readonly ThreadMessage[],
+    messages: readonly StoredMessage[],
   ): Promise<AppendResult> {
     return this.#room.make(() =>
       this.#driver.transaction("create", async (queries): Promise<AppendResult> => {
@@ -433,16 +434,16 @@ export class SqlRunStore implements RunStore {
     );
   }
 
-  async listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>> {
+  async listMessages(owner: string, query: MessageQuery): Promise<Page<StoredMessage>> {
     return reads.listMessages(this.#driver, owner, query, this.#bodies);
   }
 
-  async getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined> {
+  async getMessage(owner: string, messageId: string): Promise<StoredMessage | undefined> {
     const [row] = await this.#read<MessageRow>(reads.GET_MESSAGE, [messageId, owner]);
     return row && this.#bodies.readMessage(row);
   }
 
-  async findCall(owner: string, toolCallId: string): Promise<ThreadMessage | undefined> {
+  async findCall(owner: string, toolCallId: string): Promise<StoredMessage | undefined> {
     if (!isIndexedId(toolCallId)) return undefined;
     const [row] = await this.#read<MessageRow>(reads.FIND_CALL, [owner, toolCallId]);
     return row && this.#bodies.readMessage(row);

@@ -1,8 +1,7 @@
 /** Changes a run that a process holds, in one round trip: one statement checks the hold, the others depend on it. */
 import { type Run, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
-import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
 import { isTerminal } from "../status.ts";
-import type { RunWrite } from "../store.ts";
+import type { RunWrite, StoredMessage } from "../store.ts";
 import { type Bodies, getLatestTime, getOverTime } from "./bodies.ts";
 import type { Call, SpaceUse, Value } from "./driver.ts";
 import { firstCallId } from "./first-call-id.ts";
@@ -176,13 +175,13 @@ function writeSteps(
   return [marked(REPLACE_STEP, count, bodies.writeStep(runId, count, latestStep)), ...added];
 }
 
-function appendMessages(messages: readonly ThreadMessage[], bodies: Bodies, marked: Marked): Call[] {
+function appendMessages(messages: readonly StoredMessage[], bodies: Bodies, marked: Marked): Call[] {
   if (messages.length === 0) return [];
   const inserted = messages.flatMap((message, index) => {
-    const { id, runId, isOutput } = message;
+    const { id, runId, output } = message;
     const callId = firstCallId(message) ?? null;
     return [
-      marked(INSERT_MESSAGE, id, runId, isOutput ? 1 : 0, callId, bodies.writeMessage(message)),
+      marked(INSERT_MESSAGE, id, runId, output ? 1 : 0, callId, bodies.writeMessage(message)),
       marked(INSERT_LINK, id, index),
     ];
   });

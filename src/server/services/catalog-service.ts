@@ -4,8 +4,6 @@ import type { Catalog as ModelCatalog } from "../../catalog/catalog.ts";
 import { invalidField, NotFoundError, toSdkError } from "../../core/errors.ts";
 import {
   CatalogService,
-  GetLatestModelResponseSchema,
-  GetModelResponseSchema,
   ListModelsResponseSchema,
   type ModelInfo,
 } from "../../gen/outrigger/v1/catalog_service_pb.ts";
@@ -30,16 +28,14 @@ export function createCatalogService(catalog: Catalog): Service {
       answer(context, () => {
         requireText("model", model, "the id or alias of a model");
         const found = catalog.getModelInfo(model, named(provider));
-        return create(GetModelResponseSchema, { model: known(found, `model ${quoted(model)}`, provider) });
+        return known(found, `model ${quoted(model)}`, provider);
       }),
 
     getLatestModel: ({ provider, capabilities }, context) =>
       answer(context, () => {
         requireText("provider", provider, "the name of a provider");
         const found = catalog.getLatestModel(provider, capabilities);
-        return create(GetLatestModelResponseSchema, {
-          model: known(found, "model with all of these capabilities", provider),
-        });
+        return known(found, "model with all of these capabilities", provider);
       }),
   });
 }

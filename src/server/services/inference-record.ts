@@ -26,7 +26,7 @@ export class InferenceRecord {
   /** Memory for the answers. Undefined: they are counted elsewhere. */
   memory: MemoryShare | undefined;
   readonly #recorder: CallRecorder;
-  readonly #defaultProvider: string;
+  readonly #inference: Inference;
   #requestedModel = "";
   #provider = "";
   #model = "";
@@ -35,19 +35,20 @@ export class InferenceRecord {
   #error: SDKError | undefined;
   #hasOutput = false;
 
-  constructor({ defaultProvider = "" }: Inference, recorder: CallRecorder, memory?: MemoryShare) {
+  constructor(inference: Inference, recorder: CallRecorder, memory?: MemoryShare) {
     this.memory = memory;
     this.#recorder = recorder;
-    this.#defaultProvider = defaultProvider;
+    this.#inference = inference;
   }
 
   /** A provider call begins. Returns its options. */
-  begin({ provider, model }: Request, options: CallOptions): CallOptions {
+  begin(request: Request, options: CallOptions): CallOptions {
     const inferenceId = inferenceIdOf(options);
     this.#usageOfEarlierCalls = this.#totalUsage();
     this.#usage = undefined;
-    this.#requestedModel = model;
-    this.#provider = bounded(provider || this.#defaultProvider);
+    const { provider, model } = this.#inference.resolveModel?.(request) ?? request;
+    this.#requestedModel = request.model;
+    this.#provider = bounded(provider);
     this.#model = bounded(model);
     this.#recorder.responseIds[INFERENCE_ID_HEADER] = inferenceId;
     this.#recorder.attempt({ inferenceId, provider: this.#provider, model: this.#model });

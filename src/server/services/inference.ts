@@ -1,4 +1,4 @@
-import type { CallOptions } from "../../core/adapter.ts";
+import type { CallOptions, CallTarget } from "../../core/adapter.ts";
 import type { EventStream } from "../../core/event-stream.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
@@ -6,8 +6,8 @@ import type { ObjectSupport } from "../../generation/objects/object-format.ts";
 
 /** What answers the calls of InferenceService. A Client is one. */
 export interface Inference extends ObjectSupport {
-  /** Provider of requests that name none. */
-  readonly defaultProvider?: string | undefined;
+  /** Where a request goes that names this provider and model; either may be empty. Default: as it says. */
+  resolveModel?(name: CallTarget): CallTarget;
   /** The whole answer. Throws SDKError. */
   complete(request: Request, options?: CallOptions): Promise<Response>;
   /**

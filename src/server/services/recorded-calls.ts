@@ -19,6 +19,7 @@ export function createRecordedClient(
   onFailure: (thrown: unknown) => unknown = (thrown) => thrown,
 ): ModelClient {
   return {
+    resolveModel: (name) => inference.resolveModel?.(name) ?? name,
     async complete(request, options = {}) {
       try {
         return await recordComplete(record, inference, request, options);

@@ -25,7 +25,6 @@ export function createRunService(engine: RunEngine, inference: Inference): Servi
         (await loadMethods()).submitToolResults(parts, request, context),
       cancelRun: async (request, context) => (await loadMethods()).cancelRun(parts, request, context),
       listRuns: async (request, context) => (await loadMethods()).listRuns(parts, request, context),
-      listMessages: async (request, context) => (await loadMethods()).listMessages(parts, request, context),
       deleteRun: async (request, context) => (await loadMethods()).deleteRun(parts, request, context),
     },
     { cutOff: () => signals.cutOff() },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createCatalog, defaultCatalog } from "../../../src/catalog/catalog.ts";
+import { createCatalog } from "../../../src/catalog/catalog.ts";
 import type { ProviderApi } from "../../../src/client/providers.ts";
-import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
+import { createDirectory } from "../support/directory.ts";
 
 const providers = new Map<string, ProviderApi>([
   ["openai", "openai-responses"],
@@ -12,7 +12,7 @@ const providers = new Map<string, ProviderApi>([
 const aliases = { fast: { provider: "anthropic", model: "claude-haiku-4-5" }, mine: { model: "gpt-5.2" } };
 
 function directory(defaultProvider?: string) {
-  return new ModelDirectory({ providers, defaultProvider, aliases, catalog: defaultCatalog });
+  return createDirectory({ providers, defaultProvider, aliases });
 }
 
 describe("the name of a model", () => {
@@ -45,14 +45,14 @@ describe("the name of a model", () => {
 
   it("stays with the default provider if it lists the model, or if no provider does", () => {
     const catalog = createCatalog({ models: [{ id: "gpt-5.2", provider: "router" }] });
-    const own = new ModelDirectory({ providers, defaultProvider: "router", catalog });
+    const own = createDirectory({ providers, defaultProvider: "router", catalog });
     expect(own.resolve("gpt-5.2").served.provider).toBe("router");
     expect(own.resolve("claude-sonnet-4-5").served.provider).toBe("anthropic");
     expect(own.resolve("constructor").served.provider).toBe("router");
   });
 
   it("is no error without providers, which the client reports", () => {
-    const none = new ModelDirectory({ providers: new Map(), catalog: defaultCatalog });
+    const none = createDirectory();
     expect(none.resolve("m").served).toEqual({ provider: "", model: "m", api: undefined });
     expect(none.list()).toEqual([]);
   });
@@ -70,14 +70,23 @@ describe("the list of models", () => {
   });
 
   it("names the provider where the plain id leads to another", () => {
-    const two = new ModelDirectory({
+    const two = createDirectory({
       providers: new Map<string, ProviderApi>([
         ["openai", "openai-responses"],
         ["openai-eu", "openai-responses"],
       ]),
-      catalog: defaultCatalog,
     });
     expect(two.list().map(({ id }) => id)).toEqual(expect.arrayContaining(["gpt-5.2", "openai-eu/gpt-5.2"]));
+  });
+
+  it("has the models that a configuration names for a program", () => {
+    const catalog = createCatalog({ models: [{ id: "gpt-5.2", provider: "codex" }] });
+    const own = createDirectory({ providers: new Map([...providers, ["codex", "command"]]), catalog });
+    const served = { provider: "codex", model: "gpt-5.2", api: "command" };
+    expect(own.list().find(({ id }) => id === "codex/gpt-5.2")).toMatchObject({ served });
+    const alone = createDirectory({ providers: new Map([["codex", "command"]]), catalog });
+    expect(alone.list().map(({ id }) => id)).toEqual(["gpt-5.2"]);
+    expect(alone.resolve("").served).toEqual(served);
   });
 
   it("finds models by every name that the catalog knows", () => {

@@ -2,10 +2,10 @@ import type { Model } from "openai/resources/models";
 import { describe, expect, it } from "vitest";
 import { createCatalog } from "../../../src/catalog/catalog.ts";
 import type { ProviderApi } from "../../../src/client/providers.ts";
-import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
 import { modelRoutes } from "../../../src/endpoints/models/routes.ts";
 import { expectValid } from "../schemas/validate.ts";
 import { call, keyHolder } from "../support/call.ts";
+import { createDirectory } from "../support/directory.ts";
 
 const providers = new Map<string, ProviderApi>([
   ["openai", "openai-responses"],
@@ -15,7 +15,7 @@ const catalog = createCatalog({
   models: [{ id: "meta-llama/Llama-3", provider: "router", releaseDate: "2024-04-18" }],
 });
 const aliases = { fast: { provider: "router", model: "meta-llama/Llama-3" } };
-const routes = modelRoutes(new ModelDirectory({ providers, aliases, catalog }));
+const routes = modelRoutes(createDirectory({ providers, aliases, catalog }));
 
 describe("GET /v1/models", () => {
   it("lists the models of the registered providers and the aliases, in OpenAI's form", async () => {

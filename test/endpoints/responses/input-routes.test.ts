@@ -1,7 +1,5 @@
 import { Client } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
-import { defaultCatalog } from "../../../src/catalog/catalog.ts";
-import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
 import { responseIdOf } from "../../../src/endpoints/responses/ids.ts";
 import { inputRoutes } from "../../../src/endpoints/responses/input-routes.ts";
 import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -9,6 +7,7 @@ import { ScriptedModel, type Turn } from "../../generation/support/scripted-mode
 import { createTestEngine, run, runRequest } from "../../runs/support/test-engine.ts";
 import { expectValid, expectValidOpenResponses } from "../schemas/validate.ts";
 import { call } from "../support/call.ts";
+import { createDirectory } from "../support/directory.ts";
 import { inputOf } from "./support/reading.ts";
 
 let close: (() => Promise<void>)[] = [];
@@ -23,7 +22,7 @@ async function open(...turns: Turn[]) {
   close.push(() => engine.close());
   const model = new ScriptedModel(turns);
   const client = new Client({ providers: { scripted: model } });
-  const models = new ModelDirectory({ providers: new Map(), catalog: defaultCatalog });
+  const models = createDirectory();
   return { engine, model, client, routes: inputRoutes({ engine, models }) };
 }
 

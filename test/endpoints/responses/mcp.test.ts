@@ -2,9 +2,7 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { Client } from "outrigger";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { defaultCatalog } from "../../../src/catalog/catalog.ts";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
-import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
 import { KeptResponses } from "../../../src/endpoints/responses/latest-response.ts";
 import { ReplayMarks } from "../../../src/endpoints/responses/replay-marks.ts";
 import { responsesRoutes } from "../../../src/endpoints/responses/routes.ts";
@@ -13,6 +11,7 @@ import { ScriptedModel, type Turn } from "../../generation/support/scripted-mode
 import { allowing, anyObject, serveOfficial } from "../../runs/mcp/servers.ts";
 import { createTestEngine } from "../../runs/support/test-engine.ts";
 import { call } from "../support/call.ts";
+import { createDirectory } from "../support/directory.ts";
 
 function registerDesk(server: McpServer): void {
   server.registerTool("look", { inputSchema: anyObject, annotations: { readOnlyHint: true } }, (args) => ({
@@ -35,7 +34,7 @@ async function open(...turns: Turn[]) {
   onTestFinished(() => engine.close());
   const model = new ScriptedModel(turns);
   const client = new Client({ providers: { scripted: model }, fieldPaths: "contract" });
-  const models = new ModelDirectory({ providers: new Map(), catalog: defaultCatalog });
+  const models = createDirectory();
   const tool = { type: "mcp", server_label: "desk", server_url: server.url };
   const create = async (body: object) => {
     const routes = responsesRoutes({

@@ -191,7 +191,7 @@ const items: readonly { name: string; input: unknown; messages: readonly unknown
       {
         role: "ROLE_TOOL",
         toolCallId: "mcp_2",
-        content: [{ toolResult: { toolCallId: "mcp_2", content: [{ text: "down" }], isError: true } }],
+        content: [{ toolResult: { toolCallId: "mcp_2", content: [{ text: "down" }], failed: true } }],
       },
     ],
   },

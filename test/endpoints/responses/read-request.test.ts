@@ -180,7 +180,7 @@ describe("the settings of a request", () => {
   it("are repeated with OpenAI's defaults, and kept with the run", async () => {
     const { settings, input } = await read({ model: "gpt-5.2", input: "hi" });
     expect(settings).toEqual(defaultSettings);
-    expect(settingsOf(create(RunSchema, { origin: input.origin }))).toEqual(settings);
+    expect(settingsOf({ ...create(RunSchema), origin: input.origin })).toEqual(settings);
     const { settings: given } = await read({
       model: "gpt-5.2",
       input: "hi",
@@ -361,10 +361,10 @@ describe("the tools of a request", () => {
 
   it("are those of the previous response where the request has none", async () => {
     const { echoed } = defaultSettings;
-    const previous = create(RunSchema, {
-      id: `run_${hex}`,
+    const previous = {
+      ...create(RunSchema, { id: `run_${hex}` }),
       origin: originOf({ ...defaultSettings, echoed: { ...echoed, tools: [weather as never] } }),
-    });
+    };
     const body = { model: "gpt-5.2", input: "hi", previous_response_id: `resp_${hex}` };
     const { input, settings } = await read(body, { runs: [previous] });
     expect(input.request).toMatchObject({ inheritTools: true, previousRunId: `run_${hex}` });
@@ -414,7 +414,7 @@ describe("a body that is wrong", () => {
     ["text that is not JSON", "{", undefined, /not JSON/],
     ["a list in place of an object", "[]", undefined, /found a list/],
     ["too many levels", `{"model":"m","input":${deep}}`, undefined, /256 levels/],
-    ["no model", { input: "hi" }, "model", /is missing, expected a text/],
+    ["an empty model", { model: "", input: "hi" }, "model", /at least 1 characters/],
     ["no input", { model: "m" }, "input", /is missing/],
     ["an empty input", { model: "m", input: [] }, "input", /is missing/],
     ["an input of another type", { model: "m", input: 1 }, "input", /expected a list, found a number/],

@@ -11,7 +11,7 @@ const messageId = `msg_${"ab".repeat(18)}`;
 
 function kept(...content: Part[]) {
   const message = create(MessageSchema, { role: Role.ASSISTANT, content });
-  return { messages: [create(ThreadMessageSchema, { id: messageId, isOutput: true, message })] };
+  return { messages: [create(ThreadMessageSchema, { id: messageId, output: true, message })] };
 }
 
 function stateFor(provider: string, model: string, data: object) {

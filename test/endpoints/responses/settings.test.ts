@@ -9,6 +9,7 @@ import {
   threadIdOf,
 } from "../../../src/endpoints/responses/ids.ts";
 import { defaultSettings, originOf, settingsOf } from "../../../src/endpoints/responses/settings.ts";
+import { RunOriginSchema } from "../../../src/gen/outrigger/storage/v1/bodies_pb.ts";
 import { RunSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 
 const hex = "0123456789abcdef".repeat(2);
@@ -20,12 +21,13 @@ describe("the settings of a response", () => {
       echoed: { ...defaultSettings.echoed, instructions: "Be brief.", tools: [{ type: "web_search" }] },
       include: ["reasoning.encrypted_content"],
     };
-    expect(settingsOf(create(RunSchema, { origin: originOf(settings) }))).toEqual(settings);
+    expect(settingsOf({ ...create(RunSchema), origin: originOf(settings) })).toEqual(settings);
   });
 
   it("take the default for what an earlier version did not keep", () => {
-    const origin = { api: "responses", settingsJson: '{"echoed":{"top_p":0.5}}' };
-    const { echoed, include } = settingsOf(create(RunSchema, { origin }));
+    const fields = { api: "responses", settingsJson: '{"echoed":{"top_p":0.5}}' };
+    const origin = create(RunOriginSchema, fields);
+    const { echoed, include } = settingsOf({ ...create(RunSchema), origin });
     expect(echoed).toEqual({ ...defaultSettings.echoed, top_p: 0.5 });
     expect(include).toEqual([]);
   });

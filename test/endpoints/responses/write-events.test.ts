@@ -1,6 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { MessageSink } from "../../../src/endpoints/responses/event-output.ts";
+import { settingsOf } from "../../../src/endpoints/responses/settings.ts";
 import { ResponseEvents } from "../../../src/endpoints/responses/write-events.ts";
 import type { ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -150,7 +151,7 @@ describe("The events of a response", () => {
       calls: [callEvents([whole(0, { part: { case: "native", value: native } })])],
     });
     const sink = new MessageSink();
-    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: false });
+    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: false }, settingsOf(run));
     writer.push(events);
     expect(writer.last).toContain(`"data":${dataJson}`);
     expect(writer.last).toContain('"type":"anthropic:server_tool_use"');
@@ -239,7 +240,7 @@ describe("The events of a response", () => {
       calls: [callEvents(textEvents(0, "a", "0123456789abcdef", "0123456789abcdefg"))],
     });
     const sink = new MessageSink();
-    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: true });
+    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: true }, settingsOf(run));
     writer.push(events);
     const deltas = sink
       .take()
@@ -280,7 +281,7 @@ describe("The events of tools of MCP servers", () => {
     const run = runOf();
     const model = callEvents(toolCallEvents(0, tool.name, '{"q":1}'), Reason.TOOL_CALLS);
     const { events, run: ended } = runEventsOf({ created: run, calls: [model] });
-    const list: Value = { case: "serverToolList", value: { serverLabel: "docs", tools: [tool] } };
+    const list: Value = { case: "mcpToolList", value: { serverLabel: "docs", tools: [tool] } };
     const finish = events.findIndex(({ event }) => event.case === "stepFinish");
     const last = { ...ended, status, requiredApprovals: approvals } as typeof ended;
     const all = [
@@ -297,13 +298,13 @@ describe("The events of tools of MCP servers", () => {
     return whole;
   }
 
-  const result = (isError: boolean): Value[] => [
-    { case: "serverToolStart", value: { call: search, ...names } },
+  const result = (failed: boolean): Value[] => [
+    { case: "mcpToolStart", value: { call: search, ...names } },
     {
-      case: "serverToolFinish",
+      case: "mcpToolFinish",
       value: {
         ...names,
-        result: { toolCallId: "call_0", isError, content: [{ part: { case: "text", value: "Found" } }] },
+        result: { toolCallId: "call_0", failed, content: [{ part: { case: "text", value: "Found" } }] },
       },
     },
   ];
@@ -382,7 +383,7 @@ describe("The events of a step that was begun again", () => {
       .slice(0, count)
       .map((value) => ({ step: 2, event: { case: "modelEvent", value } as const }));
     const value = { reason: StepRestart_Reason.LOST, abandonedAttempt: { step: 2 } };
-    const restart = { step: 2, event: { case: "stepRestarted", value } as const };
+    const restart = { step: 2, event: { case: "stepRestart", value } as const };
     return [...events.slice(0, begin), ...abandoned, restart, ...events.slice(begin)].map((event, sequence) =>
       create(RunEventSchema, { step: event.step, event: event.event, sequence }),
     );

@@ -8,6 +8,7 @@ import { createV1Api } from "../../../src/endpoints/v1.ts";
 import type { RunEngine } from "../../../src/runs/engine.ts";
 import { createRunEngine } from "../../../src/runs/run-engine.ts";
 import type { RunStore } from "../../../src/runs/store.ts";
+import { createRunService, createThreadService } from "../../../src/server/index.ts";
 import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
 import { type ColumnName, columns } from "../../providers/support/columns.ts";
 import { openMemory } from "../../runs/store/sqlite/open-store.ts";
@@ -62,7 +63,7 @@ export async function startApi(
   const store = given ?? (await openMemory());
   const engine = createRunEngine({ client, store });
   const apis = new Map(columns.map(({ name }) => [name, APIS[name]]));
-  const models = new ModelDirectory({ providers: apis, catalog: defaultCatalog });
+  const models = new ModelDirectory({ providers: apis, routing: client.routing, catalog: defaultCatalog });
   const endpoint = createV1Api({
     engine: wrapEngine(engine),
     models,
@@ -72,7 +73,15 @@ export async function startApi(
   servers.onEnd(() => simulator.close());
   servers.onEnd(() => client.close());
   servers.onEnd(() => engine.close());
-  const server = await servers.start({}, { ...options, inference: client, endpoints: [endpoint] });
+  const server = await servers.start(
+    {},
+    {
+      ...options,
+      inference: client,
+      endpoints: [endpoint],
+      services: [createRunService(engine, client), createThreadService(engine, client)],
+    },
+  );
   const openai = new OpenAI({ apiKey: "any", baseURL: `${server.url}/v1`, maxRetries: 0 });
   return { simulator, client, engine, server, openai, fetch: (path, init) => fetch(server.url + path, init) };
 }

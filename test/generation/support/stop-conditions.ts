@@ -25,7 +25,7 @@ export function createStep(totalTokens: number, text: string): StepResult {
       createdAt: { seconds: 1_700_000_000n },
     },
     toolResults: [
-      { toolCallId: "a", isError: true, content: [{ part: { case: "text", value: "no such file" } }] },
+      { toolCallId: "a", failed: true, content: [{ part: { case: "text", value: "no such file" } }] },
     ],
   });
 }
@@ -48,7 +48,7 @@ export const STOP_CONDITIONS: readonly (readonly [condition: string, result: boo
   ["steps[0].response.message.content[0].text.matches('^F.*L$')", false],
   ["steps[1].response.message.content[0].text.size() == 5", true],
   ["steps.map(s, s.response.usage.total_tokens).exists(t, t > 5)", true],
-  ["steps.filter(s, s.tool_results.exists(r, r.is_error)).size() == 2", true],
+  ["steps.filter(s, s.tool_results.exists(r, r.failed)).size() == 2", true],
   ["steps.all(s, has(s.response.usage.cost_nano_usd))", false],
   ["steps.exists_one(s, s.response.usage.total_tokens == 3)", true],
   ["steps[1].response.finish_reason.reason == FinishReason.Reason.REASON_TOOL_CALLS", true],

@@ -194,7 +194,7 @@ describe("tool calls and results", () => {
       assistantMessage([textPart("Looking."), call("a", argumentsJson), call("b", "")]),
       userMessage("and hurry"),
       result("b"),
-      toolResult("a", [imagePart("https://a.example/b.png")], { isError: true }),
+      toolResult("a", [imagePart("https://a.example/b.png")], { failed: true }),
     ]);
     expect(text).toContain(`"input":${argumentsJson}`);
     expect(messages).toMatchObject([

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   AbortError,
@@ -10,7 +10,9 @@ import {
   ServerError,
   StreamError,
 } from "../../../src/core/errors.ts";
-import { textOf } from "../../../src/core/message.ts";
+import { textOf, userMessage } from "../../../src/core/message.ts";
+import { imagePart, textPart } from "../../../src/core/parts.ts";
+import { jsonSchema } from "../../../src/core/response-format.ts";
 import { CommandAdapter } from "../../../src/providers/command/adapter.ts";
 import { waitUntil } from "../../kit/http/servers.ts";
 import { adapterOf, eventsOf, failedStream, isAlive, requestOf, testFolder } from "./programs.ts";
@@ -68,6 +70,26 @@ describe("a program", () => {
     expect(seen.env.HOME).toBe(seen.cwd);
     expect(seen.files).toEqual([]);
     await waitUntil(() => !existsSync(seen.cwd));
+  });
+
+  it("gets images and the schema as files, which are removed afterwards", async () => {
+    const script = `
+      const [image, schema] = process.argv.slice(2);
+      print(JSON.stringify({ image, bytes: [...readFileSync(image)], schema: readFileSync(schema, "utf8"), cwd: process.cwd() }));`;
+    const folder = await testFolder();
+    const adapter = await adapterOf(script, {
+      command: ["{images}", "{schema}"],
+      images: ["{file}"],
+      schema: ["{file}"],
+      folder,
+    });
+    expect(adapter.supportsJsonSchema()).toBe(true);
+    const responseFormat = jsonSchema("thing", { type: "object" });
+    const messages = [userMessage([imagePart(new Uint8Array([1, 2, 3])), textPart("What?")])];
+    const response = await adapter.complete(requestOf({ messages, responseFormat }));
+    const seen = JSON.parse(textOf(response));
+    expect(seen).toMatchObject({ bytes: [1, 2, 3], schema: responseFormat.schemaJson, cwd: folder });
+    await waitUntil(() => !existsSync(dirname(seen.image)));
   });
 
   it("runs in the folder of the configuration, which stays", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError, UnsupportedToolChoiceError } from "../../../src/core/errors.ts";
 import { assistantMessage, developerMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { imagePart, type PartInput, textPart } from "../../../src/core/parts.ts";
 import { jsonSchema } from "../../../src/core/response-format.ts";
 import { functionTool, toolResult } from "../../../src/core/tools.ts";
 import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
@@ -71,12 +72,12 @@ describe("the prompt", () => {
     expect(text.input).toContain("Assistant:\nHm.");
   });
 
-  it("cannot have images", () => {
+  it("cannot have images without arguments for them", () => {
     const image = {
       part: { case: "image", value: { source: { case: "url", value: "https://x" } } },
     } as const;
     expect(() => inputOf({ messages: [userMessage([image])] })).toThrow(
-      "messages[0].content[0].image: expected text: a program takes nothing else",
+      "messages[0].content[0].image: expected text: the program is configured without images",
     );
   });
 
@@ -120,6 +121,50 @@ describe("the arguments", () => {
       "reasoning_effort: expected one of low, high",
     );
     expect(inputOf({ reasoningEffort: "low" }).warnings).toMatchObject([{ code: "unsupported_setting" }]);
+  });
+});
+
+describe("the files", () => {
+  const command = ["/bin/agent", "{images}", "{schema}", "-"];
+  const files = { command, images: ["--image", "{file}"], schema: ["--schema", "{file}"] };
+  const png = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
+
+  it("are the images of the request, which the prompt names by their numbers", () => {
+    const messages = [
+      userMessage([imagePart(png), textPart("What is it?")]),
+      assistantMessage("A square."),
+      userMessage([textPart("And this?"), imagePart("data:image/jpeg;base64,/9j/")]),
+    ];
+    const { args, input, warnings } = inputOf({ messages }, files);
+    expect(args).toEqual([
+      "--image",
+      { name: "image-1.png", content: png },
+      "--image",
+      { name: "image-2.jpg", content: Buffer.from("/9j/", "base64") },
+      "-",
+    ]);
+    expect(input).toBe(
+      "User:\n[image 1]\nWhat is it?\n\nAssistant:\nA square.\n\nUser:\nAnd this?\n[image 2]",
+    );
+    expect(warnings).toEqual([]);
+  });
+
+  it("are no images of which the sidecar has no bytes, and not too many", () => {
+    const withImages = (...images: PartInput[]) => inputOf({ messages: [userMessage(images)] }, files);
+    expect(() => withImages(imagePart("https://example.com/a.png"))).toThrow(
+      "messages[0].content[0].image: expected the bytes of the image, or a data: URL, for a program; found a url",
+    );
+    const many = Array.from({ length: 65 }, () => imagePart(png));
+    expect(() => withImages(...many)).toThrow("messages[0].content[64].image: expected at most 64 images");
+  });
+
+  it("have the schema of the answer, which is then not in the prompt", () => {
+    const responseFormat = jsonSchema("thing", { type: "object", properties: { a: { type: "string" } } });
+    const { args, input, warnings } = inputOf({ responseFormat }, files);
+    expect(args).toEqual(["--schema", { name: "schema.json", content: responseFormat.schemaJson }, "-"]);
+    expect(input).toBe("Say hello.");
+    expect(warnings).toEqual([]);
+    expect(inputOf({}, files).args).toEqual(["-"]);
   });
 });
 

@@ -18,7 +18,7 @@ describe("tool results", () => {
       turn,
       systemMessage("Be brief."),
       userMessage("quick"),
-      toolResult("b", "2", { isError: true }),
+      toolResult("b", "2", { failed: true }),
       toolResult("a", [textPart("1"), textPart("one")]),
     ];
     const { body } = await translate({ messages });

@@ -29,7 +29,7 @@ function turn(random: () => number, number: number): Message[] {
   if (random() < 0.2) parts.push(imagePart(PNG));
   const results = calls.map((toolCallId) =>
     toolResult(toolCallId, random() < 0.3 ? [textPart("shot"), imagePart(PNG)] : "done", {
-      isError: random() < 0.2,
+      failed: random() < 0.2,
     }),
   );
   return [assistantMessage(parts), ...results];

@@ -255,11 +255,11 @@ describe("tool results", () => {
   });
 
   it("state in their text that a tool failed", async () => {
-    const failed = (content: unknown) => toolResult("a", content, { isError: true });
+    const failed = (content: unknown) => toolResult("a", content, { failed: true });
     const only = assistantMessage([call("a")]);
     const { messages, warnings } = await converted([only, failed("no disk")]);
     expect(messages[1]?.content).toBe("The tool failed: no disk");
-    expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.is_error"]);
+    expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.failed"]);
     expect((await converted([only, failed(undefined)])).messages[1]?.content).toBe("The tool failed:");
   });
 

@@ -231,7 +231,7 @@ describe("calls against the simulator", () => {
     const first = await bothOf(base);
     const calls = toolCallsOf(first);
     expect(calls).toHaveLength(3);
-    const results = calls.map(({ id }, index) => toolResult(id, `${index}°`, { isError: index === 0 }));
+    const results = calls.map(({ id }, index) => toolResult(id, `${index}°`, { failed: index === 0 }));
     const second = await bothOf({
       ...base,
       messages: [userMessage("Paris?"), first.message ?? {}, ...results],

@@ -68,7 +68,7 @@ function foreignAnswer(): Message {
 }
 
 function resultOf(toolCallId: string, random: () => number): MessageInit {
-  return toolResult(toolCallId, "It is 7.", { isError: random() < 0.2 });
+  return toolResult(toolCallId, "It is 7.", { failed: random() < 0.2 });
 }
 
 /** A body up to the last item of its input: what the next turn's body has to begin with. */

@@ -128,15 +128,15 @@ describe("tool calls and their results", () => {
       ],
     ],
   ])("mark an error in their text, with %s", async (_name, content, output) => {
-    const result = toolResult("c", content, { isError: true });
+    const result = toolResult("c", content, { failed: true });
     const { input, warnings } = await inputOf([userMessage("hi"), result], { lossPolicy: LossPolicy.REFUSE });
     expect(input[1]).toEqual({ type: "function_call_output", call_id: "c", output });
-    expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.is_error"]);
+    expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.failed"]);
   });
 
   it("may share a message, where other text belongs to the call that the message names", async () => {
-    const result = (toolCallId: string, text: string, isError = false): PartInput => ({
-      part: { case: "toolResult", value: { toolCallId, isError, content: [textPart(text)] } },
+    const result = (toolCallId: string, text: string, failed = false): PartInput => ({
+      part: { case: "toolResult", value: { toolCallId, failed, content: [textPart(text)] } },
     });
     const message = {
       role: Role.TOOL,

@@ -79,7 +79,7 @@ export function thread(fields: MessageInitShape<typeof ThreadSchema> = {}): Thre
   return create(ThreadSchema, {
     id: newId("thread"),
     createdAt: nextTime(),
-    isConversation: true,
+    conversation: true,
     ...fields,
   });
 }
@@ -192,7 +192,7 @@ export async function endRun(
     run: ended,
     events: [runEvent(ended.lastSequence, ended)],
     steps: [step(answer)],
-    messages: [message(answer, { runId: run.id, isOutput: true })],
+    messages: [message(answer, { runId: run.id, output: true })],
   });
   if (!isHeld) throw new Error(`expected that ${run.id} is held`);
   return ended;

@@ -37,7 +37,7 @@ export function threadTests(context: StoreContext): void {
     const { run } = await createdResult(store, toCreate);
     const found = await store.getThread("owner", run.threadId);
     expect(found).toEqual(
-      thread({ id: run.threadId, createdAt: toCreate.run.createdAt, isConversation: false }),
+      thread({ id: run.threadId, createdAt: toCreate.run.createdAt, conversation: false }),
     );
     const query = { threadId: run.threadId, order: "oldest first", after: "", limit: 10 } as const;
     expect(await store.listMessages("owner", query)).toEqual({ elements: input, hasMore: false });
@@ -82,7 +82,7 @@ export function threadTests(context: StoreContext): void {
       "right answer",
       "hello",
     ]);
-    expect((await store.getThread("owner", right.run.threadId))?.isConversation).toBe(false);
+    expect((await store.getThread("owner", right.run.threadId))?.conversation).toBe(false);
   });
 
   it("forks after the run that is continued, not at the end of the thread", async () => {
@@ -183,7 +183,7 @@ export function threadTests(context: StoreContext): void {
 
   it("keeps the form in which an API received a message", async () => {
     const { store } = context;
-    const original = message("hello", { originJson: '{"type":"message"}' });
+    const original = { ...message("hello"), originJson: '{"type":"message"}' };
     const { run } = await createdResult(store, { ...creation(), input: () => [original] });
     expect(await store.getMessage("owner", original.id)).toEqual(original);
     expect(await store.getMessage("someone", original.id)).toBeUndefined();
@@ -197,7 +197,7 @@ export function threadTests(context: StoreContext): void {
     for (const id of ["call_1", "call_1", ""]) {
       const run = await createdRun(store);
       await nextTurn();
-      const answer = message("", { message: calling(id, "call_1b"), runId: run.id, isOutput: true });
+      const answer = message("", { message: calling(id, "call_1b"), runId: run.id, output: true });
       await store.write({ hold: getHold(run.id), messages: [answer] });
       answers.push(answer);
     }
@@ -214,7 +214,7 @@ export function threadTests(context: StoreContext): void {
   it("stores answers whose call ids are too long or unusual for an index", async () => {
     const { store } = context;
     for (const id of ["c".repeat(100_000), "call\u0000"]) {
-      const answer = message("", { message: calling(id), isOutput: true });
+      const answer = message("", { message: calling(id), output: true });
       await store.createThread("owner", thread(), [answer]);
       expect(await store.getMessage("owner", answer.id)).toEqual(answer);
       expect(await store.findCall("owner", id)).toBeUndefined();
@@ -236,7 +236,7 @@ export function threadTests(context: StoreContext): void {
     await nextTurn();
     await store.write({
       hold: getHold(run.id),
-      messages: [message("late", { runId: run.id, isOutput: true })],
+      messages: [message("late", { runId: run.id, output: true })],
     });
     expect(await historyOf(store, run.id)).toEqual(texts);
   });

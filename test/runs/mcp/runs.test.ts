@@ -45,12 +45,12 @@ describe("a run with an MCP server", () => {
     const mcpServers = [describeServer(server, { approval: ApprovalPolicy.NEVER })];
     const started = await start(engine, runRequest("What is there?", { mcpServers }));
     const events = await eventsOf(started.events);
-    const kinds = events.map(({ event }) => event.case).filter((kind) => kind?.startsWith("serverTool"));
-    expect(kinds).toEqual(["serverToolList", "serverToolStart", "serverToolFinish"]);
+    const kinds = events.map(({ event }) => event.case).filter((kind) => kind?.startsWith("mcpTool"));
+    expect(kinds).toEqual(["mcpToolList", "mcpToolStart", "mcpToolFinish"]);
     const over = await started.result();
     expect(over).toMatchObject({
       status: RunStatus.COMPLETED,
-      serverTools: [{ name: "desk__look" }, { name: "desk__sell" }],
+      mcpTools: [{ name: "desk__look" }, { name: "desk__sell" }],
     });
     expect(model.requests[0]?.tools.map(({ tool }) => tool.value)).toMatchObject([
       { name: "desk__look" },
@@ -60,7 +60,7 @@ describe("a run with an MCP server", () => {
     expect(result).toMatchObject({
       case: "toolResult",
       value: {
-        isError: false,
+        failed: false,
         content: [
           { part: { case: "text", value: 'seen {"at":"sea"}' } },
           { part: { case: "image", value: { mediaType: "image/png" } } },

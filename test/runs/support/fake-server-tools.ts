@@ -1,11 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { functionTool, textPart } from "outrigger";
 import type { ToolCall } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import {
-  McpServerSchema,
-  ServerToolListSchema,
-  ServerToolSchema,
-} from "../../../src/gen/outrigger/v1/run_pb.ts";
+import { McpServerSchema, McpToolListSchema, McpToolSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { ServerTools } from "../../../src/runs/server-tools.ts";
 
 /** What a tool does with a call. */
@@ -37,7 +33,7 @@ export class FakeServerTools {
       this.open += 1;
       this.asked.push(servers.map(({ authorization }) => authorization));
       const tools = this.#names.map((name) =>
-        create(ServerToolSchema, {
+        create(McpToolSchema, {
           name,
           toolName: name,
           serverLabel: "tools",
@@ -46,7 +42,7 @@ export class FakeServerTools {
         }),
       );
       return {
-        lists: [create(ServerToolListSchema, { serverLabel: "tools", tools })],
+        lists: [create(McpToolListSchema, { serverLabel: "tools", tools })],
         tools: this.#names.map((name) => functionTool({ name })),
         find: (name) => tools.find((tool) => tool.name === name),
         needsApproval: ({ name }) => name.startsWith("risky"),

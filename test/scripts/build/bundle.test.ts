@@ -146,7 +146,7 @@ describe("the bundle", () => {
     });
     expect(await response.json()).toMatchObject({
       status: "RUN_STATUS_COMPLETED",
-      serverTools: [{ name: "desk__work", serverLabel: "desk", toolName: "work" }],
+      mcpTools: [{ name: "desk__work", serverLabel: "desk", toolName: "work" }],
       steps: [{ response: { provider: "echo", message: { content: [{ text: "Say hello." }] } } }],
     });
     serve.child.kill("SIGTERM");

@@ -71,7 +71,7 @@ describe("GetModel", () => {
   it("gives the entry of an id", async () => {
     const { client } = await start();
     const [known] = defaultCatalog.listModels("openai");
-    const { model } = await client.getModel({ model: known?.id ?? "", provider: "openai" });
+    const model = await client.getModel({ model: known?.id ?? "", provider: "openai" });
     expect(model).toEqual(known);
   });
 
@@ -96,9 +96,9 @@ describe("GetLatestModel", () => {
   it("gives a provider's newest", async () => {
     const { client } = await start();
     const capabilities = [Capability.TOOLS];
-    const { model } = await client.getLatestModel({ provider: "gemini", capabilities });
-    expect(model?.provider).toBe("gemini");
-    expect(model?.capabilities).toContain(Capability.TOOLS);
+    const model = await client.getLatestModel({ provider: "gemini", capabilities });
+    expect(model.provider).toBe("gemini");
+    expect(model.capabilities).toContain(Capability.TOOLS);
   });
 
   it("of an unknown provider is NOT_FOUND, of none INVALID_ARGUMENT", async () => {

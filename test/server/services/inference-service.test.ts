@@ -25,7 +25,6 @@ import { ErrorKind, ErrorKindSchema, InferenceErrorSchema } from "../../../src/g
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { createModelAliases } from "../../../src/middleware/model-aliases.ts";
 import { codeOf } from "../../../src/server/status/status-code.ts";
 import { ScriptedAdapter } from "../../client/support/scripted-adapter.ts";
 import { callGrpc, detailOf, grpcClient, statusOf, TRANSPORTS } from "../support/clients.ts";
@@ -447,7 +446,7 @@ describe("the log line of a call", () => {
           two: new ScriptedAdapter("two", { failures: failing() }),
         },
         defaultProvider: "one",
-        middleware: [createModelAliases({ fast: { provider: "two", model: "m-mini" } })],
+        modelAliases: { fast: { provider: "two", model: "m-mini" } },
       });
       const server = await servers.start({}, { inference });
       for (const method of [complete, stream]) {

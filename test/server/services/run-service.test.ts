@@ -96,8 +96,6 @@ describe.each(Object.entries(TRANSPORTS))("RunService over %s", (_name, transpor
     expect(await runs.getRun({ runId: run.id })).toEqual(run);
     const { runs: listed } = await runs.listRuns({});
     expect(listed).toEqual([{ ...run, steps: [] }]);
-    const { messages } = await runs.listMessages({ threadId: run.threadId });
-    expect(messages.map(({ message }) => textOf(message))).toEqual(["hi", "hello"]);
     await runs.deleteRun({ runId: run.id });
     expect((await failureOf(runs.getRun({ runId: run.id }))).code).toBe(Code.NotFound);
   });
@@ -140,8 +138,6 @@ describe.each(Object.entries(TRANSPORTS))("RunService over %s", (_name, transpor
       [() => runs.cancelRun({}), ["run_id"]],
       [() => runs.deleteRun({}), ["run_id"]],
       [() => runs.submitToolResults({}), ["run_id"]],
-      [() => runs.listMessages({}), ["thread_id"]],
-      [() => runs.listMessages({ threadId: "thread_x", pageSize: 101 }), ["page_size"]],
       [() => runs.listRuns({ pageSize: -1 }), ["page_size"]],
       [() => runs.listRuns({ pageToken: "run_none" }), ["page_token"]],
       [() => all(runs.streamRun({})), ["run_id"]],
@@ -351,7 +347,6 @@ describe("runs of callers with access keys", () => {
       () => other.deleteRun(foreign),
       () => other.submitToolResults(foreign),
       () => all(other.streamRun(foreign)),
-      () => other.listMessages({ threadId: run.threadId }),
       () => other.createRun({ options: optionsOf("go on"), previousRunId: run.id }),
       () => other.createRun({ options: optionsOf("go on"), threadId: run.threadId }),
     ]) {

@@ -1,5 +1,6 @@
 import { Code, createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import type { CallTarget } from "../../../src/core/adapter.ts";
 import { RateLimitError } from "../../../src/core/errors.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import type { CallObserver } from "../../../src/server/telemetry/call-observer.ts";
@@ -94,7 +95,7 @@ describe("a CallObserver", () => {
   it("gets the default provider of a request that names none", async () => {
     const { observer, events } = recordingObserver();
     const inference = {
-      defaultProvider: "main",
+      resolveModel: ({ model }: CallTarget) => ({ provider: "main", model }),
       complete: async () => {
         throw new Error("not reached its provider");
       },

@@ -28,7 +28,7 @@ type Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the provider that was called. Empty if the call failed before a provider was chosen.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// The requested model, after aliases were resolved.
+	// The provider's model that was asked for, as the name in the request led to it.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
 	// one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.

@@ -282,52 +282,6 @@ func (x *GetModelRequest) GetProvider() string {
 	return ""
 }
 
-// One model.
-type GetModelResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model.
-	Model         *ModelInfo `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetModelResponse) Reset() {
-	*x = GetModelResponse{}
-	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetModelResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetModelResponse) ProtoMessage() {}
-
-func (x *GetModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetModelResponse.ProtoReflect.Descriptor instead.
-func (*GetModelResponse) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_catalog_service_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *GetModelResponse) GetModel() *ModelInfo {
-	if x != nil {
-		return x.Model
-	}
-	return nil
-}
-
 // Request for a provider's newest model.
 type GetLatestModelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -341,7 +295,7 @@ type GetLatestModelRequest struct {
 
 func (x *GetLatestModelRequest) Reset() {
 	*x = GetLatestModelRequest{}
-	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[4]
+	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -353,7 +307,7 @@ func (x *GetLatestModelRequest) String() string {
 func (*GetLatestModelRequest) ProtoMessage() {}
 
 func (x *GetLatestModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[4]
+	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -366,7 +320,7 @@ func (x *GetLatestModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLatestModelRequest.ProtoReflect.Descriptor instead.
 func (*GetLatestModelRequest) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_catalog_service_proto_rawDescGZIP(), []int{4}
+	return file_outrigger_v1_catalog_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetLatestModelRequest) GetProvider() string {
@@ -379,52 +333,6 @@ func (x *GetLatestModelRequest) GetProvider() string {
 func (x *GetLatestModelRequest) GetCapabilities() []Capability {
 	if x != nil {
 		return x.Capabilities
-	}
-	return nil
-}
-
-// A provider's newest model.
-type GetLatestModelResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model.
-	Model         *ModelInfo `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetLatestModelResponse) Reset() {
-	*x = GetLatestModelResponse{}
-	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetLatestModelResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetLatestModelResponse) ProtoMessage() {}
-
-func (x *GetLatestModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetLatestModelResponse.ProtoReflect.Descriptor instead.
-func (*GetLatestModelResponse) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_catalog_service_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *GetLatestModelResponse) GetModel() *ModelInfo {
-	if x != nil {
-		return x.Model
 	}
 	return nil
 }
@@ -461,7 +369,7 @@ type ModelInfo struct {
 
 func (x *ModelInfo) Reset() {
 	*x = ModelInfo{}
-	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[6]
+	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -473,7 +381,7 @@ func (x *ModelInfo) String() string {
 func (*ModelInfo) ProtoMessage() {}
 
 func (x *ModelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[6]
+	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -486,7 +394,7 @@ func (x *ModelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInfo.ProtoReflect.Descriptor instead.
 func (*ModelInfo) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_catalog_service_proto_rawDescGZIP(), []int{6}
+	return file_outrigger_v1_catalog_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ModelInfo) GetId() string {
@@ -587,7 +495,7 @@ type Price struct {
 
 func (x *Price) Reset() {
 	*x = Price{}
-	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[7]
+	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -599,7 +507,7 @@ func (x *Price) String() string {
 func (*Price) ProtoMessage() {}
 
 func (x *Price) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[7]
+	mi := &file_outrigger_v1_catalog_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -612,7 +520,7 @@ func (x *Price) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Price.ProtoReflect.Descriptor instead.
 func (*Price) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_catalog_service_proto_rawDescGZIP(), []int{7}
+	return file_outrigger_v1_catalog_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Price) GetAboveInputTokens() int32 {
@@ -666,14 +574,10 @@ const file_outrigger_v1_catalog_service_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"C\n" +
 	"\x0fGetModelRequest\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x1a\n" +
-	"\bprovider\x18\x02 \x01(\tR\bprovider\"A\n" +
-	"\x10GetModelResponse\x12-\n" +
-	"\x05model\x18\x01 \x01(\v2\x17.outrigger.v1.ModelInfoR\x05model\"q\n" +
+	"\bprovider\x18\x02 \x01(\tR\bprovider\"q\n" +
 	"\x15GetLatestModelRequest\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12<\n" +
-	"\fcapabilities\x18\x02 \x03(\x0e2\x18.outrigger.v1.CapabilityR\fcapabilities\"G\n" +
-	"\x16GetLatestModelResponse\x12-\n" +
-	"\x05model\x18\x01 \x01(\v2\x17.outrigger.v1.ModelInfoR\x05model\"\xc6\x03\n" +
+	"\fcapabilities\x18\x02 \x03(\x0e2\x18.outrigger.v1.CapabilityR\fcapabilities\"\xc6\x03\n" +
 	"\tModelInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12!\n" +
@@ -706,12 +610,12 @@ const file_outrigger_v1_catalog_service_proto_rawDesc = "" +
 	"\x19CAPABILITY_DOCUMENT_INPUT\x10\x05\x12 \n" +
 	"\x1cCAPABILITY_STRUCTURED_OUTPUT\x10\x06\x12\x17\n" +
 	"\x13CAPABILITY_SAMPLING\x10\a\x12\x1d\n" +
-	"\x19CAPABILITY_PROMPT_CACHING\x10\b2\x98\x02\n" +
+	"\x19CAPABILITY_PROMPT_CACHING\x10\b2\x84\x02\n" +
 	"\x0eCatalogService\x12T\n" +
 	"\n" +
-	"ListModels\x12\x1f.outrigger.v1.ListModelsRequest\x1a .outrigger.v1.ListModelsResponse\"\x03\x90\x02\x01\x12N\n" +
-	"\bGetModel\x12\x1d.outrigger.v1.GetModelRequest\x1a\x1e.outrigger.v1.GetModelResponse\"\x03\x90\x02\x01\x12`\n" +
-	"\x0eGetLatestModel\x12#.outrigger.v1.GetLatestModelRequest\x1a$.outrigger.v1.GetLatestModelResponse\"\x03\x90\x02\x01B\x9f\x01\n" +
+	"ListModels\x12\x1f.outrigger.v1.ListModelsRequest\x1a .outrigger.v1.ListModelsResponse\"\x03\x90\x02\x01\x12G\n" +
+	"\bGetModel\x12\x1d.outrigger.v1.GetModelRequest\x1a\x17.outrigger.v1.ModelInfo\"\x03\x90\x02\x01\x12S\n" +
+	"\x0eGetLatestModel\x12#.outrigger.v1.GetLatestModelRequest\x1a\x17.outrigger.v1.ModelInfo\"\x03\x90\x02\x01B\x9f\x01\n" +
 	"\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\fOutrigger.V1\xca\x02\fOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3"
 
 var (
@@ -727,37 +631,33 @@ func file_outrigger_v1_catalog_service_proto_rawDescGZIP() []byte {
 }
 
 var file_outrigger_v1_catalog_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_outrigger_v1_catalog_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_outrigger_v1_catalog_service_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_outrigger_v1_catalog_service_proto_goTypes = []any{
-	(Capability)(0),                // 0: outrigger.v1.Capability
-	(*ListModelsRequest)(nil),      // 1: outrigger.v1.ListModelsRequest
-	(*ListModelsResponse)(nil),     // 2: outrigger.v1.ListModelsResponse
-	(*GetModelRequest)(nil),        // 3: outrigger.v1.GetModelRequest
-	(*GetModelResponse)(nil),       // 4: outrigger.v1.GetModelResponse
-	(*GetLatestModelRequest)(nil),  // 5: outrigger.v1.GetLatestModelRequest
-	(*GetLatestModelResponse)(nil), // 6: outrigger.v1.GetLatestModelResponse
-	(*ModelInfo)(nil),              // 7: outrigger.v1.ModelInfo
-	(*Price)(nil),                  // 8: outrigger.v1.Price
+	(Capability)(0),               // 0: outrigger.v1.Capability
+	(*ListModelsRequest)(nil),     // 1: outrigger.v1.ListModelsRequest
+	(*ListModelsResponse)(nil),    // 2: outrigger.v1.ListModelsResponse
+	(*GetModelRequest)(nil),       // 3: outrigger.v1.GetModelRequest
+	(*GetLatestModelRequest)(nil), // 4: outrigger.v1.GetLatestModelRequest
+	(*ModelInfo)(nil),             // 5: outrigger.v1.ModelInfo
+	(*Price)(nil),                 // 6: outrigger.v1.Price
 }
 var file_outrigger_v1_catalog_service_proto_depIdxs = []int32{
-	0,  // 0: outrigger.v1.ListModelsRequest.capabilities:type_name -> outrigger.v1.Capability
-	7,  // 1: outrigger.v1.ListModelsResponse.models:type_name -> outrigger.v1.ModelInfo
-	7,  // 2: outrigger.v1.GetModelResponse.model:type_name -> outrigger.v1.ModelInfo
-	0,  // 3: outrigger.v1.GetLatestModelRequest.capabilities:type_name -> outrigger.v1.Capability
-	7,  // 4: outrigger.v1.GetLatestModelResponse.model:type_name -> outrigger.v1.ModelInfo
-	0,  // 5: outrigger.v1.ModelInfo.capabilities:type_name -> outrigger.v1.Capability
-	8,  // 6: outrigger.v1.ModelInfo.prices:type_name -> outrigger.v1.Price
-	1,  // 7: outrigger.v1.CatalogService.ListModels:input_type -> outrigger.v1.ListModelsRequest
-	3,  // 8: outrigger.v1.CatalogService.GetModel:input_type -> outrigger.v1.GetModelRequest
-	5,  // 9: outrigger.v1.CatalogService.GetLatestModel:input_type -> outrigger.v1.GetLatestModelRequest
-	2,  // 10: outrigger.v1.CatalogService.ListModels:output_type -> outrigger.v1.ListModelsResponse
-	4,  // 11: outrigger.v1.CatalogService.GetModel:output_type -> outrigger.v1.GetModelResponse
-	6,  // 12: outrigger.v1.CatalogService.GetLatestModel:output_type -> outrigger.v1.GetLatestModelResponse
-	10, // [10:13] is the sub-list for method output_type
-	7,  // [7:10] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	0, // 0: outrigger.v1.ListModelsRequest.capabilities:type_name -> outrigger.v1.Capability
+	5, // 1: outrigger.v1.ListModelsResponse.models:type_name -> outrigger.v1.ModelInfo
+	0, // 2: outrigger.v1.GetLatestModelRequest.capabilities:type_name -> outrigger.v1.Capability
+	0, // 3: outrigger.v1.ModelInfo.capabilities:type_name -> outrigger.v1.Capability
+	6, // 4: outrigger.v1.ModelInfo.prices:type_name -> outrigger.v1.Price
+	1, // 5: outrigger.v1.CatalogService.ListModels:input_type -> outrigger.v1.ListModelsRequest
+	3, // 6: outrigger.v1.CatalogService.GetModel:input_type -> outrigger.v1.GetModelRequest
+	4, // 7: outrigger.v1.CatalogService.GetLatestModel:input_type -> outrigger.v1.GetLatestModelRequest
+	2, // 8: outrigger.v1.CatalogService.ListModels:output_type -> outrigger.v1.ListModelsResponse
+	5, // 9: outrigger.v1.CatalogService.GetModel:output_type -> outrigger.v1.ModelInfo
+	5, // 10: outrigger.v1.CatalogService.GetLatestModel:output_type -> outrigger.v1.ModelInfo
+	8, // [8:11] is the sub-list for method output_type
+	5, // [5:8] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_outrigger_v1_catalog_service_proto_init() }
@@ -765,15 +665,15 @@ func file_outrigger_v1_catalog_service_proto_init() {
 	if File_outrigger_v1_catalog_service_proto != nil {
 		return
 	}
-	file_outrigger_v1_catalog_service_proto_msgTypes[6].OneofWrappers = []any{}
-	file_outrigger_v1_catalog_service_proto_msgTypes[7].OneofWrappers = []any{}
+	file_outrigger_v1_catalog_service_proto_msgTypes[4].OneofWrappers = []any{}
+	file_outrigger_v1_catalog_service_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrigger_v1_catalog_service_proto_rawDesc), len(file_outrigger_v1_catalog_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -34,10 +34,10 @@ type CatalogServiceClient interface {
 	// Lists the known models, newest first within a provider.
 	ListModels(ctx context.Context, in *ListModelsRequest, opts ...grpc.CallOption) (*ListModelsResponse, error)
 	// Returns a model by id or alias. NOT_FOUND where the catalog does not know it.
-	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (*GetModelResponse, error)
+	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (*ModelInfo, error)
 	// Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
 	// has.
-	GetLatestModel(ctx context.Context, in *GetLatestModelRequest, opts ...grpc.CallOption) (*GetLatestModelResponse, error)
+	GetLatestModel(ctx context.Context, in *GetLatestModelRequest, opts ...grpc.CallOption) (*ModelInfo, error)
 }
 
 type catalogServiceClient struct {
@@ -58,9 +58,9 @@ func (c *catalogServiceClient) ListModels(ctx context.Context, in *ListModelsReq
 	return out, nil
 }
 
-func (c *catalogServiceClient) GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (*GetModelResponse, error) {
+func (c *catalogServiceClient) GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (*ModelInfo, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetModelResponse)
+	out := new(ModelInfo)
 	err := c.cc.Invoke(ctx, CatalogService_GetModel_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -68,9 +68,9 @@ func (c *catalogServiceClient) GetModel(ctx context.Context, in *GetModelRequest
 	return out, nil
 }
 
-func (c *catalogServiceClient) GetLatestModel(ctx context.Context, in *GetLatestModelRequest, opts ...grpc.CallOption) (*GetLatestModelResponse, error) {
+func (c *catalogServiceClient) GetLatestModel(ctx context.Context, in *GetLatestModelRequest, opts ...grpc.CallOption) (*ModelInfo, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetLatestModelResponse)
+	out := new(ModelInfo)
 	err := c.cc.Invoke(ctx, CatalogService_GetLatestModel_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -88,10 +88,10 @@ type CatalogServiceServer interface {
 	// Lists the known models, newest first within a provider.
 	ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error)
 	// Returns a model by id or alias. NOT_FOUND where the catalog does not know it.
-	GetModel(context.Context, *GetModelRequest) (*GetModelResponse, error)
+	GetModel(context.Context, *GetModelRequest) (*ModelInfo, error)
 	// Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
 	// has.
-	GetLatestModel(context.Context, *GetLatestModelRequest) (*GetLatestModelResponse, error)
+	GetLatestModel(context.Context, *GetLatestModelRequest) (*ModelInfo, error)
 	mustEmbedUnimplementedCatalogServiceServer()
 }
 
@@ -105,10 +105,10 @@ type UnimplementedCatalogServiceServer struct{}
 func (UnimplementedCatalogServiceServer) ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListModels not implemented")
 }
-func (UnimplementedCatalogServiceServer) GetModel(context.Context, *GetModelRequest) (*GetModelResponse, error) {
+func (UnimplementedCatalogServiceServer) GetModel(context.Context, *GetModelRequest) (*ModelInfo, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetModel not implemented")
 }
-func (UnimplementedCatalogServiceServer) GetLatestModel(context.Context, *GetLatestModelRequest) (*GetLatestModelResponse, error) {
+func (UnimplementedCatalogServiceServer) GetLatestModel(context.Context, *GetLatestModelRequest) (*ModelInfo, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLatestModel not implemented")
 }
 func (UnimplementedCatalogServiceServer) mustEmbedUnimplementedCatalogServiceServer() {}

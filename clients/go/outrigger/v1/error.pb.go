@@ -22,9 +22,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Kind of a failure. The numbers carry a hierarchy: 100 to 199 speak of the request or of the
-// provider (whether a provider reported the failure is what `provider_failure` says), 200 and up
-// speak of the call itself. Values may be added; treat an unknown one by its range.
+// Kind of a failure. The numbers carry a hierarchy: 100 to 199 are failures of the request, of the
+// provider or of its answer (`provider_failure` is set if a provider reported the failure), 200 and up
+// are failures of the call itself. Values may be added; treat an unknown one by its range.
 type ErrorKind int32
 
 const (
@@ -50,6 +50,9 @@ const (
 	ErrorKind_ERROR_KIND_CONTEXT_LENGTH ErrorKind = 108
 	// The account's credit or quota is used up. Status RESOURCE_EXHAUSTED without a delay.
 	ErrorKind_ERROR_KIND_QUOTA_EXCEEDED ErrorKind = 109
+	// A tool call does not match its schema, or what the model wrote is no call at all. Where the
+	// provider found that, `provider_failure` has what the model wrote. Status ABORTED.
+	ErrorKind_ERROR_KIND_INVALID_TOOL_CALL ErrorKind = 110
 	// A time limit ran out. Status DEADLINE_EXCEEDED.
 	ErrorKind_ERROR_KIND_REQUEST_TIMEOUT ErrorKind = 200
 	// The caller cancelled or disconnected. Status CANCELLED.
@@ -59,17 +62,14 @@ const (
 	// The provider's stream ended without its end marker, or violated its protocol. Status
 	// UNAVAILABLE.
 	ErrorKind_ERROR_KIND_STREAM ErrorKind = 203
-	// A tool call does not match its schema, or what the model wrote is no call at all. Where the
-	// provider found that, `provider_failure` has what the model wrote. Status ABORTED.
-	ErrorKind_ERROR_KIND_INVALID_TOOL_CALL ErrorKind = 204
 	// The answer does not match the requested schema. Status ABORTED.
-	ErrorKind_ERROR_KIND_NO_OBJECT_GENERATED ErrorKind = 205
+	ErrorKind_ERROR_KIND_NO_OBJECT_GENERATED ErrorKind = 204
 	// The sidecar is not configured for this call. Status FAILED_PRECONDITION.
-	ErrorKind_ERROR_KIND_CONFIGURATION ErrorKind = 206
+	ErrorKind_ERROR_KIND_CONFIGURATION ErrorKind = 205
 	// The provider or model does not support the requested tool choice. Status INVALID_ARGUMENT.
-	ErrorKind_ERROR_KIND_UNSUPPORTED_TOOL_CHOICE ErrorKind = 207
+	ErrorKind_ERROR_KIND_UNSUPPORTED_TOOL_CHOICE ErrorKind = 206
 	// A bug in Outrigger. Status INTERNAL.
-	ErrorKind_ERROR_KIND_INTERNAL ErrorKind = 208
+	ErrorKind_ERROR_KIND_INTERNAL ErrorKind = 207
 )
 
 // Enum value maps for ErrorKind.
@@ -86,15 +86,15 @@ var (
 		107: "ERROR_KIND_CONTENT_FILTER",
 		108: "ERROR_KIND_CONTEXT_LENGTH",
 		109: "ERROR_KIND_QUOTA_EXCEEDED",
+		110: "ERROR_KIND_INVALID_TOOL_CALL",
 		200: "ERROR_KIND_REQUEST_TIMEOUT",
 		201: "ERROR_KIND_ABORT",
 		202: "ERROR_KIND_NETWORK",
 		203: "ERROR_KIND_STREAM",
-		204: "ERROR_KIND_INVALID_TOOL_CALL",
-		205: "ERROR_KIND_NO_OBJECT_GENERATED",
-		206: "ERROR_KIND_CONFIGURATION",
-		207: "ERROR_KIND_UNSUPPORTED_TOOL_CHOICE",
-		208: "ERROR_KIND_INTERNAL",
+		204: "ERROR_KIND_NO_OBJECT_GENERATED",
+		205: "ERROR_KIND_CONFIGURATION",
+		206: "ERROR_KIND_UNSUPPORTED_TOOL_CHOICE",
+		207: "ERROR_KIND_INTERNAL",
 	}
 	ErrorKind_value = map[string]int32{
 		"ERROR_KIND_UNSPECIFIED":             0,
@@ -108,15 +108,15 @@ var (
 		"ERROR_KIND_CONTENT_FILTER":          107,
 		"ERROR_KIND_CONTEXT_LENGTH":          108,
 		"ERROR_KIND_QUOTA_EXCEEDED":          109,
+		"ERROR_KIND_INVALID_TOOL_CALL":       110,
 		"ERROR_KIND_REQUEST_TIMEOUT":         200,
 		"ERROR_KIND_ABORT":                   201,
 		"ERROR_KIND_NETWORK":                 202,
 		"ERROR_KIND_STREAM":                  203,
-		"ERROR_KIND_INVALID_TOOL_CALL":       204,
-		"ERROR_KIND_NO_OBJECT_GENERATED":     205,
-		"ERROR_KIND_CONFIGURATION":           206,
-		"ERROR_KIND_UNSUPPORTED_TOOL_CHOICE": 207,
-		"ERROR_KIND_INTERNAL":                208,
+		"ERROR_KIND_NO_OBJECT_GENERATED":     204,
+		"ERROR_KIND_CONFIGURATION":           205,
+		"ERROR_KIND_UNSUPPORTED_TOOL_CHOICE": 206,
+		"ERROR_KIND_INTERNAL":                207,
 	}
 )
 
@@ -437,7 +437,7 @@ const file_outrigger_v1_error_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x04 \x01(\tR\trequestId\x12\x19\n" +
 	"\braw_json\x18\x05 \x01(\tR\arawJsonB\x13\n" +
-	"\x11_http_status_code*\xd9\x04\n" +
+	"\x11_http_status_code*\xd8\x04\n" +
 	"\tErrorKind\x12\x1a\n" +
 	"\x16ERROR_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13ERROR_KIND_PROVIDER\x10d\x12\x1d\n" +
@@ -449,16 +449,16 @@ const file_outrigger_v1_error_proto_rawDesc = "" +
 	"\x11ERROR_KIND_SERVER\x10j\x12\x1d\n" +
 	"\x19ERROR_KIND_CONTENT_FILTER\x10k\x12\x1d\n" +
 	"\x19ERROR_KIND_CONTEXT_LENGTH\x10l\x12\x1d\n" +
-	"\x19ERROR_KIND_QUOTA_EXCEEDED\x10m\x12\x1f\n" +
+	"\x19ERROR_KIND_QUOTA_EXCEEDED\x10m\x12 \n" +
+	"\x1cERROR_KIND_INVALID_TOOL_CALL\x10n\x12\x1f\n" +
 	"\x1aERROR_KIND_REQUEST_TIMEOUT\x10\xc8\x01\x12\x15\n" +
 	"\x10ERROR_KIND_ABORT\x10\xc9\x01\x12\x17\n" +
 	"\x12ERROR_KIND_NETWORK\x10\xca\x01\x12\x16\n" +
-	"\x11ERROR_KIND_STREAM\x10\xcb\x01\x12!\n" +
-	"\x1cERROR_KIND_INVALID_TOOL_CALL\x10\xcc\x01\x12#\n" +
-	"\x1eERROR_KIND_NO_OBJECT_GENERATED\x10\xcd\x01\x12\x1d\n" +
-	"\x18ERROR_KIND_CONFIGURATION\x10\xce\x01\x12'\n" +
-	"\"ERROR_KIND_UNSUPPORTED_TOOL_CHOICE\x10\xcf\x01\x12\x18\n" +
-	"\x13ERROR_KIND_INTERNAL\x10\xd0\x01B\x9f\x01\n" +
+	"\x11ERROR_KIND_STREAM\x10\xcb\x01\x12#\n" +
+	"\x1eERROR_KIND_NO_OBJECT_GENERATED\x10\xcc\x01\x12\x1d\n" +
+	"\x18ERROR_KIND_CONFIGURATION\x10\xcd\x01\x12'\n" +
+	"\"ERROR_KIND_UNSUPPORTED_TOOL_CHOICE\x10\xce\x01\x12\x18\n" +
+	"\x13ERROR_KIND_INTERNAL\x10\xcf\x01B\x9f\x01\n" +
 	"\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\fOutrigger.V1\xca\x02\fOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3"
 
 var (

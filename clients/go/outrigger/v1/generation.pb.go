@@ -396,7 +396,7 @@ type GenerationLimits struct {
 	// `limits.max_generation_steps`; the lower one applies.
 	MaxSteps *int32 `protobuf:"varint,1,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	// Maximum number of tokens of all steps (`Usage.total_tokens`).
-	MaxTotalTokens *int64 `protobuf:"varint,2,opt,name=max_total_tokens,json=maxTotalTokens,proto3,oneof" json:"max_total_tokens,omitempty"`
+	MaxTotalTokens *int32 `protobuf:"varint,2,opt,name=max_total_tokens,json=maxTotalTokens,proto3,oneof" json:"max_total_tokens,omitempty"`
 	// Maximum cost of all steps in billionths of a US dollar. A generation whose price is unknown is not
 	// continued: after a step without a price it fails with CONFIGURATION before a tool is executed. See
 	// `allow_unknown_prices`.
@@ -448,7 +448,7 @@ func (x *GenerationLimits) GetMaxSteps() int32 {
 	return 0
 }
 
-func (x *GenerationLimits) GetMaxTotalTokens() int64 {
+func (x *GenerationLimits) GetMaxTotalTokens() int32 {
 	if x != nil && x.MaxTotalTokens != nil {
 		return *x.MaxTotalTokens
 	}
@@ -779,7 +779,7 @@ const file_outrigger_v1_generation_proto_rawDesc = "" +
 	"\bper_tool\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\aperTool\"\xbc\x02\n" +
 	"\x10GenerationLimits\x12 \n" +
 	"\tmax_steps\x18\x01 \x01(\x05H\x00R\bmaxSteps\x88\x01\x01\x12-\n" +
-	"\x10max_total_tokens\x18\x02 \x01(\x03H\x01R\x0emaxTotalTokens\x88\x01\x01\x12.\n" +
+	"\x10max_total_tokens\x18\x02 \x01(\x05H\x01R\x0emaxTotalTokens\x88\x01\x01\x12.\n" +
 	"\x11max_cost_nano_usd\x18\x03 \x01(\x03H\x02R\x0emaxCostNanoUsd\x88\x01\x01\x12)\n" +
 	"\x0emax_tool_calls\x18\x04 \x01(\x05H\x03R\fmaxToolCalls\x88\x01\x01\x120\n" +
 	"\x14allow_unknown_prices\x18\x05 \x01(\bR\x12allowUnknownPricesB\f\n" +

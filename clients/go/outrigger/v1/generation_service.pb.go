@@ -1211,7 +1211,7 @@ type ExecuteTool struct {
 	// The call. Its arguments match the tool's schema unless `problem` is set.
 	ToolCall *ToolCall `protobuf:"bytes,1,opt,name=tool_call,json=toolCall,proto3" json:"tool_call,omitempty"`
 	// What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-	// `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+	// `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
 	// invalid arguments gets an error result.
 	Problem string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
 	// How long the sidecar waits for the output, from this message. Unset if there is no limit, which
@@ -1282,7 +1282,7 @@ type ToolOutput struct {
 	// Types that are valid to be assigned to Output:
 	//
 	//	*ToolOutput_Result
-	//	*ToolOutput_Error
+	//	*ToolOutput_Failure
 	//	*ToolOutput_RepairedCall
 	//	*ToolOutput_Refusal
 	Output        isToolOutput_Output `protobuf_oneof:"output"`
@@ -1343,10 +1343,10 @@ func (x *ToolOutput) GetResult() *ToolResult {
 	return nil
 }
 
-func (x *ToolOutput) GetError() *ToolFailure {
+func (x *ToolOutput) GetFailure() *ToolFailure {
 	if x != nil {
-		if x, ok := x.Output.(*ToolOutput_Error); ok {
-			return x.Error
+		if x, ok := x.Output.(*ToolOutput_Failure); ok {
+			return x.Failure
 		}
 	}
 	return nil
@@ -1379,9 +1379,9 @@ type ToolOutput_Result struct {
 	Result *ToolResult `protobuf:"bytes,10,opt,name=result,proto3,oneof"`
 }
 
-type ToolOutput_Error struct {
+type ToolOutput_Failure struct {
 	// The tool failed. The model gets the message as an error result, its first 2048 characters.
-	Error *ToolFailure `protobuf:"bytes,11,opt,name=error,proto3,oneof"`
+	Failure *ToolFailure `protobuf:"bytes,11,opt,name=failure,proto3,oneof"`
 }
 
 type ToolOutput_RepairedCall struct {
@@ -1398,7 +1398,7 @@ type ToolOutput_Refusal struct {
 
 func (*ToolOutput_Result) isToolOutput_Output() {}
 
-func (*ToolOutput_Error) isToolOutput_Output() {}
+func (*ToolOutput_Failure) isToolOutput_Output() {}
 
 func (*ToolOutput_RepairedCall) isToolOutput_Output() {}
 
@@ -1700,14 +1700,14 @@ const file_outrigger_v1_generation_service_proto_rawDesc = "" +
 	"\vExecuteTool\x123\n" +
 	"\ttool_call\x18\x01 \x01(\v2\x16.outrigger.v1.ToolCallR\btoolCall\x12\x18\n" +
 	"\aproblem\x18\x02 \x01(\tR\aproblem\x123\n" +
-	"\atimeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\atimeout\"\x95\x02\n" +
+	"\atimeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\atimeout\"\x99\x02\n" +
 	"\n" +
 	"ToolOutput\x12 \n" +
 	"\ftool_call_id\x18\x01 \x01(\tR\n" +
 	"toolCallId\x122\n" +
 	"\x06result\x18\n" +
-	" \x01(\v2\x18.outrigger.v1.ToolResultH\x00R\x06result\x121\n" +
-	"\x05error\x18\v \x01(\v2\x19.outrigger.v1.ToolFailureH\x00R\x05error\x12=\n" +
+	" \x01(\v2\x18.outrigger.v1.ToolResultH\x00R\x06result\x125\n" +
+	"\afailure\x18\v \x01(\v2\x19.outrigger.v1.ToolFailureH\x00R\afailure\x12=\n" +
 	"\rrepaired_call\x18\f \x01(\v2\x16.outrigger.v1.ToolCallH\x00R\frepairedCall\x125\n" +
 	"\arefusal\x18\r \x01(\v2\x19.outrigger.v1.ToolRefusalH\x00R\arefusalB\b\n" +
 	"\x06output\"'\n" +
@@ -1814,7 +1814,7 @@ var file_outrigger_v1_generation_service_proto_depIdxs = []int32{
 	26, // 27: outrigger.v1.ExecuteTool.tool_call:type_name -> outrigger.v1.ToolCall
 	27, // 28: outrigger.v1.ExecuteTool.timeout:type_name -> google.protobuf.Duration
 	28, // 29: outrigger.v1.ToolOutput.result:type_name -> outrigger.v1.ToolResult
-	17, // 30: outrigger.v1.ToolOutput.error:type_name -> outrigger.v1.ToolFailure
+	17, // 30: outrigger.v1.ToolOutput.failure:type_name -> outrigger.v1.ToolFailure
 	26, // 31: outrigger.v1.ToolOutput.repaired_call:type_name -> outrigger.v1.ToolCall
 	18, // 32: outrigger.v1.ToolOutput.refusal:type_name -> outrigger.v1.ToolRefusal
 	1,  // 33: outrigger.v1.RejectedOutput.reason:type_name -> outrigger.v1.RejectedOutput.Reason
@@ -1876,7 +1876,7 @@ func file_outrigger_v1_generation_service_proto_init() {
 	}
 	file_outrigger_v1_generation_service_proto_msgTypes[14].OneofWrappers = []any{
 		(*ToolOutput_Result)(nil),
-		(*ToolOutput_Error)(nil),
+		(*ToolOutput_Failure)(nil),
 		(*ToolOutput_RepairedCall)(nil),
 		(*ToolOutput_Refusal)(nil),
 	}

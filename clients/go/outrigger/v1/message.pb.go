@@ -864,7 +864,7 @@ type ToolResult struct {
 	// The result: text, images, documents, native parts of the provider that made the call.
 	Content []*ContentPart `protobuf:"bytes,2,rep,name=content,proto3" json:"content,omitempty"`
 	// Whether the tool failed. The content then describes the failure.
-	IsError       bool `protobuf:"varint,3,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
+	Failed        bool `protobuf:"varint,3,opt,name=failed,proto3" json:"failed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -913,9 +913,9 @@ func (x *ToolResult) GetContent() []*ContentPart {
 	return nil
 }
 
-func (x *ToolResult) GetIsError() bool {
+func (x *ToolResult) GetFailed() bool {
 	if x != nil {
-		return x.IsError
+		return x.Failed
 	}
 	return false
 }
@@ -1274,13 +1274,13 @@ const file_outrigger_v1_message_proto_rawDesc = "" +
 	"\x0earguments_json\x18\n" +
 	" \x01(\tH\x00R\rargumentsJson\x12\x14\n" +
 	"\x04text\x18\v \x01(\tH\x00R\x04textB\a\n" +
-	"\x05input\"~\n" +
+	"\x05input\"{\n" +
 	"\n" +
 	"ToolResult\x12 \n" +
 	"\ftool_call_id\x18\x01 \x01(\tR\n" +
 	"toolCallId\x123\n" +
-	"\acontent\x18\x02 \x03(\v2\x19.outrigger.v1.ContentPartR\acontent\x12\x19\n" +
-	"\bis_error\x18\x03 \x01(\bR\aisError\";\n" +
+	"\acontent\x18\x02 \x03(\v2\x19.outrigger.v1.ContentPartR\acontent\x12\x16\n" +
+	"\x06failed\x18\x03 \x01(\bR\x06failed\";\n" +
 	"\tReasoning\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1a\n" +
 	"\bredacted\x18\x02 \x01(\bR\bredacted\"Y\n" +

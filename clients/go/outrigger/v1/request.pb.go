@@ -310,12 +310,15 @@ func (ResponseFormat_Type) EnumDescriptor() ([]byte, []int) {
 // One call of a model. The same message is used for Complete and Stream, and for every provider.
 type Request struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-	// Required.
+	// Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+	// may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+	// registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+	// the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+	// Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The conversation so far, oldest first. At least one message is required.
 	Messages []*Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Name of the registered provider that serves the call. Empty means the default provider.
+	// Name of the registered provider that serves the call. Empty: `model` decides, see there.
 	Provider string `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
 	// Tools that the model may call. Names are unique within a request.
 	Tools []*Tool `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`

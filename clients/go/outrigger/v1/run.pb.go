@@ -270,7 +270,7 @@ func (x StepRestart_Reason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StepRestart_Reason.Descriptor instead.
 func (StepRestart_Reason) EnumDescriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{3, 0}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{2, 0}
 }
 
 // A generation with a state that is stored: its status, steps and events can be read while it runs
@@ -298,9 +298,9 @@ type Run struct {
 	// run that requires action, the latter becomes COMPLETED and keeps this time. Unset while the run
 	// is in progress.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// Requested model, as the request named it.
+	// Requested model, as the request named it (see `Request.model`).
 	Model string `protobuf:"bytes,10,opt,name=model,proto3" json:"model,omitempty"`
-	// Requested provider. Empty: the default provider.
+	// Requested provider. Empty if the request named none.
 	Provider string `protobuf:"bytes,11,opt,name=provider,proto3" json:"provider,omitempty"`
 	// Labels of the caller: at most 16, with keys of at most 64 characters and values of at most 512.
 	Metadata map[string]string `protobuf:"bytes,12,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -323,16 +323,14 @@ type Run struct {
 	// Calls that wait for the caller's approval. Set in REQUIRES_ACTION.
 	RequiredApprovals []*ToolCall `protobuf:"bytes,20,rep,name=required_approvals,json=requiredApprovals,proto3" json:"required_approvals,omitempty"`
 	// The tools of MCP servers that were offered to the model, with the names that the model saw.
-	ServerTools []*ServerTool `protobuf:"bytes,21,rep,name=server_tools,json=serverTools,proto3" json:"server_tools,omitempty"`
+	McpTools []*McpTool `protobuf:"bytes,21,rep,name=mcp_tools,json=mcpTools,proto3" json:"mcp_tools,omitempty"`
 	// Whether CancelRun was called. The run may still be IN_PROGRESS for a moment.
 	CancelRequested bool `protobuf:"varint,22,opt,name=cancel_requested,json=cancelRequested,proto3" json:"cancel_requested,omitempty"`
 	// Sequence number of the latest event.
 	LastSequence int32 `protobuf:"varint,23,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
-	// How the run was created, if an HTTP API created it.
-	Origin *RunOrigin `protobuf:"bytes,24,opt,name=origin,proto3" json:"origin,omitempty"`
 	// Changes made to the conversation before it was sent. The warnings of a step are in its
 	// response.
-	Warnings      []*Warning `protobuf:"bytes,25,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings      []*Warning `protobuf:"bytes,24,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -507,9 +505,9 @@ func (x *Run) GetRequiredApprovals() []*ToolCall {
 	return nil
 }
 
-func (x *Run) GetServerTools() []*ServerTool {
+func (x *Run) GetMcpTools() []*McpTool {
 	if x != nil {
-		return x.ServerTools
+		return x.McpTools
 	}
 	return nil
 }
@@ -528,73 +526,11 @@ func (x *Run) GetLastSequence() int32 {
 	return 0
 }
 
-func (x *Run) GetOrigin() *RunOrigin {
-	if x != nil {
-		return x.Origin
-	}
-	return nil
-}
-
 func (x *Run) GetWarnings() []*Warning {
 	if x != nil {
 		return x.Warnings
 	}
 	return nil
-}
-
-// How a run was created by an HTTP API. Opaque: only that API reads it.
-type RunOrigin struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the API, for instance `responses`.
-	Api string `protobuf:"bytes,1,opt,name=api,proto3" json:"api,omitempty"`
-	// Settings of the request that the API echoes in its responses, as JSON text.
-	SettingsJson  string `protobuf:"bytes,2,opt,name=settings_json,json=settingsJson,proto3" json:"settings_json,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RunOrigin) Reset() {
-	*x = RunOrigin{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RunOrigin) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RunOrigin) ProtoMessage() {}
-
-func (x *RunOrigin) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RunOrigin.ProtoReflect.Descriptor instead.
-func (*RunOrigin) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *RunOrigin) GetApi() string {
-	if x != nil {
-		return x.Api
-	}
-	return ""
-}
-
-func (x *RunOrigin) GetSettingsJson() string {
-	if x != nil {
-		return x.SettingsJson
-	}
-	return ""
 }
 
 // A change of a run. The first and the last event of a stream have a `run`: the first one is the
@@ -612,10 +548,10 @@ type RunEvent struct {
 	//	*RunEvent_Run
 	//	*RunEvent_ModelEvent
 	//	*RunEvent_StepFinish
-	//	*RunEvent_ServerToolList
-	//	*RunEvent_ServerToolStart
-	//	*RunEvent_ServerToolFinish
-	//	*RunEvent_StepRestarted
+	//	*RunEvent_McpToolList
+	//	*RunEvent_McpToolStart
+	//	*RunEvent_McpToolFinish
+	//	*RunEvent_StepRestart
 	Event         isRunEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -623,7 +559,7 @@ type RunEvent struct {
 
 func (x *RunEvent) Reset() {
 	*x = RunEvent{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[2]
+	mi := &file_outrigger_v1_run_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -635,7 +571,7 @@ func (x *RunEvent) String() string {
 func (*RunEvent) ProtoMessage() {}
 
 func (x *RunEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[2]
+	mi := &file_outrigger_v1_run_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -648,7 +584,7 @@ func (x *RunEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEvent.ProtoReflect.Descriptor instead.
 func (*RunEvent) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{2}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *RunEvent) GetSequence() int32 {
@@ -699,37 +635,37 @@ func (x *RunEvent) GetStepFinish() *StepFinish {
 	return nil
 }
 
-func (x *RunEvent) GetServerToolList() *ServerToolList {
+func (x *RunEvent) GetMcpToolList() *McpToolList {
 	if x != nil {
-		if x, ok := x.Event.(*RunEvent_ServerToolList); ok {
-			return x.ServerToolList
+		if x, ok := x.Event.(*RunEvent_McpToolList); ok {
+			return x.McpToolList
 		}
 	}
 	return nil
 }
 
-func (x *RunEvent) GetServerToolStart() *ServerToolStart {
+func (x *RunEvent) GetMcpToolStart() *McpToolStart {
 	if x != nil {
-		if x, ok := x.Event.(*RunEvent_ServerToolStart); ok {
-			return x.ServerToolStart
+		if x, ok := x.Event.(*RunEvent_McpToolStart); ok {
+			return x.McpToolStart
 		}
 	}
 	return nil
 }
 
-func (x *RunEvent) GetServerToolFinish() *ServerToolFinish {
+func (x *RunEvent) GetMcpToolFinish() *McpToolFinish {
 	if x != nil {
-		if x, ok := x.Event.(*RunEvent_ServerToolFinish); ok {
-			return x.ServerToolFinish
+		if x, ok := x.Event.(*RunEvent_McpToolFinish); ok {
+			return x.McpToolFinish
 		}
 	}
 	return nil
 }
 
-func (x *RunEvent) GetStepRestarted() *StepRestart {
+func (x *RunEvent) GetStepRestart() *StepRestart {
 	if x != nil {
-		if x, ok := x.Event.(*RunEvent_StepRestarted); ok {
-			return x.StepRestarted
+		if x, ok := x.Event.(*RunEvent_StepRestart); ok {
+			return x.StepRestart
 		}
 	}
 	return nil
@@ -756,27 +692,27 @@ type RunEvent_StepFinish struct {
 	StepFinish *StepFinish `protobuf:"bytes,12,opt,name=step_finish,json=stepFinish,proto3,oneof"`
 }
 
-type RunEvent_ServerToolList struct {
+type RunEvent_McpToolList struct {
 	// The tools of an MCP server were listed.
-	ServerToolList *ServerToolList `protobuf:"bytes,13,opt,name=server_tool_list,json=serverToolList,proto3,oneof"`
+	McpToolList *McpToolList `protobuf:"bytes,13,opt,name=mcp_tool_list,json=mcpToolList,proto3,oneof"`
 }
 
-type RunEvent_ServerToolStart struct {
-	// The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-	// sent as they happen.
-	ServerToolStart *ServerToolStart `protobuf:"bytes,14,opt,name=server_tool_start,json=serverToolStart,proto3,oneof"`
+type RunEvent_McpToolStart struct {
+	// The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+	// their events are sent as they happen.
+	McpToolStart *McpToolStart `protobuf:"bytes,14,opt,name=mcp_tool_start,json=mcpToolStart,proto3,oneof"`
 }
 
-type RunEvent_ServerToolFinish struct {
+type RunEvent_McpToolFinish struct {
 	// The execution of that tool has ended.
-	ServerToolFinish *ServerToolFinish `protobuf:"bytes,15,opt,name=server_tool_finish,json=serverToolFinish,proto3,oneof"`
+	McpToolFinish *McpToolFinish `protobuf:"bytes,15,opt,name=mcp_tool_finish,json=mcpToolFinish,proto3,oneof"`
 }
 
-type RunEvent_StepRestarted struct {
+type RunEvent_StepRestart struct {
 	// The process that executed the run stopped in the middle of this step, and another one, or the
 	// same one after a restart, continues the run. What earlier events said of this step counts no
 	// more, unless `continues_answer` is set: the step begins again. Only in background runs.
-	StepRestarted *StepRestart `protobuf:"bytes,16,opt,name=step_restarted,json=stepRestarted,proto3,oneof"`
+	StepRestart *StepRestart `protobuf:"bytes,16,opt,name=step_restart,json=stepRestart,proto3,oneof"`
 }
 
 func (*RunEvent_Run) isRunEvent_Event() {}
@@ -785,13 +721,13 @@ func (*RunEvent_ModelEvent) isRunEvent_Event() {}
 
 func (*RunEvent_StepFinish) isRunEvent_Event() {}
 
-func (*RunEvent_ServerToolList) isRunEvent_Event() {}
+func (*RunEvent_McpToolList) isRunEvent_Event() {}
 
-func (*RunEvent_ServerToolStart) isRunEvent_Event() {}
+func (*RunEvent_McpToolStart) isRunEvent_Event() {}
 
-func (*RunEvent_ServerToolFinish) isRunEvent_Event() {}
+func (*RunEvent_McpToolFinish) isRunEvent_Event() {}
 
-func (*RunEvent_StepRestarted) isRunEvent_Event() {}
+func (*RunEvent_StepRestart) isRunEvent_Event() {}
 
 // How a step is continued after the process that executed it stopped.
 type StepRestart struct {
@@ -814,7 +750,7 @@ type StepRestart struct {
 
 func (x *StepRestart) Reset() {
 	*x = StepRestart{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[3]
+	mi := &file_outrigger_v1_run_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -826,7 +762,7 @@ func (x *StepRestart) String() string {
 func (*StepRestart) ProtoMessage() {}
 
 func (x *StepRestart) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[3]
+	mi := &file_outrigger_v1_run_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -839,7 +775,7 @@ func (x *StepRestart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRestart.ProtoReflect.Descriptor instead.
 func (*StepRestart) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{3}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *StepRestart) GetReason() StepRestart_Reason {
@@ -871,7 +807,7 @@ func (x *StepRestart) GetInterruptedToolCallIds() []string {
 }
 
 // A tool of an MCP server, which the sidecar executes.
-type ServerTool struct {
+type McpTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name that the model sees. Unique in the run.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -889,21 +825,21 @@ type ServerTool struct {
 	sizeCache       protoimpl.SizeCache
 }
 
-func (x *ServerTool) Reset() {
-	*x = ServerTool{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[4]
+func (x *McpTool) Reset() {
+	*x = McpTool{}
+	mi := &file_outrigger_v1_run_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ServerTool) String() string {
+func (x *McpTool) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ServerTool) ProtoMessage() {}
+func (*McpTool) ProtoMessage() {}
 
-func (x *ServerTool) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[4]
+func (x *McpTool) ProtoReflect() protoreflect.Message {
+	mi := &file_outrigger_v1_run_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -914,47 +850,47 @@ func (x *ServerTool) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ServerTool.ProtoReflect.Descriptor instead.
-func (*ServerTool) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{4}
+// Deprecated: Use McpTool.ProtoReflect.Descriptor instead.
+func (*McpTool) Descriptor() ([]byte, []int) {
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *ServerTool) GetName() string {
+func (x *McpTool) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *ServerTool) GetServerLabel() string {
+func (x *McpTool) GetServerLabel() string {
 	if x != nil {
 		return x.ServerLabel
 	}
 	return ""
 }
 
-func (x *ServerTool) GetToolName() string {
+func (x *McpTool) GetToolName() string {
 	if x != nil {
 		return x.ToolName
 	}
 	return ""
 }
 
-func (x *ServerTool) GetDescription() string {
+func (x *McpTool) GetDescription() string {
 	if x != nil {
 		return x.Description
 	}
 	return ""
 }
 
-func (x *ServerTool) GetInputSchemaJson() string {
+func (x *McpTool) GetInputSchemaJson() string {
 	if x != nil {
 		return x.InputSchemaJson
 	}
 	return ""
 }
 
-func (x *ServerTool) GetAnnotationsJson() string {
+func (x *McpTool) GetAnnotationsJson() string {
 	if x != nil {
 		return x.AnnotationsJson
 	}
@@ -962,33 +898,33 @@ func (x *ServerTool) GetAnnotationsJson() string {
 }
 
 // The tools of an MCP server.
-type ServerToolList struct {
+type McpToolList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Label of the server.
 	ServerLabel string `protobuf:"bytes,1,opt,name=server_label,json=serverLabel,proto3" json:"server_label,omitempty"`
 	// Its tools, limited to those that the request allows.
-	Tools []*ServerTool `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
+	Tools []*McpTool `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
 	// Why the tools could not be listed. Unset if they were.
 	Error         *InferenceError `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ServerToolList) Reset() {
-	*x = ServerToolList{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[5]
+func (x *McpToolList) Reset() {
+	*x = McpToolList{}
+	mi := &file_outrigger_v1_run_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ServerToolList) String() string {
+func (x *McpToolList) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ServerToolList) ProtoMessage() {}
+func (*McpToolList) ProtoMessage() {}
 
-func (x *ServerToolList) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[5]
+func (x *McpToolList) ProtoReflect() protoreflect.Message {
+	mi := &file_outrigger_v1_run_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -999,34 +935,34 @@ func (x *ServerToolList) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ServerToolList.ProtoReflect.Descriptor instead.
-func (*ServerToolList) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{5}
+// Deprecated: Use McpToolList.ProtoReflect.Descriptor instead.
+func (*McpToolList) Descriptor() ([]byte, []int) {
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *ServerToolList) GetServerLabel() string {
+func (x *McpToolList) GetServerLabel() string {
 	if x != nil {
 		return x.ServerLabel
 	}
 	return ""
 }
 
-func (x *ServerToolList) GetTools() []*ServerTool {
+func (x *McpToolList) GetTools() []*McpTool {
 	if x != nil {
 		return x.Tools
 	}
 	return nil
 }
 
-func (x *ServerToolList) GetError() *InferenceError {
+func (x *McpToolList) GetError() *InferenceError {
 	if x != nil {
 		return x.Error
 	}
 	return nil
 }
 
-// The sidecar begins to execute a tool.
-type ServerToolStart struct {
+// The sidecar begins to execute a tool of an MCP server.
+type McpToolStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call, as the model wrote it.
 	Call *ToolCall `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
@@ -1040,21 +976,21 @@ type ServerToolStart struct {
 	sizeCache         protoimpl.SizeCache
 }
 
-func (x *ServerToolStart) Reset() {
-	*x = ServerToolStart{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[6]
+func (x *McpToolStart) Reset() {
+	*x = McpToolStart{}
+	mi := &file_outrigger_v1_run_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ServerToolStart) String() string {
+func (x *McpToolStart) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ServerToolStart) ProtoMessage() {}
+func (*McpToolStart) ProtoMessage() {}
 
-func (x *ServerToolStart) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[6]
+func (x *McpToolStart) ProtoReflect() protoreflect.Message {
+	mi := &file_outrigger_v1_run_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1065,41 +1001,41 @@ func (x *ServerToolStart) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ServerToolStart.ProtoReflect.Descriptor instead.
-func (*ServerToolStart) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{6}
+// Deprecated: Use McpToolStart.ProtoReflect.Descriptor instead.
+func (*McpToolStart) Descriptor() ([]byte, []int) {
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *ServerToolStart) GetCall() *ToolCall {
+func (x *McpToolStart) GetCall() *ToolCall {
 	if x != nil {
 		return x.Call
 	}
 	return nil
 }
 
-func (x *ServerToolStart) GetServerLabel() string {
+func (x *McpToolStart) GetServerLabel() string {
 	if x != nil {
 		return x.ServerLabel
 	}
 	return ""
 }
 
-func (x *ServerToolStart) GetToolName() string {
+func (x *McpToolStart) GetToolName() string {
 	if x != nil {
 		return x.ToolName
 	}
 	return ""
 }
 
-func (x *ServerToolStart) GetApprovalRequestId() string {
+func (x *McpToolStart) GetApprovalRequestId() string {
 	if x != nil {
 		return x.ApprovalRequestId
 	}
 	return ""
 }
 
-// The sidecar has executed a tool.
-type ServerToolFinish struct {
+// The sidecar has executed a tool of an MCP server.
+type McpToolFinish struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The result that is sent to the model.
 	Result *ToolResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
@@ -1111,21 +1047,21 @@ type ServerToolFinish struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ServerToolFinish) Reset() {
-	*x = ServerToolFinish{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[7]
+func (x *McpToolFinish) Reset() {
+	*x = McpToolFinish{}
+	mi := &file_outrigger_v1_run_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ServerToolFinish) String() string {
+func (x *McpToolFinish) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ServerToolFinish) ProtoMessage() {}
+func (*McpToolFinish) ProtoMessage() {}
 
-func (x *ServerToolFinish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[7]
+func (x *McpToolFinish) ProtoReflect() protoreflect.Message {
+	mi := &file_outrigger_v1_run_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1136,26 +1072,26 @@ func (x *ServerToolFinish) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ServerToolFinish.ProtoReflect.Descriptor instead.
-func (*ServerToolFinish) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{7}
+// Deprecated: Use McpToolFinish.ProtoReflect.Descriptor instead.
+func (*McpToolFinish) Descriptor() ([]byte, []int) {
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *ServerToolFinish) GetResult() *ToolResult {
+func (x *McpToolFinish) GetResult() *ToolResult {
 	if x != nil {
 		return x.Result
 	}
 	return nil
 }
 
-func (x *ServerToolFinish) GetServerLabel() string {
+func (x *McpToolFinish) GetServerLabel() string {
 	if x != nil {
 		return x.ServerLabel
 	}
 	return ""
 }
 
-func (x *ServerToolFinish) GetToolName() string {
+func (x *McpToolFinish) GetToolName() string {
 	if x != nil {
 		return x.ToolName
 	}
@@ -1190,7 +1126,7 @@ type McpServer struct {
 
 func (x *McpServer) Reset() {
 	*x = McpServer{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[8]
+	mi := &file_outrigger_v1_run_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1202,7 +1138,7 @@ func (x *McpServer) String() string {
 func (*McpServer) ProtoMessage() {}
 
 func (x *McpServer) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[8]
+	mi := &file_outrigger_v1_run_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1215,7 +1151,7 @@ func (x *McpServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use McpServer.ProtoReflect.Descriptor instead.
 func (*McpServer) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *McpServer) GetServerLabel() string {
@@ -1294,7 +1230,7 @@ type McpToolFilter struct {
 
 func (x *McpToolFilter) Reset() {
 	*x = McpToolFilter{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[9]
+	mi := &file_outrigger_v1_run_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1306,7 +1242,7 @@ func (x *McpToolFilter) String() string {
 func (*McpToolFilter) ProtoMessage() {}
 
 func (x *McpToolFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[9]
+	mi := &file_outrigger_v1_run_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1319,7 +1255,7 @@ func (x *McpToolFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use McpToolFilter.ProtoReflect.Descriptor instead.
 func (*McpToolFilter) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *McpToolFilter) GetToolNames() []string {
@@ -1351,7 +1287,7 @@ type ToolApproval struct {
 
 func (x *ToolApproval) Reset() {
 	*x = ToolApproval{}
-	mi := &file_outrigger_v1_run_proto_msgTypes[10]
+	mi := &file_outrigger_v1_run_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1363,7 +1299,7 @@ func (x *ToolApproval) String() string {
 func (*ToolApproval) ProtoMessage() {}
 
 func (x *ToolApproval) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_proto_msgTypes[10]
+	mi := &file_outrigger_v1_run_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1376,7 +1312,7 @@ func (x *ToolApproval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolApproval.ProtoReflect.Descriptor instead.
 func (*ToolApproval) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{10}
+	return file_outrigger_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ToolApproval) GetToolCallId() string {
@@ -1404,7 +1340,7 @@ var File_outrigger_v1_run_proto protoreflect.FileDescriptor
 
 const file_outrigger_v1_run_proto_rawDesc = "" +
 	"\n" +
-	"\x16outrigger/v1/run.proto\x12\foutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/attempt.proto\x1a\x18outrigger/v1/error.proto\x1a\x1doutrigger/v1/generation.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x1boutrigger/v1/response.proto\x1a\x1foutrigger/v1/stream_event.proto\x1a\x18outrigger/v1/usage.proto\"\xf0\t\n" +
+	"\x16outrigger/v1/run.proto\x12\foutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/attempt.proto\x1a\x18outrigger/v1/error.proto\x1a\x1doutrigger/v1/generation.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x1boutrigger/v1/response.proto\x1a\x1foutrigger/v1/stream_event.proto\x1a\x18outrigger/v1/usage.proto\"\xb6\t\n" +
 	"\x03Run\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x17.outrigger.v1.RunStatusR\x06status\x12\x1b\n" +
@@ -1431,18 +1367,14 @@ const file_outrigger_v1_run_proto_rawDesc = "" +
 	"\x11incomplete_reason\x18\x11 \x01(\x0e2\x1e.outrigger.v1.IncompleteReasonR\x10incompleteReason\x122\n" +
 	"\x05error\x18\x12 \x01(\v2\x1c.outrigger.v1.InferenceErrorR\x05error\x12A\n" +
 	"\x10required_results\x18\x13 \x03(\v2\x16.outrigger.v1.ToolCallR\x0frequiredResults\x12E\n" +
-	"\x12required_approvals\x18\x14 \x03(\v2\x16.outrigger.v1.ToolCallR\x11requiredApprovals\x12;\n" +
-	"\fserver_tools\x18\x15 \x03(\v2\x18.outrigger.v1.ServerToolR\vserverTools\x12)\n" +
+	"\x12required_approvals\x18\x14 \x03(\v2\x16.outrigger.v1.ToolCallR\x11requiredApprovals\x122\n" +
+	"\tmcp_tools\x18\x15 \x03(\v2\x15.outrigger.v1.McpToolR\bmcpTools\x12)\n" +
 	"\x10cancel_requested\x18\x16 \x01(\bR\x0fcancelRequested\x12#\n" +
-	"\rlast_sequence\x18\x17 \x01(\x05R\flastSequence\x12/\n" +
-	"\x06origin\x18\x18 \x01(\v2\x17.outrigger.v1.RunOriginR\x06origin\x121\n" +
-	"\bwarnings\x18\x19 \x03(\v2\x15.outrigger.v1.WarningR\bwarnings\x1a;\n" +
+	"\rlast_sequence\x18\x17 \x01(\x05R\flastSequence\x121\n" +
+	"\bwarnings\x18\x18 \x03(\v2\x15.outrigger.v1.WarningR\bwarnings\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"B\n" +
-	"\tRunOrigin\x12\x10\n" +
-	"\x03api\x18\x01 \x01(\tR\x03api\x12#\n" +
-	"\rsettings_json\x18\x02 \x01(\tR\fsettingsJson\"\x90\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf1\x03\n" +
 	"\bRunEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x05R\bsequence\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\x05R\x04step\x12%\n" +
@@ -1451,11 +1383,11 @@ const file_outrigger_v1_run_proto_rawDesc = "" +
 	"\vmodel_event\x18\v \x01(\v2\x19.outrigger.v1.StreamEventH\x00R\n" +
 	"modelEvent\x12;\n" +
 	"\vstep_finish\x18\f \x01(\v2\x18.outrigger.v1.StepFinishH\x00R\n" +
-	"stepFinish\x12H\n" +
-	"\x10server_tool_list\x18\r \x01(\v2\x1c.outrigger.v1.ServerToolListH\x00R\x0eserverToolList\x12K\n" +
-	"\x11server_tool_start\x18\x0e \x01(\v2\x1d.outrigger.v1.ServerToolStartH\x00R\x0fserverToolStart\x12N\n" +
-	"\x12server_tool_finish\x18\x0f \x01(\v2\x1e.outrigger.v1.ServerToolFinishH\x00R\x10serverToolFinish\x12B\n" +
-	"\x0estep_restarted\x18\x10 \x01(\v2\x19.outrigger.v1.StepRestartH\x00R\rstepRestartedB\a\n" +
+	"stepFinish\x12?\n" +
+	"\rmcp_tool_list\x18\r \x01(\v2\x19.outrigger.v1.McpToolListH\x00R\vmcpToolList\x12B\n" +
+	"\x0emcp_tool_start\x18\x0e \x01(\v2\x1a.outrigger.v1.McpToolStartH\x00R\fmcpToolStart\x12E\n" +
+	"\x0fmcp_tool_finish\x18\x0f \x01(\v2\x1b.outrigger.v1.McpToolFinishH\x00R\rmcpToolFinish\x12>\n" +
+	"\fstep_restart\x18\x10 \x01(\v2\x19.outrigger.v1.StepRestartH\x00R\vstepRestartB\a\n" +
 	"\x05event\"\xb8\x02\n" +
 	"\vStepRestart\x128\n" +
 	"\x06reason\x18\x01 \x01(\x0e2 .outrigger.v1.StepRestart.ReasonR\x06reason\x12)\n" +
@@ -1465,25 +1397,24 @@ const file_outrigger_v1_run_proto_rawDesc = "" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eREASON_DRAINED\x10\x01\x12\x0f\n" +
-	"\vREASON_LOST\x10\x02\"\xd9\x01\n" +
-	"\n" +
-	"ServerTool\x12\x12\n" +
+	"\vREASON_LOST\x10\x02\"\xd6\x01\n" +
+	"\aMcpTool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fserver_label\x18\x02 \x01(\tR\vserverLabel\x12\x1b\n" +
 	"\ttool_name\x18\x03 \x01(\tR\btoolName\x12 \n" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x12*\n" +
 	"\x11input_schema_json\x18\x05 \x01(\tR\x0finputSchemaJson\x12)\n" +
-	"\x10annotations_json\x18\x06 \x01(\tR\x0fannotationsJson\"\x97\x01\n" +
-	"\x0eServerToolList\x12!\n" +
-	"\fserver_label\x18\x01 \x01(\tR\vserverLabel\x12.\n" +
-	"\x05tools\x18\x02 \x03(\v2\x18.outrigger.v1.ServerToolR\x05tools\x122\n" +
-	"\x05error\x18\x03 \x01(\v2\x1c.outrigger.v1.InferenceErrorR\x05error\"\xad\x01\n" +
-	"\x0fServerToolStart\x12*\n" +
+	"\x10annotations_json\x18\x06 \x01(\tR\x0fannotationsJson\"\x91\x01\n" +
+	"\vMcpToolList\x12!\n" +
+	"\fserver_label\x18\x01 \x01(\tR\vserverLabel\x12+\n" +
+	"\x05tools\x18\x02 \x03(\v2\x15.outrigger.v1.McpToolR\x05tools\x122\n" +
+	"\x05error\x18\x03 \x01(\v2\x1c.outrigger.v1.InferenceErrorR\x05error\"\xaa\x01\n" +
+	"\fMcpToolStart\x12*\n" +
 	"\x04call\x18\x01 \x01(\v2\x16.outrigger.v1.ToolCallR\x04call\x12!\n" +
 	"\fserver_label\x18\x02 \x01(\tR\vserverLabel\x12\x1b\n" +
 	"\ttool_name\x18\x03 \x01(\tR\btoolName\x12.\n" +
-	"\x13approval_request_id\x18\x04 \x01(\tR\x11approvalRequestId\"\x84\x01\n" +
-	"\x10ServerToolFinish\x120\n" +
+	"\x13approval_request_id\x18\x04 \x01(\tR\x11approvalRequestId\"\x81\x01\n" +
+	"\rMcpToolFinish\x120\n" +
 	"\x06result\x18\x01 \x01(\v2\x18.outrigger.v1.ToolResultR\x06result\x12!\n" +
 	"\fserver_label\x18\x02 \x01(\tR\vserverLabel\x12\x1b\n" +
 	"\ttool_name\x18\x03 \x01(\tR\btoolName\"\xa0\x04\n" +
@@ -1546,77 +1477,75 @@ func file_outrigger_v1_run_proto_rawDescGZIP() []byte {
 }
 
 var file_outrigger_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_outrigger_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_outrigger_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_outrigger_v1_run_proto_goTypes = []any{
 	(RunStatus)(0),                 // 0: outrigger.v1.RunStatus
 	(IncompleteReason)(0),          // 1: outrigger.v1.IncompleteReason
 	(ApprovalPolicy)(0),            // 2: outrigger.v1.ApprovalPolicy
 	(StepRestart_Reason)(0),        // 3: outrigger.v1.StepRestart.Reason
 	(*Run)(nil),                    // 4: outrigger.v1.Run
-	(*RunOrigin)(nil),              // 5: outrigger.v1.RunOrigin
-	(*RunEvent)(nil),               // 6: outrigger.v1.RunEvent
-	(*StepRestart)(nil),            // 7: outrigger.v1.StepRestart
-	(*ServerTool)(nil),             // 8: outrigger.v1.ServerTool
-	(*ServerToolList)(nil),         // 9: outrigger.v1.ServerToolList
-	(*ServerToolStart)(nil),        // 10: outrigger.v1.ServerToolStart
-	(*ServerToolFinish)(nil),       // 11: outrigger.v1.ServerToolFinish
-	(*McpServer)(nil),              // 12: outrigger.v1.McpServer
-	(*McpToolFilter)(nil),          // 13: outrigger.v1.McpToolFilter
-	(*ToolApproval)(nil),           // 14: outrigger.v1.ToolApproval
-	nil,                            // 15: outrigger.v1.Run.MetadataEntry
-	nil,                            // 16: outrigger.v1.McpServer.HeadersEntry
-	(*timestamppb.Timestamp)(nil),  // 17: google.protobuf.Timestamp
-	(*StepResult)(nil),             // 18: outrigger.v1.StepResult
-	(*Attempt)(nil),                // 19: outrigger.v1.Attempt
-	(*Usage)(nil),                  // 20: outrigger.v1.Usage
-	(GenerateResult_StopReason)(0), // 21: outrigger.v1.GenerateResult.StopReason
-	(*InferenceError)(nil),         // 22: outrigger.v1.InferenceError
-	(*ToolCall)(nil),               // 23: outrigger.v1.ToolCall
-	(*Warning)(nil),                // 24: outrigger.v1.Warning
-	(*StreamEvent)(nil),            // 25: outrigger.v1.StreamEvent
-	(*StepFinish)(nil),             // 26: outrigger.v1.StepFinish
-	(*ToolResult)(nil),             // 27: outrigger.v1.ToolResult
+	(*RunEvent)(nil),               // 5: outrigger.v1.RunEvent
+	(*StepRestart)(nil),            // 6: outrigger.v1.StepRestart
+	(*McpTool)(nil),                // 7: outrigger.v1.McpTool
+	(*McpToolList)(nil),            // 8: outrigger.v1.McpToolList
+	(*McpToolStart)(nil),           // 9: outrigger.v1.McpToolStart
+	(*McpToolFinish)(nil),          // 10: outrigger.v1.McpToolFinish
+	(*McpServer)(nil),              // 11: outrigger.v1.McpServer
+	(*McpToolFilter)(nil),          // 12: outrigger.v1.McpToolFilter
+	(*ToolApproval)(nil),           // 13: outrigger.v1.ToolApproval
+	nil,                            // 14: outrigger.v1.Run.MetadataEntry
+	nil,                            // 15: outrigger.v1.McpServer.HeadersEntry
+	(*timestamppb.Timestamp)(nil),  // 16: google.protobuf.Timestamp
+	(*StepResult)(nil),             // 17: outrigger.v1.StepResult
+	(*Attempt)(nil),                // 18: outrigger.v1.Attempt
+	(*Usage)(nil),                  // 19: outrigger.v1.Usage
+	(GenerateResult_StopReason)(0), // 20: outrigger.v1.GenerateResult.StopReason
+	(*InferenceError)(nil),         // 21: outrigger.v1.InferenceError
+	(*ToolCall)(nil),               // 22: outrigger.v1.ToolCall
+	(*Warning)(nil),                // 23: outrigger.v1.Warning
+	(*StreamEvent)(nil),            // 24: outrigger.v1.StreamEvent
+	(*StepFinish)(nil),             // 25: outrigger.v1.StepFinish
+	(*ToolResult)(nil),             // 26: outrigger.v1.ToolResult
 }
 var file_outrigger_v1_run_proto_depIdxs = []int32{
 	0,  // 0: outrigger.v1.Run.status:type_name -> outrigger.v1.RunStatus
-	17, // 1: outrigger.v1.Run.created_at:type_name -> google.protobuf.Timestamp
-	17, // 2: outrigger.v1.Run.started_at:type_name -> google.protobuf.Timestamp
-	17, // 3: outrigger.v1.Run.ended_at:type_name -> google.protobuf.Timestamp
-	15, // 4: outrigger.v1.Run.metadata:type_name -> outrigger.v1.Run.MetadataEntry
-	18, // 5: outrigger.v1.Run.steps:type_name -> outrigger.v1.StepResult
-	19, // 6: outrigger.v1.Run.attempts:type_name -> outrigger.v1.Attempt
-	20, // 7: outrigger.v1.Run.usage:type_name -> outrigger.v1.Usage
-	21, // 8: outrigger.v1.Run.stop_reason:type_name -> outrigger.v1.GenerateResult.StopReason
+	16, // 1: outrigger.v1.Run.created_at:type_name -> google.protobuf.Timestamp
+	16, // 2: outrigger.v1.Run.started_at:type_name -> google.protobuf.Timestamp
+	16, // 3: outrigger.v1.Run.ended_at:type_name -> google.protobuf.Timestamp
+	14, // 4: outrigger.v1.Run.metadata:type_name -> outrigger.v1.Run.MetadataEntry
+	17, // 5: outrigger.v1.Run.steps:type_name -> outrigger.v1.StepResult
+	18, // 6: outrigger.v1.Run.attempts:type_name -> outrigger.v1.Attempt
+	19, // 7: outrigger.v1.Run.usage:type_name -> outrigger.v1.Usage
+	20, // 8: outrigger.v1.Run.stop_reason:type_name -> outrigger.v1.GenerateResult.StopReason
 	1,  // 9: outrigger.v1.Run.incomplete_reason:type_name -> outrigger.v1.IncompleteReason
-	22, // 10: outrigger.v1.Run.error:type_name -> outrigger.v1.InferenceError
-	23, // 11: outrigger.v1.Run.required_results:type_name -> outrigger.v1.ToolCall
-	23, // 12: outrigger.v1.Run.required_approvals:type_name -> outrigger.v1.ToolCall
-	8,  // 13: outrigger.v1.Run.server_tools:type_name -> outrigger.v1.ServerTool
-	5,  // 14: outrigger.v1.Run.origin:type_name -> outrigger.v1.RunOrigin
-	24, // 15: outrigger.v1.Run.warnings:type_name -> outrigger.v1.Warning
-	4,  // 16: outrigger.v1.RunEvent.run:type_name -> outrigger.v1.Run
-	25, // 17: outrigger.v1.RunEvent.model_event:type_name -> outrigger.v1.StreamEvent
-	26, // 18: outrigger.v1.RunEvent.step_finish:type_name -> outrigger.v1.StepFinish
-	9,  // 19: outrigger.v1.RunEvent.server_tool_list:type_name -> outrigger.v1.ServerToolList
-	10, // 20: outrigger.v1.RunEvent.server_tool_start:type_name -> outrigger.v1.ServerToolStart
-	11, // 21: outrigger.v1.RunEvent.server_tool_finish:type_name -> outrigger.v1.ServerToolFinish
-	7,  // 22: outrigger.v1.RunEvent.step_restarted:type_name -> outrigger.v1.StepRestart
-	3,  // 23: outrigger.v1.StepRestart.reason:type_name -> outrigger.v1.StepRestart.Reason
-	19, // 24: outrigger.v1.StepRestart.abandoned_attempt:type_name -> outrigger.v1.Attempt
-	8,  // 25: outrigger.v1.ServerToolList.tools:type_name -> outrigger.v1.ServerTool
-	22, // 26: outrigger.v1.ServerToolList.error:type_name -> outrigger.v1.InferenceError
-	23, // 27: outrigger.v1.ServerToolStart.call:type_name -> outrigger.v1.ToolCall
-	27, // 28: outrigger.v1.ServerToolFinish.result:type_name -> outrigger.v1.ToolResult
-	16, // 29: outrigger.v1.McpServer.headers:type_name -> outrigger.v1.McpServer.HeadersEntry
-	13, // 30: outrigger.v1.McpServer.allowed_tools:type_name -> outrigger.v1.McpToolFilter
-	2,  // 31: outrigger.v1.McpServer.approval:type_name -> outrigger.v1.ApprovalPolicy
-	13, // 32: outrigger.v1.McpServer.always_approve:type_name -> outrigger.v1.McpToolFilter
-	13, // 33: outrigger.v1.McpServer.never_approve:type_name -> outrigger.v1.McpToolFilter
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	21, // 10: outrigger.v1.Run.error:type_name -> outrigger.v1.InferenceError
+	22, // 11: outrigger.v1.Run.required_results:type_name -> outrigger.v1.ToolCall
+	22, // 12: outrigger.v1.Run.required_approvals:type_name -> outrigger.v1.ToolCall
+	7,  // 13: outrigger.v1.Run.mcp_tools:type_name -> outrigger.v1.McpTool
+	23, // 14: outrigger.v1.Run.warnings:type_name -> outrigger.v1.Warning
+	4,  // 15: outrigger.v1.RunEvent.run:type_name -> outrigger.v1.Run
+	24, // 16: outrigger.v1.RunEvent.model_event:type_name -> outrigger.v1.StreamEvent
+	25, // 17: outrigger.v1.RunEvent.step_finish:type_name -> outrigger.v1.StepFinish
+	8,  // 18: outrigger.v1.RunEvent.mcp_tool_list:type_name -> outrigger.v1.McpToolList
+	9,  // 19: outrigger.v1.RunEvent.mcp_tool_start:type_name -> outrigger.v1.McpToolStart
+	10, // 20: outrigger.v1.RunEvent.mcp_tool_finish:type_name -> outrigger.v1.McpToolFinish
+	6,  // 21: outrigger.v1.RunEvent.step_restart:type_name -> outrigger.v1.StepRestart
+	3,  // 22: outrigger.v1.StepRestart.reason:type_name -> outrigger.v1.StepRestart.Reason
+	18, // 23: outrigger.v1.StepRestart.abandoned_attempt:type_name -> outrigger.v1.Attempt
+	7,  // 24: outrigger.v1.McpToolList.tools:type_name -> outrigger.v1.McpTool
+	21, // 25: outrigger.v1.McpToolList.error:type_name -> outrigger.v1.InferenceError
+	22, // 26: outrigger.v1.McpToolStart.call:type_name -> outrigger.v1.ToolCall
+	26, // 27: outrigger.v1.McpToolFinish.result:type_name -> outrigger.v1.ToolResult
+	15, // 28: outrigger.v1.McpServer.headers:type_name -> outrigger.v1.McpServer.HeadersEntry
+	12, // 29: outrigger.v1.McpServer.allowed_tools:type_name -> outrigger.v1.McpToolFilter
+	2,  // 30: outrigger.v1.McpServer.approval:type_name -> outrigger.v1.ApprovalPolicy
+	12, // 31: outrigger.v1.McpServer.always_approve:type_name -> outrigger.v1.McpToolFilter
+	12, // 32: outrigger.v1.McpServer.never_approve:type_name -> outrigger.v1.McpToolFilter
+	33, // [33:33] is the sub-list for method output_type
+	33, // [33:33] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_outrigger_v1_run_proto_init() }
@@ -1631,23 +1560,23 @@ func file_outrigger_v1_run_proto_init() {
 	file_outrigger_v1_response_proto_init()
 	file_outrigger_v1_stream_event_proto_init()
 	file_outrigger_v1_usage_proto_init()
-	file_outrigger_v1_run_proto_msgTypes[2].OneofWrappers = []any{
+	file_outrigger_v1_run_proto_msgTypes[1].OneofWrappers = []any{
 		(*RunEvent_Run)(nil),
 		(*RunEvent_ModelEvent)(nil),
 		(*RunEvent_StepFinish)(nil),
-		(*RunEvent_ServerToolList)(nil),
-		(*RunEvent_ServerToolStart)(nil),
-		(*RunEvent_ServerToolFinish)(nil),
-		(*RunEvent_StepRestarted)(nil),
+		(*RunEvent_McpToolList)(nil),
+		(*RunEvent_McpToolStart)(nil),
+		(*RunEvent_McpToolFinish)(nil),
+		(*RunEvent_StepRestart)(nil),
 	}
-	file_outrigger_v1_run_proto_msgTypes[9].OneofWrappers = []any{}
+	file_outrigger_v1_run_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrigger_v1_run_proto_rawDesc), len(file_outrigger_v1_run_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   13,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -33,7 +33,8 @@ type CreateRunRequest struct {
 	// that continue the same run never see each other's messages. It must have ended or require
 	// action; `options.request.messages` and `approvals` have the results of its tool calls.
 	PreviousRunId string `protobuf:"bytes,2,opt,name=previous_run_id,json=previousRunId,proto3" json:"previous_run_id,omitempty"`
-	// The thread to continue. Its runs are executed one at a time. Must not be set together with
+	// The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+	// The runs of a thread are executed one at a time. Must not be set together with
 	// `previous_run_id`. Empty: a new thread, or that of the previous run.
 	ThreadId string `protobuf:"bytes,3,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	// Whether the run continues when the caller disconnects. Requires `store`. Default false.
@@ -487,125 +488,6 @@ func (x *ListRunsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// The request of ListMessages.
-type ListMessagesRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the thread. Required.
-	ThreadId string `protobuf:"bytes,1,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
-	// Maximum number of messages, up to 100. Default 20.
-	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the previous page. Empty: the first page.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListMessagesRequest) Reset() {
-	*x = ListMessagesRequest{}
-	mi := &file_outrigger_v1_run_service_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListMessagesRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListMessagesRequest) ProtoMessage() {}
-
-func (x *ListMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_service_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListMessagesRequest.ProtoReflect.Descriptor instead.
-func (*ListMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_service_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *ListMessagesRequest) GetThreadId() string {
-	if x != nil {
-		return x.ThreadId
-	}
-	return ""
-}
-
-func (x *ListMessagesRequest) GetPageSize() int32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *ListMessagesRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-// The response of ListMessages.
-type ListMessagesResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The messages, oldest first.
-	Messages []*ThreadMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Token of the next page. Empty on the last page.
-	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListMessagesResponse) Reset() {
-	*x = ListMessagesResponse{}
-	mi := &file_outrigger_v1_run_service_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListMessagesResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListMessagesResponse) ProtoMessage() {}
-
-func (x *ListMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_service_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListMessagesResponse.ProtoReflect.Descriptor instead.
-func (*ListMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_service_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *ListMessagesResponse) GetMessages() []*ThreadMessage {
-	if x != nil {
-		return x.Messages
-	}
-	return nil
-}
-
-func (x *ListMessagesResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
 // The request of DeleteRun.
 type DeleteRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -617,7 +499,7 @@ type DeleteRunRequest struct {
 
 func (x *DeleteRunRequest) Reset() {
 	*x = DeleteRunRequest{}
-	mi := &file_outrigger_v1_run_service_proto_msgTypes[9]
+	mi := &file_outrigger_v1_run_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -629,7 +511,7 @@ func (x *DeleteRunRequest) String() string {
 func (*DeleteRunRequest) ProtoMessage() {}
 
 func (x *DeleteRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_service_proto_msgTypes[9]
+	mi := &file_outrigger_v1_run_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -642,7 +524,7 @@ func (x *DeleteRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRunRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRunRequest) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_service_proto_rawDescGZIP(), []int{9}
+	return file_outrigger_v1_run_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DeleteRunRequest) GetRunId() string {
@@ -661,7 +543,7 @@ type DeleteRunResponse struct {
 
 func (x *DeleteRunResponse) Reset() {
 	*x = DeleteRunResponse{}
-	mi := &file_outrigger_v1_run_service_proto_msgTypes[10]
+	mi := &file_outrigger_v1_run_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -673,7 +555,7 @@ func (x *DeleteRunResponse) String() string {
 func (*DeleteRunResponse) ProtoMessage() {}
 
 func (x *DeleteRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_outrigger_v1_run_service_proto_msgTypes[10]
+	mi := &file_outrigger_v1_run_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -686,14 +568,14 @@ func (x *DeleteRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRunResponse.ProtoReflect.Descriptor instead.
 func (*DeleteRunResponse) Descriptor() ([]byte, []int) {
-	return file_outrigger_v1_run_service_proto_rawDescGZIP(), []int{10}
+	return file_outrigger_v1_run_service_proto_rawDescGZIP(), []int{8}
 }
 
 var File_outrigger_v1_run_service_proto protoreflect.FileDescriptor
 
 const file_outrigger_v1_run_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1eoutrigger/v1/run_service.proto\x12\foutrigger.v1\x1a\x1doutrigger/v1/generation.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x16outrigger/v1/run.proto\x1a\x19outrigger/v1/thread.proto\"\xf7\x03\n" +
+	"\x1eoutrigger/v1/run_service.proto\x12\foutrigger.v1\x1a\x1doutrigger/v1/generation.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x16outrigger/v1/run.proto\"\xf7\x03\n" +
 	"\x10CreateRunRequest\x129\n" +
 	"\aoptions\x18\x01 \x01(\v2\x1f.outrigger.v1.GenerationOptionsR\aoptions\x12&\n" +
 	"\x0fprevious_run_id\x18\x02 \x01(\tR\rpreviousRunId\x12\x1b\n" +
@@ -731,18 +613,10 @@ const file_outrigger_v1_run_service_proto_rawDesc = "" +
 	"\bstatuses\x18\x04 \x03(\x0e2\x17.outrigger.v1.RunStatusR\bstatuses\"a\n" +
 	"\x10ListRunsResponse\x12%\n" +
 	"\x04runs\x18\x01 \x03(\v2\x11.outrigger.v1.RunR\x04runs\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"n\n" +
-	"\x13ListMessagesRequest\x12\x1b\n" +
-	"\tthread_id\x18\x01 \x01(\tR\bthreadId\x12\x1b\n" +
-	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
-	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"w\n" +
-	"\x14ListMessagesResponse\x127\n" +
-	"\bmessages\x18\x01 \x03(\v2\x1b.outrigger.v1.ThreadMessageR\bmessages\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\")\n" +
 	"\x10DeleteRunRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\x13\n" +
-	"\x11DeleteRunResponse2\x9a\x05\n" +
+	"\x11DeleteRunResponse2\xc3\x04\n" +
 	"\n" +
 	"RunService\x12>\n" +
 	"\tCreateRun\x12\x1e.outrigger.v1.CreateRunRequest\x1a\x11.outrigger.v1.Run\x12K\n" +
@@ -751,8 +625,7 @@ const file_outrigger_v1_run_service_proto_rawDesc = "" +
 	"\tStreamRun\x12\x1e.outrigger.v1.StreamRunRequest\x1a\x16.outrigger.v1.RunEvent0\x01\x12N\n" +
 	"\x11SubmitToolResults\x12&.outrigger.v1.SubmitToolResultsRequest\x1a\x11.outrigger.v1.Run\x12>\n" +
 	"\tCancelRun\x12\x1e.outrigger.v1.CancelRunRequest\x1a\x11.outrigger.v1.Run\x12I\n" +
-	"\bListRuns\x12\x1d.outrigger.v1.ListRunsRequest\x1a\x1e.outrigger.v1.ListRunsResponse\x12U\n" +
-	"\fListMessages\x12!.outrigger.v1.ListMessagesRequest\x1a\".outrigger.v1.ListMessagesResponse\x12L\n" +
+	"\bListRuns\x12\x1d.outrigger.v1.ListRunsRequest\x1a\x1e.outrigger.v1.ListRunsResponse\x12L\n" +
 	"\tDeleteRun\x12\x1e.outrigger.v1.DeleteRunRequest\x1a\x1f.outrigger.v1.DeleteRunResponseB\x9f\x01\n" +
 	"\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\fOutrigger.V1\xca\x02\fOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3"
 
@@ -768,7 +641,7 @@ func file_outrigger_v1_run_service_proto_rawDescGZIP() []byte {
 	return file_outrigger_v1_run_service_proto_rawDescData
 }
 
-var file_outrigger_v1_run_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_outrigger_v1_run_service_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_outrigger_v1_run_service_proto_goTypes = []any{
 	(*CreateRunRequest)(nil),         // 0: outrigger.v1.CreateRunRequest
 	(*GetRunRequest)(nil),            // 1: outrigger.v1.GetRunRequest
@@ -777,53 +650,47 @@ var file_outrigger_v1_run_service_proto_goTypes = []any{
 	(*CancelRunRequest)(nil),         // 4: outrigger.v1.CancelRunRequest
 	(*ListRunsRequest)(nil),          // 5: outrigger.v1.ListRunsRequest
 	(*ListRunsResponse)(nil),         // 6: outrigger.v1.ListRunsResponse
-	(*ListMessagesRequest)(nil),      // 7: outrigger.v1.ListMessagesRequest
-	(*ListMessagesResponse)(nil),     // 8: outrigger.v1.ListMessagesResponse
-	(*DeleteRunRequest)(nil),         // 9: outrigger.v1.DeleteRunRequest
-	(*DeleteRunResponse)(nil),        // 10: outrigger.v1.DeleteRunResponse
-	nil,                              // 11: outrigger.v1.CreateRunRequest.MetadataEntry
-	(*GenerationOptions)(nil),        // 12: outrigger.v1.GenerationOptions
-	(*McpServer)(nil),                // 13: outrigger.v1.McpServer
-	(*ToolApproval)(nil),             // 14: outrigger.v1.ToolApproval
-	(*ToolResult)(nil),               // 15: outrigger.v1.ToolResult
-	(RunStatus)(0),                   // 16: outrigger.v1.RunStatus
-	(*Run)(nil),                      // 17: outrigger.v1.Run
-	(*ThreadMessage)(nil),            // 18: outrigger.v1.ThreadMessage
-	(*RunEvent)(nil),                 // 19: outrigger.v1.RunEvent
+	(*DeleteRunRequest)(nil),         // 7: outrigger.v1.DeleteRunRequest
+	(*DeleteRunResponse)(nil),        // 8: outrigger.v1.DeleteRunResponse
+	nil,                              // 9: outrigger.v1.CreateRunRequest.MetadataEntry
+	(*GenerationOptions)(nil),        // 10: outrigger.v1.GenerationOptions
+	(*McpServer)(nil),                // 11: outrigger.v1.McpServer
+	(*ToolApproval)(nil),             // 12: outrigger.v1.ToolApproval
+	(*ToolResult)(nil),               // 13: outrigger.v1.ToolResult
+	(RunStatus)(0),                   // 14: outrigger.v1.RunStatus
+	(*Run)(nil),                      // 15: outrigger.v1.Run
+	(*RunEvent)(nil),                 // 16: outrigger.v1.RunEvent
 }
 var file_outrigger_v1_run_service_proto_depIdxs = []int32{
-	12, // 0: outrigger.v1.CreateRunRequest.options:type_name -> outrigger.v1.GenerationOptions
-	11, // 1: outrigger.v1.CreateRunRequest.metadata:type_name -> outrigger.v1.CreateRunRequest.MetadataEntry
-	13, // 2: outrigger.v1.CreateRunRequest.mcp_servers:type_name -> outrigger.v1.McpServer
-	14, // 3: outrigger.v1.CreateRunRequest.approvals:type_name -> outrigger.v1.ToolApproval
-	15, // 4: outrigger.v1.SubmitToolResultsRequest.results:type_name -> outrigger.v1.ToolResult
-	14, // 5: outrigger.v1.SubmitToolResultsRequest.approvals:type_name -> outrigger.v1.ToolApproval
-	16, // 6: outrigger.v1.ListRunsRequest.statuses:type_name -> outrigger.v1.RunStatus
-	17, // 7: outrigger.v1.ListRunsResponse.runs:type_name -> outrigger.v1.Run
-	18, // 8: outrigger.v1.ListMessagesResponse.messages:type_name -> outrigger.v1.ThreadMessage
-	0,  // 9: outrigger.v1.RunService.CreateRun:input_type -> outrigger.v1.CreateRunRequest
-	0,  // 10: outrigger.v1.RunService.CreateRunStream:input_type -> outrigger.v1.CreateRunRequest
-	1,  // 11: outrigger.v1.RunService.GetRun:input_type -> outrigger.v1.GetRunRequest
-	2,  // 12: outrigger.v1.RunService.StreamRun:input_type -> outrigger.v1.StreamRunRequest
-	3,  // 13: outrigger.v1.RunService.SubmitToolResults:input_type -> outrigger.v1.SubmitToolResultsRequest
-	4,  // 14: outrigger.v1.RunService.CancelRun:input_type -> outrigger.v1.CancelRunRequest
-	5,  // 15: outrigger.v1.RunService.ListRuns:input_type -> outrigger.v1.ListRunsRequest
-	7,  // 16: outrigger.v1.RunService.ListMessages:input_type -> outrigger.v1.ListMessagesRequest
-	9,  // 17: outrigger.v1.RunService.DeleteRun:input_type -> outrigger.v1.DeleteRunRequest
-	17, // 18: outrigger.v1.RunService.CreateRun:output_type -> outrigger.v1.Run
-	19, // 19: outrigger.v1.RunService.CreateRunStream:output_type -> outrigger.v1.RunEvent
-	17, // 20: outrigger.v1.RunService.GetRun:output_type -> outrigger.v1.Run
-	19, // 21: outrigger.v1.RunService.StreamRun:output_type -> outrigger.v1.RunEvent
-	17, // 22: outrigger.v1.RunService.SubmitToolResults:output_type -> outrigger.v1.Run
-	17, // 23: outrigger.v1.RunService.CancelRun:output_type -> outrigger.v1.Run
-	6,  // 24: outrigger.v1.RunService.ListRuns:output_type -> outrigger.v1.ListRunsResponse
-	8,  // 25: outrigger.v1.RunService.ListMessages:output_type -> outrigger.v1.ListMessagesResponse
-	10, // 26: outrigger.v1.RunService.DeleteRun:output_type -> outrigger.v1.DeleteRunResponse
-	18, // [18:27] is the sub-list for method output_type
-	9,  // [9:18] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	10, // 0: outrigger.v1.CreateRunRequest.options:type_name -> outrigger.v1.GenerationOptions
+	9,  // 1: outrigger.v1.CreateRunRequest.metadata:type_name -> outrigger.v1.CreateRunRequest.MetadataEntry
+	11, // 2: outrigger.v1.CreateRunRequest.mcp_servers:type_name -> outrigger.v1.McpServer
+	12, // 3: outrigger.v1.CreateRunRequest.approvals:type_name -> outrigger.v1.ToolApproval
+	13, // 4: outrigger.v1.SubmitToolResultsRequest.results:type_name -> outrigger.v1.ToolResult
+	12, // 5: outrigger.v1.SubmitToolResultsRequest.approvals:type_name -> outrigger.v1.ToolApproval
+	14, // 6: outrigger.v1.ListRunsRequest.statuses:type_name -> outrigger.v1.RunStatus
+	15, // 7: outrigger.v1.ListRunsResponse.runs:type_name -> outrigger.v1.Run
+	0,  // 8: outrigger.v1.RunService.CreateRun:input_type -> outrigger.v1.CreateRunRequest
+	0,  // 9: outrigger.v1.RunService.CreateRunStream:input_type -> outrigger.v1.CreateRunRequest
+	1,  // 10: outrigger.v1.RunService.GetRun:input_type -> outrigger.v1.GetRunRequest
+	2,  // 11: outrigger.v1.RunService.StreamRun:input_type -> outrigger.v1.StreamRunRequest
+	3,  // 12: outrigger.v1.RunService.SubmitToolResults:input_type -> outrigger.v1.SubmitToolResultsRequest
+	4,  // 13: outrigger.v1.RunService.CancelRun:input_type -> outrigger.v1.CancelRunRequest
+	5,  // 14: outrigger.v1.RunService.ListRuns:input_type -> outrigger.v1.ListRunsRequest
+	7,  // 15: outrigger.v1.RunService.DeleteRun:input_type -> outrigger.v1.DeleteRunRequest
+	15, // 16: outrigger.v1.RunService.CreateRun:output_type -> outrigger.v1.Run
+	16, // 17: outrigger.v1.RunService.CreateRunStream:output_type -> outrigger.v1.RunEvent
+	15, // 18: outrigger.v1.RunService.GetRun:output_type -> outrigger.v1.Run
+	16, // 19: outrigger.v1.RunService.StreamRun:output_type -> outrigger.v1.RunEvent
+	15, // 20: outrigger.v1.RunService.SubmitToolResults:output_type -> outrigger.v1.Run
+	15, // 21: outrigger.v1.RunService.CancelRun:output_type -> outrigger.v1.Run
+	6,  // 22: outrigger.v1.RunService.ListRuns:output_type -> outrigger.v1.ListRunsResponse
+	8,  // 23: outrigger.v1.RunService.DeleteRun:output_type -> outrigger.v1.DeleteRunResponse
+	16, // [16:24] is the sub-list for method output_type
+	8,  // [8:16] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_outrigger_v1_run_service_proto_init() }
@@ -834,7 +701,6 @@ func file_outrigger_v1_run_service_proto_init() {
 	file_outrigger_v1_generation_proto_init()
 	file_outrigger_v1_message_proto_init()
 	file_outrigger_v1_run_proto_init()
-	file_outrigger_v1_thread_proto_init()
 	file_outrigger_v1_run_service_proto_msgTypes[0].OneofWrappers = []any{}
 	file_outrigger_v1_run_service_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
@@ -843,7 +709,7 @@ func file_outrigger_v1_run_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrigger_v1_run_service_proto_rawDesc), len(file_outrigger_v1_run_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

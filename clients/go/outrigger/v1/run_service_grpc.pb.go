@@ -26,7 +26,6 @@ const (
 	RunService_SubmitToolResults_FullMethodName = "/outrigger.v1.RunService/SubmitToolResults"
 	RunService_CancelRun_FullMethodName         = "/outrigger.v1.RunService/CancelRun"
 	RunService_ListRuns_FullMethodName          = "/outrigger.v1.RunService/ListRuns"
-	RunService_ListMessages_FullMethodName      = "/outrigger.v1.RunService/ListMessages"
 	RunService_DeleteRun_FullMethodName         = "/outrigger.v1.RunService/DeleteRun"
 )
 
@@ -60,8 +59,6 @@ type RunServiceClient interface {
 	CancelRun(ctx context.Context, in *CancelRunRequest, opts ...grpc.CallOption) (*Run, error)
 	// Returns the runs of the caller, newest first, without their steps.
 	ListRuns(ctx context.Context, in *ListRunsRequest, opts ...grpc.CallOption) (*ListRunsResponse, error)
-	// Returns the messages of a thread, oldest first.
-	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
 	// Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
 	// its thread remain as long as a run that continued it exists.
 	DeleteRun(ctx context.Context, in *DeleteRunRequest, opts ...grpc.CallOption) (*DeleteRunResponse, error)
@@ -163,16 +160,6 @@ func (c *runServiceClient) ListRuns(ctx context.Context, in *ListRunsRequest, op
 	return out, nil
 }
 
-func (c *runServiceClient) ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListMessagesResponse)
-	err := c.cc.Invoke(ctx, RunService_ListMessages_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *runServiceClient) DeleteRun(ctx context.Context, in *DeleteRunRequest, opts ...grpc.CallOption) (*DeleteRunResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DeleteRunResponse)
@@ -213,8 +200,6 @@ type RunServiceServer interface {
 	CancelRun(context.Context, *CancelRunRequest) (*Run, error)
 	// Returns the runs of the caller, newest first, without their steps.
 	ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error)
-	// Returns the messages of a thread, oldest first.
-	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
 	// Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
 	// its thread remain as long as a run that continued it exists.
 	DeleteRun(context.Context, *DeleteRunRequest) (*DeleteRunResponse, error)
@@ -248,9 +233,6 @@ func (UnimplementedRunServiceServer) CancelRun(context.Context, *CancelRunReques
 }
 func (UnimplementedRunServiceServer) ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListRuns not implemented")
-}
-func (UnimplementedRunServiceServer) ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListMessages not implemented")
 }
 func (UnimplementedRunServiceServer) DeleteRun(context.Context, *DeleteRunRequest) (*DeleteRunResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteRun not implemented")
@@ -388,24 +370,6 @@ func _RunService_ListRuns_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
-func _RunService_ListMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListMessagesRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(RunServiceServer).ListMessages(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: RunService_ListMessages_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(RunServiceServer).ListMessages(ctx, req.(*ListMessagesRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _RunService_DeleteRun_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DeleteRunRequest)
 	if err := dec(in); err != nil {
@@ -450,10 +414,6 @@ var RunService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListRuns",
 			Handler:    _RunService_ListRuns_Handler,
-		},
-		{
-			MethodName: "ListMessages",
-			Handler:    _RunService_ListMessages_Handler,
 		},
 		{
 			MethodName: "DeleteRun",

@@ -22,7 +22,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A conversation: messages in order.
+// A conversation: messages in order, which runs read and append to. Over the HTTP API the thread
+// `thread_X` is the conversation `conv_X`.
 type Thread struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the thread: `thread_` and 32 hexadecimal digits.
@@ -33,9 +34,9 @@ type Thread struct {
 	Metadata map[string]string `protobuf:"bytes,3,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Whether the caller created the thread as a conversation. Otherwise a run created it, and
 	// continuing an earlier run of it forks the thread.
-	IsConversation bool `protobuf:"varint,4,opt,name=is_conversation,json=isConversation,proto3" json:"is_conversation,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	Conversation  bool `protobuf:"varint,4,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Thread) Reset() {
@@ -89,9 +90,9 @@ func (x *Thread) GetMetadata() map[string]string {
 	return nil
 }
 
-func (x *Thread) GetIsConversation() bool {
+func (x *Thread) GetConversation() bool {
 	if x != nil {
-		return x.IsConversation
+		return x.Conversation
 	}
 	return false
 }
@@ -105,13 +106,11 @@ type ThreadMessage struct {
 	RunId string `protobuf:"bytes,2,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// Whether the run produced it: the model's answer, or the result of a tool that the sidecar
 	// executed. Otherwise it was part of the input.
-	IsOutput bool `protobuf:"varint,3,opt,name=is_output,json=isOutput,proto3" json:"is_output,omitempty"`
+	Output bool `protobuf:"varint,3,opt,name=output,proto3" json:"output,omitempty"`
 	// The message.
 	Message *Message `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	// When it was added.
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// The form in which an HTTP API received the message, as JSON text. Empty if it can be derived.
-	OriginJson    string `protobuf:"bytes,6,opt,name=origin_json,json=originJson,proto3" json:"origin_json,omitempty"`
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -160,9 +159,9 @@ func (x *ThreadMessage) GetRunId() string {
 	return ""
 }
 
-func (x *ThreadMessage) GetIsOutput() bool {
+func (x *ThreadMessage) GetOutput() bool {
 	if x != nil {
-		return x.IsOutput
+		return x.Output
 	}
 	return false
 }
@@ -181,36 +180,27 @@ func (x *ThreadMessage) GetCreatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *ThreadMessage) GetOriginJson() string {
-	if x != nil {
-		return x.OriginJson
-	}
-	return ""
-}
-
 var File_outrigger_v1_thread_proto protoreflect.FileDescriptor
 
 const file_outrigger_v1_thread_proto_rawDesc = "" +
 	"\n" +
-	"\x19outrigger/v1/thread.proto\x12\foutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/message.proto\"\xf9\x01\n" +
+	"\x19outrigger/v1/thread.proto\x12\foutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/message.proto\"\xf4\x01\n" +
 	"\x06Thread\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x129\n" +
 	"\n" +
 	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12>\n" +
-	"\bmetadata\x18\x03 \x03(\v2\".outrigger.v1.Thread.MetadataEntryR\bmetadata\x12'\n" +
-	"\x0fis_conversation\x18\x04 \x01(\bR\x0eisConversation\x1a;\n" +
+	"\bmetadata\x18\x03 \x03(\v2\".outrigger.v1.Thread.MetadataEntryR\bmetadata\x12\"\n" +
+	"\fconversation\x18\x04 \x01(\bR\fconversation\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe0\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xba\x01\n" +
 	"\rThreadMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x15\n" +
-	"\x06run_id\x18\x02 \x01(\tR\x05runId\x12\x1b\n" +
-	"\tis_output\x18\x03 \x01(\bR\bisOutput\x12/\n" +
+	"\x06run_id\x18\x02 \x01(\tR\x05runId\x12\x16\n" +
+	"\x06output\x18\x03 \x01(\bR\x06output\x12/\n" +
 	"\amessage\x18\x04 \x01(\v2\x15.outrigger.v1.MessageR\amessage\x129\n" +
 	"\n" +
-	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1f\n" +
-	"\vorigin_json\x18\x06 \x01(\tR\n" +
-	"originJsonB\x9f\x01\n" +
+	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\x9f\x01\n" +
 	"\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\fOutrigger.V1\xca\x02\fOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3"
 
 var (

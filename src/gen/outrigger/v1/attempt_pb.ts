@@ -30,7 +30,7 @@ export type Attempt = Message<"outrigger.v1.Attempt"> & {
   provider: string;
 
   /**
-   * The requested model, after aliases were resolved.
+   * The provider's model that was asked for, as the name in the request led to it.
    *
    * @generated from field: string model = 2;
    */

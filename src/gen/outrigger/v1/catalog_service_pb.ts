@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/catalog_service.proto.
  */
 export const file_outrigger_v1_catalog_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJvdXRyaWdnZXIvdjEvY2F0YWxvZ19zZXJ2aWNlLnByb3RvEgxvdXRyaWdnZXIudjEifAoRTGlzdE1vZGVsc1JlcXVlc3QSEAoIcHJvdmlkZXIYASABKAkSLgoMY2FwYWJpbGl0aWVzGAIgAygOMhgub3V0cmlnZ2VyLnYxLkNhcGFiaWxpdHkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiVgoSTGlzdE1vZGVsc1Jlc3BvbnNlEicKBm1vZGVscxgBIAMoCzIXLm91dHJpZ2dlci52MS5Nb2RlbEluZm8SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjIKD0dldE1vZGVsUmVxdWVzdBINCgVtb2RlbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCSI6ChBHZXRNb2RlbFJlc3BvbnNlEiYKBW1vZGVsGAEgASgLMhcub3V0cmlnZ2VyLnYxLk1vZGVsSW5mbyJZChVHZXRMYXRlc3RNb2RlbFJlcXVlc3QSEAoIcHJvdmlkZXIYASABKAkSLgoMY2FwYWJpbGl0aWVzGAIgAygOMhgub3V0cmlnZ2VyLnYxLkNhcGFiaWxpdHkiQAoWR2V0TGF0ZXN0TW9kZWxSZXNwb25zZRImCgVtb2RlbBgBIAEoCzIXLm91dHJpZ2dlci52MS5Nb2RlbEluZm8ivgIKCU1vZGVsSW5mbxIKCgJpZBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSFgoOY29udGV4dF93aW5kb3cYBCABKAUSHgoRbWF4X291dHB1dF90b2tlbnMYBSABKAVIAIgBARIPCgdhbGlhc2VzGAYgAygJEi4KDGNhcGFiaWxpdGllcxgHIAMoDjIYLm91dHJpZ2dlci52MS5DYXBhYmlsaXR5EhkKEXJlYXNvbmluZ19lZmZvcnRzGAggAygJEiMKBnByaWNlcxgJIAMoCzITLm91dHJpZ2dlci52MS5QcmljZRIUCgxyZWxlYXNlX2RhdGUYCiABKAkSGAoQZW5kX29mX2xpZmVfZGF0ZRgLIAEoCUIUChJfbWF4X291dHB1dF90b2tlbnMiwgIKBVByaWNlEhoKEmFib3ZlX2lucHV0X3Rva2VucxgBIAEoBRIqCiJpbnB1dF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zGAIgASgDEisKI291dHB1dF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zGAMgASgDEjQKJ2NhY2hlX3JlYWRfbWljcm9fdXNkX3Blcl9taWxsaW9uX3Rva2VucxgEIAEoA0gAiAEBEjUKKGNhY2hlX3dyaXRlX21pY3JvX3VzZF9wZXJfbWlsbGlvbl90b2tlbnMYBSABKANIAYgBAUIqCihfY2FjaGVfcmVhZF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zQisKKV9jYWNoZV93cml0ZV9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zKokCCgpDYXBhYmlsaXR5EhoKFkNBUEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBDQVBBQklMSVRZX1RPT0xTEAESGgoWQ0FQQUJJTElUWV9JTUFHRV9JTlBVVBACEhgKFENBUEFCSUxJVFlfUkVBU09OSU5HEAMSGgoWQ0FQQUJJTElUWV9BVURJT19JTlBVVBAEEh0KGUNBUEFCSUxJVFlfRE9DVU1FTlRfSU5QVVQQBRIgChxDQVBBQklMSVRZX1NUUlVDVFVSRURfT1VUUFVUEAYSFwoTQ0FQQUJJTElUWV9TQU1QTElORxAHEh0KGUNBUEFCSUxJVFlfUFJPTVBUX0NBQ0hJTkcQCDKYAgoOQ2F0YWxvZ1NlcnZpY2USVAoKTGlzdE1vZGVscxIfLm91dHJpZ2dlci52MS5MaXN0TW9kZWxzUmVxdWVzdBogLm91dHJpZ2dlci52MS5MaXN0TW9kZWxzUmVzcG9uc2UiA5ACARJOCghHZXRNb2RlbBIdLm91dHJpZ2dlci52MS5HZXRNb2RlbFJlcXVlc3QaHi5vdXRyaWdnZXIudjEuR2V0TW9kZWxSZXNwb25zZSIDkAIBEmAKDkdldExhdGVzdE1vZGVsEiMub3V0cmlnZ2VyLnYxLkdldExhdGVzdE1vZGVsUmVxdWVzdBokLm91dHJpZ2dlci52MS5HZXRMYXRlc3RNb2RlbFJlc3BvbnNlIgOQAgFCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw");
+  fileDesc("CiJvdXRyaWdnZXIvdjEvY2F0YWxvZ19zZXJ2aWNlLnByb3RvEgxvdXRyaWdnZXIudjEifAoRTGlzdE1vZGVsc1JlcXVlc3QSEAoIcHJvdmlkZXIYASABKAkSLgoMY2FwYWJpbGl0aWVzGAIgAygOMhgub3V0cmlnZ2VyLnYxLkNhcGFiaWxpdHkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiVgoSTGlzdE1vZGVsc1Jlc3BvbnNlEicKBm1vZGVscxgBIAMoCzIXLm91dHJpZ2dlci52MS5Nb2RlbEluZm8SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjIKD0dldE1vZGVsUmVxdWVzdBINCgVtb2RlbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCSJZChVHZXRMYXRlc3RNb2RlbFJlcXVlc3QSEAoIcHJvdmlkZXIYASABKAkSLgoMY2FwYWJpbGl0aWVzGAIgAygOMhgub3V0cmlnZ2VyLnYxLkNhcGFiaWxpdHkivgIKCU1vZGVsSW5mbxIKCgJpZBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSFgoOY29udGV4dF93aW5kb3cYBCABKAUSHgoRbWF4X291dHB1dF90b2tlbnMYBSABKAVIAIgBARIPCgdhbGlhc2VzGAYgAygJEi4KDGNhcGFiaWxpdGllcxgHIAMoDjIYLm91dHJpZ2dlci52MS5DYXBhYmlsaXR5EhkKEXJlYXNvbmluZ19lZmZvcnRzGAggAygJEiMKBnByaWNlcxgJIAMoCzITLm91dHJpZ2dlci52MS5QcmljZRIUCgxyZWxlYXNlX2RhdGUYCiABKAkSGAoQZW5kX29mX2xpZmVfZGF0ZRgLIAEoCUIUChJfbWF4X291dHB1dF90b2tlbnMiwgIKBVByaWNlEhoKEmFib3ZlX2lucHV0X3Rva2VucxgBIAEoBRIqCiJpbnB1dF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zGAIgASgDEisKI291dHB1dF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zGAMgASgDEjQKJ2NhY2hlX3JlYWRfbWljcm9fdXNkX3Blcl9taWxsaW9uX3Rva2VucxgEIAEoA0gAiAEBEjUKKGNhY2hlX3dyaXRlX21pY3JvX3VzZF9wZXJfbWlsbGlvbl90b2tlbnMYBSABKANIAYgBAUIqCihfY2FjaGVfcmVhZF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zQisKKV9jYWNoZV93cml0ZV9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zKokCCgpDYXBhYmlsaXR5EhoKFkNBUEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBDQVBBQklMSVRZX1RPT0xTEAESGgoWQ0FQQUJJTElUWV9JTUFHRV9JTlBVVBACEhgKFENBUEFCSUxJVFlfUkVBU09OSU5HEAMSGgoWQ0FQQUJJTElUWV9BVURJT19JTlBVVBAEEh0KGUNBUEFCSUxJVFlfRE9DVU1FTlRfSU5QVVQQBRIgChxDQVBBQklMSVRZX1NUUlVDVFVSRURfT1VUUFVUEAYSFwoTQ0FQQUJJTElUWV9TQU1QTElORxAHEh0KGUNBUEFCSUxJVFlfUFJPTVBUX0NBQ0hJTkcQCDKEAgoOQ2F0YWxvZ1NlcnZpY2USVAoKTGlzdE1vZGVscxIfLm91dHJpZ2dlci52MS5MaXN0TW9kZWxzUmVxdWVzdBogLm91dHJpZ2dlci52MS5MaXN0TW9kZWxzUmVzcG9uc2UiA5ACARJHCghHZXRNb2RlbBIdLm91dHJpZ2dlci52MS5HZXRNb2RlbFJlcXVlc3QaFy5vdXRyaWdnZXIudjEuTW9kZWxJbmZvIgOQAgESUwoOR2V0TGF0ZXN0TW9kZWwSIy5vdXRyaWdnZXIudjEuR2V0TGF0ZXN0TW9kZWxSZXF1ZXN0Ghcub3V0cmlnZ2VyLnYxLk1vZGVsSW5mbyIDkAIBQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM");
 
 /**
  * Request for the known models.
@@ -112,27 +112,6 @@ export const GetModelRequestSchema: GenMessage<GetModelRequest> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_catalog_service, 2);
 
 /**
- * One model.
- *
- * @generated from message outrigger.v1.GetModelResponse
- */
-export type GetModelResponse = Message<"outrigger.v1.GetModelResponse"> & {
-  /**
-   * The model.
-   *
-   * @generated from field: outrigger.v1.ModelInfo model = 1;
-   */
-  model?: ModelInfo | undefined;
-};
-
-/**
- * Describes the message outrigger.v1.GetModelResponse.
- * Use `create(GetModelResponseSchema)` to create a new message.
- */
-export const GetModelResponseSchema: GenMessage<GetModelResponse> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_catalog_service, 3);
-
-/**
  * Request for a provider's newest model.
  *
  * @generated from message outrigger.v1.GetLatestModelRequest
@@ -158,28 +137,7 @@ export type GetLatestModelRequest = Message<"outrigger.v1.GetLatestModelRequest"
  * Use `create(GetLatestModelRequestSchema)` to create a new message.
  */
 export const GetLatestModelRequestSchema: GenMessage<GetLatestModelRequest> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_catalog_service, 4);
-
-/**
- * A provider's newest model.
- *
- * @generated from message outrigger.v1.GetLatestModelResponse
- */
-export type GetLatestModelResponse = Message<"outrigger.v1.GetLatestModelResponse"> & {
-  /**
-   * The model.
-   *
-   * @generated from field: outrigger.v1.ModelInfo model = 1;
-   */
-  model?: ModelInfo | undefined;
-};
-
-/**
- * Describes the message outrigger.v1.GetLatestModelResponse.
- * Use `create(GetLatestModelResponseSchema)` to create a new message.
- */
-export const GetLatestModelResponseSchema: GenMessage<GetLatestModelResponse> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_catalog_service, 5);
+  messageDesc(file_outrigger_v1_catalog_service, 3);
 
 /**
  * What is known about a model.
@@ -271,7 +229,7 @@ export type ModelInfo = Message<"outrigger.v1.ModelInfo"> & {
  * Use `create(ModelInfoSchema)` to create a new message.
  */
 export const ModelInfoSchema: GenMessage<ModelInfo> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_catalog_service, 6);
+  messageDesc(file_outrigger_v1_catalog_service, 4);
 
 /**
  * Prices of a model for prompts above some size. 2 USD per million tokens is 2000000.
@@ -322,7 +280,7 @@ export type Price = Message<"outrigger.v1.Price"> & {
  * Use `create(PriceSchema)` to create a new message.
  */
 export const PriceSchema: GenMessage<Price> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_catalog_service, 7);
+  messageDesc(file_outrigger_v1_catalog_service, 5);
 
 /**
  * Something that a model can do. Values may be added.
@@ -432,7 +390,7 @@ export const CatalogService: GenService<{
   getModel: {
     methodKind: "unary";
     input: typeof GetModelRequestSchema;
-    output: typeof GetModelResponseSchema;
+    output: typeof ModelInfoSchema;
   },
   /**
    * Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
@@ -443,7 +401,7 @@ export const CatalogService: GenService<{
   getLatestModel: {
     methodKind: "unary";
     input: typeof GetLatestModelRequestSchema;
-    output: typeof GetLatestModelResponseSchema;
+    output: typeof ModelInfoSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_outrigger_v1_catalog_service, 0);

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/error.proto.
  */
 export const file_outrigger_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("ChhvdXRyaWdnZXIvdjEvZXJyb3IucHJvdG8SDG91dHJpZ2dlci52MSLYAgoOSW5mZXJlbmNlRXJyb3ISJQoEa2luZBgBIAEoDjIXLm91dHJpZ2dlci52MS5FcnJvcktpbmQSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgSLgoLcmV0cnlfYWZ0ZXIYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNwoQcHJvdmlkZXJfZmFpbHVyZRgFIAEoCzIdLm91dHJpZ2dlci52MS5Qcm92aWRlckZhaWx1cmUSFgoOb3V0cHV0X3N0YXJ0ZWQYBiABKAgSIgoFdXNhZ2UYByABKAsyEy5vdXRyaWdnZXIudjEuVXNhZ2USKwoFY2F1c2UYCCABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3ISKQoJbm9fb2JqZWN0GAkgASgLMhYub3V0cmlnZ2VyLnYxLk5vT2JqZWN0IiwKCE5vT2JqZWN0EgwKBHRleHQYASABKAkSEgoKdmlvbGF0aW9ucxgCIAMoCSKRAQoPUHJvdmlkZXJGYWlsdXJlEhAKCHByb3ZpZGVyGAEgASgJEh0KEGh0dHBfc3RhdHVzX2NvZGUYAiABKAVIAIgBARISCgplcnJvcl9jb2RlGAMgASgJEhIKCnJlcXVlc3RfaWQYBCABKAkSEAoIcmF3X2pzb24YBSABKAlCEwoRX2h0dHBfc3RhdHVzX2NvZGUq2QQKCUVycm9yS2luZBIaChZFUlJPUl9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTRVJST1JfS0lORF9QUk9WSURFUhBkEh0KGUVSUk9SX0tJTkRfQVVUSEVOVElDQVRJT04QZRIcChhFUlJPUl9LSU5EX0FDQ0VTU19ERU5JRUQQZhIYChRFUlJPUl9LSU5EX05PVF9GT1VORBBnEh4KGkVSUk9SX0tJTkRfSU5WQUxJRF9SRVFVRVNUEGgSGQoVRVJST1JfS0lORF9SQVRFX0xJTUlUEGkSFQoRRVJST1JfS0lORF9TRVJWRVIQahIdChlFUlJPUl9LSU5EX0NPTlRFTlRfRklMVEVSEGsSHQoZRVJST1JfS0lORF9DT05URVhUX0xFTkdUSBBsEh0KGUVSUk9SX0tJTkRfUVVPVEFfRVhDRUVERUQQbRIfChpFUlJPUl9LSU5EX1JFUVVFU1RfVElNRU9VVBDIARIVChBFUlJPUl9LSU5EX0FCT1JUEMkBEhcKEkVSUk9SX0tJTkRfTkVUV09SSxDKARIWChFFUlJPUl9LSU5EX1NUUkVBTRDLARIhChxFUlJPUl9LSU5EX0lOVkFMSURfVE9PTF9DQUxMEMwBEiMKHkVSUk9SX0tJTkRfTk9fT0JKRUNUX0dFTkVSQVRFRBDNARIdChhFUlJPUl9LSU5EX0NPTkZJR1VSQVRJT04QzgESJwoiRVJST1JfS0lORF9VTlNVUFBPUlRFRF9UT09MX0NIT0lDRRDPARIYChNFUlJPUl9LSU5EX0lOVEVSTkFMENABQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM", [file_google_protobuf_duration, file_outrigger_v1_usage]);
+  fileDesc("ChhvdXRyaWdnZXIvdjEvZXJyb3IucHJvdG8SDG91dHJpZ2dlci52MSLYAgoOSW5mZXJlbmNlRXJyb3ISJQoEa2luZBgBIAEoDjIXLm91dHJpZ2dlci52MS5FcnJvcktpbmQSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgSLgoLcmV0cnlfYWZ0ZXIYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNwoQcHJvdmlkZXJfZmFpbHVyZRgFIAEoCzIdLm91dHJpZ2dlci52MS5Qcm92aWRlckZhaWx1cmUSFgoOb3V0cHV0X3N0YXJ0ZWQYBiABKAgSIgoFdXNhZ2UYByABKAsyEy5vdXRyaWdnZXIudjEuVXNhZ2USKwoFY2F1c2UYCCABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3ISKQoJbm9fb2JqZWN0GAkgASgLMhYub3V0cmlnZ2VyLnYxLk5vT2JqZWN0IiwKCE5vT2JqZWN0EgwKBHRleHQYASABKAkSEgoKdmlvbGF0aW9ucxgCIAMoCSKRAQoPUHJvdmlkZXJGYWlsdXJlEhAKCHByb3ZpZGVyGAEgASgJEh0KEGh0dHBfc3RhdHVzX2NvZGUYAiABKAVIAIgBARISCgplcnJvcl9jb2RlGAMgASgJEhIKCnJlcXVlc3RfaWQYBCABKAkSEAoIcmF3X2pzb24YBSABKAlCEwoRX2h0dHBfc3RhdHVzX2NvZGUq2AQKCUVycm9yS2luZBIaChZFUlJPUl9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTRVJST1JfS0lORF9QUk9WSURFUhBkEh0KGUVSUk9SX0tJTkRfQVVUSEVOVElDQVRJT04QZRIcChhFUlJPUl9LSU5EX0FDQ0VTU19ERU5JRUQQZhIYChRFUlJPUl9LSU5EX05PVF9GT1VORBBnEh4KGkVSUk9SX0tJTkRfSU5WQUxJRF9SRVFVRVNUEGgSGQoVRVJST1JfS0lORF9SQVRFX0xJTUlUEGkSFQoRRVJST1JfS0lORF9TRVJWRVIQahIdChlFUlJPUl9LSU5EX0NPTlRFTlRfRklMVEVSEGsSHQoZRVJST1JfS0lORF9DT05URVhUX0xFTkdUSBBsEh0KGUVSUk9SX0tJTkRfUVVPVEFfRVhDRUVERUQQbRIgChxFUlJPUl9LSU5EX0lOVkFMSURfVE9PTF9DQUxMEG4SHwoaRVJST1JfS0lORF9SRVFVRVNUX1RJTUVPVVQQyAESFQoQRVJST1JfS0lORF9BQk9SVBDJARIXChJFUlJPUl9LSU5EX05FVFdPUksQygESFgoRRVJST1JfS0lORF9TVFJFQU0QywESIwoeRVJST1JfS0lORF9OT19PQkpFQ1RfR0VORVJBVEVEEMwBEh0KGEVSUk9SX0tJTkRfQ09ORklHVVJBVElPThDNARInCiJFUlJPUl9LSU5EX1VOU1VQUE9SVEVEX1RPT0xfQ0hPSUNFEM4BEhgKE0VSUk9SX0tJTkRfSU5URVJOQUwQzwFCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw", [file_google_protobuf_duration, file_outrigger_v1_usage]);
 
 /**
  * Why a call failed. Travels as a detail of the RPC status and as the last event of a stream.
@@ -177,9 +177,9 @@ export const ProviderFailureSchema: GenMessage<ProviderFailure> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_error, 2);
 
 /**
- * Kind of a failure. The numbers carry a hierarchy: 100 to 199 speak of the request or of the
- * provider (whether a provider reported the failure is what `provider_failure` says), 200 and up
- * speak of the call itself. Values may be added; treat an unknown one by its range.
+ * Kind of a failure. The numbers carry a hierarchy: 100 to 199 are failures of the request, of the
+ * provider or of its answer (`provider_failure` is set if a provider reported the failure), 200 and up
+ * are failures of the call itself. Values may be added; treat an unknown one by its range.
  *
  * @generated from enum outrigger.v1.ErrorKind
  */
@@ -262,6 +262,14 @@ export const ErrorKind = {
   QUOTA_EXCEEDED: 109,
 
   /**
+   * A tool call does not match its schema, or what the model wrote is no call at all. Where the
+   * provider found that, `provider_failure` has what the model wrote. Status ABORTED.
+   *
+   * @generated from enum value: ERROR_KIND_INVALID_TOOL_CALL = 110;
+   */
+  INVALID_TOOL_CALL: 110,
+
+  /**
    * A time limit ran out. Status DEADLINE_EXCEEDED.
    *
    * @generated from enum value: ERROR_KIND_REQUEST_TIMEOUT = 200;
@@ -291,46 +299,38 @@ export const ErrorKind = {
   STREAM: 203,
 
   /**
-   * A tool call does not match its schema, or what the model wrote is no call at all. Where the
-   * provider found that, `provider_failure` has what the model wrote. Status ABORTED.
-   *
-   * @generated from enum value: ERROR_KIND_INVALID_TOOL_CALL = 204;
-   */
-  INVALID_TOOL_CALL: 204,
-
-  /**
    * The answer does not match the requested schema. Status ABORTED.
    *
-   * @generated from enum value: ERROR_KIND_NO_OBJECT_GENERATED = 205;
+   * @generated from enum value: ERROR_KIND_NO_OBJECT_GENERATED = 204;
    */
-  NO_OBJECT_GENERATED: 205,
+  NO_OBJECT_GENERATED: 204,
 
   /**
    * The sidecar is not configured for this call. Status FAILED_PRECONDITION.
    *
-   * @generated from enum value: ERROR_KIND_CONFIGURATION = 206;
+   * @generated from enum value: ERROR_KIND_CONFIGURATION = 205;
    */
-  CONFIGURATION: 206,
+  CONFIGURATION: 205,
 
   /**
    * The provider or model does not support the requested tool choice. Status INVALID_ARGUMENT.
    *
-   * @generated from enum value: ERROR_KIND_UNSUPPORTED_TOOL_CHOICE = 207;
+   * @generated from enum value: ERROR_KIND_UNSUPPORTED_TOOL_CHOICE = 206;
    */
-  UNSUPPORTED_TOOL_CHOICE: 207,
+  UNSUPPORTED_TOOL_CHOICE: 206,
 
   /**
    * A bug in Outrigger. Status INTERNAL.
    *
-   * @generated from enum value: ERROR_KIND_INTERNAL = 208;
+   * @generated from enum value: ERROR_KIND_INTERNAL = 207;
    */
-  INTERNAL: 208,
+  INTERNAL: 207,
 } as const;
 
 /**
- * Kind of a failure. The numbers carry a hierarchy: 100 to 199 speak of the request or of the
- * provider (whether a provider reported the failure is what `provider_failure` says), 200 and up
- * speak of the call itself. Values may be added; treat an unknown one by its range.
+ * Kind of a failure. The numbers carry a hierarchy: 100 to 199 are failures of the request, of the
+ * provider or of its answer (`provider_failure` is set if a provider reported the failure), 200 and up
+ * are failures of the call itself. Values may be added; treat an unknown one by its range.
  *
  * @generated from enum outrigger.v1.ErrorKind
  */

@@ -25,8 +25,11 @@ export const file_outrigger_v1_request: GenFile = /*@__PURE__*/
  */
 export type Request = Message<"outrigger.v1.Request"> & {
   /**
-   * The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-   * Required.
+   * Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+   * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+   * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+   * the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+   * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
    *
    * @generated from field: string model = 1;
    */
@@ -40,7 +43,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
   messages: Message$1[];
 
   /**
-   * Name of the registered provider that serves the call. Empty means the default provider.
+   * Name of the registered provider that serves the call. Empty: `model` decides, see there.
    *
    * @generated from field: string provider = 3;
    */

@@ -26,7 +26,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/run.proto.
  */
 export const file_outrigger_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("ChZvdXRyaWdnZXIvdjEvcnVuLnByb3RvEgxvdXRyaWdnZXIudjEi0gcKA1J1bhIKCgJpZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5vdXRyaWdnZXIudjEuUnVuU3RhdHVzEhEKCXRocmVhZF9pZBgDIAEoCRIXCg9wcmV2aW91c19ydW5faWQYBCABKAkSEgoKYmFja2dyb3VuZBgFIAEoCBIOCgZzdG9yZWQYBiABKAgSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBW1vZGVsGAogASgJEhAKCHByb3ZpZGVyGAsgASgJEjEKCG1ldGFkYXRhGAwgAygLMh8ub3V0cmlnZ2VyLnYxLlJ1bi5NZXRhZGF0YUVudHJ5EicKBXN0ZXBzGA0gAygLMhgub3V0cmlnZ2VyLnYxLlN0ZXBSZXN1bHQSJwoIYXR0ZW1wdHMYDiADKAsyFS5vdXRyaWdnZXIudjEuQXR0ZW1wdBIiCgV1c2FnZRgPIAEoCzITLm91dHJpZ2dlci52MS5Vc2FnZRI8CgtzdG9wX3JlYXNvbhgQIAEoDjInLm91dHJpZ2dlci52MS5HZW5lcmF0ZVJlc3VsdC5TdG9wUmVhc29uEjkKEWluY29tcGxldGVfcmVhc29uGBEgASgOMh4ub3V0cmlnZ2VyLnYxLkluY29tcGxldGVSZWFzb24SKwoFZXJyb3IYEiABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3ISMAoQcmVxdWlyZWRfcmVzdWx0cxgTIAMoCzIWLm91dHJpZ2dlci52MS5Ub29sQ2FsbBIyChJyZXF1aXJlZF9hcHByb3ZhbHMYFCADKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGwSLgoMc2VydmVyX3Rvb2xzGBUgAygLMhgub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2wSGAoQY2FuY2VsX3JlcXVlc3RlZBgWIAEoCBIVCg1sYXN0X3NlcXVlbmNlGBcgASgFEicKBm9yaWdpbhgYIAEoCzIXLm91dHJpZ2dlci52MS5SdW5PcmlnaW4SJwoId2FybmluZ3MYGSADKAsyFS5vdXRyaWdnZXIudjEuV2FybmluZxovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLwoJUnVuT3JpZ2luEgsKA2FwaRgBIAEoCRIVCg1zZXR0aW5nc19qc29uGAIgASgJIqEDCghSdW5FdmVudBIQCghzZXF1ZW5jZRgBIAEoBRIMCgRzdGVwGAIgASgFEiAKA3J1bhgKIAEoCzIRLm91dHJpZ2dlci52MS5SdW5IABIwCgttb2RlbF9ldmVudBgLIAEoCzIZLm91dHJpZ2dlci52MS5TdHJlYW1FdmVudEgAEi8KC3N0ZXBfZmluaXNoGAwgASgLMhgub3V0cmlnZ2VyLnYxLlN0ZXBGaW5pc2hIABI4ChBzZXJ2ZXJfdG9vbF9saXN0GA0gASgLMhwub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2xMaXN0SAASOgoRc2VydmVyX3Rvb2xfc3RhcnQYDiABKAsyHS5vdXRyaWdnZXIudjEuU2VydmVyVG9vbFN0YXJ0SAASPAoSc2VydmVyX3Rvb2xfZmluaXNoGA8gASgLMh4ub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2xGaW5pc2hIABIzCg5zdGVwX3Jlc3RhcnRlZBgQIAEoCzIZLm91dHJpZ2dlci52MS5TdGVwUmVzdGFydEgAQgcKBWV2ZW50IvUBCgtTdGVwUmVzdGFydBIwCgZyZWFzb24YASABKA4yIC5vdXRyaWdnZXIudjEuU3RlcFJlc3RhcnQuUmVhc29uEhgKEGNvbnRpbnVlc19hbnN3ZXIYAiABKAgSMAoRYWJhbmRvbmVkX2F0dGVtcHQYAyABKAsyFS5vdXRyaWdnZXIudjEuQXR0ZW1wdBIhChlpbnRlcnJ1cHRlZF90b29sX2NhbGxfaWRzGAQgAygJIkUKBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABISCg5SRUFTT05fRFJBSU5FRBABEg8KC1JFQVNPTl9MT1NUEAIijQEKClNlcnZlclRvb2wSDAoEbmFtZRgBIAEoCRIUCgxzZXJ2ZXJfbGFiZWwYAiABKAkSEQoJdG9vbF9uYW1lGAMgASgJEhMKC2Rlc2NyaXB0aW9uGAQgASgJEhkKEWlucHV0X3NjaGVtYV9qc29uGAUgASgJEhgKEGFubm90YXRpb25zX2pzb24YBiABKAkifAoOU2VydmVyVG9vbExpc3QSFAoMc2VydmVyX2xhYmVsGAEgASgJEicKBXRvb2xzGAIgAygLMhgub3V0cmlnZ2VyLnYxLlNlcnZlclRvb2wSKwoFZXJyb3IYAyABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3IifQoPU2VydmVyVG9vbFN0YXJ0EiQKBGNhbGwYASABKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGwSFAoMc2VydmVyX2xhYmVsGAIgASgJEhEKCXRvb2xfbmFtZRgDIAEoCRIbChNhcHByb3ZhbF9yZXF1ZXN0X2lkGAQgASgJImUKEFNlcnZlclRvb2xGaW5pc2gSKAoGcmVzdWx0GAEgASgLMhgub3V0cmlnZ2VyLnYxLlRvb2xSZXN1bHQSFAoMc2VydmVyX2xhYmVsGAIgASgJEhEKCXRvb2xfbmFtZRgDIAEoCSKcAwoJTWNwU2VydmVyEhQKDHNlcnZlcl9sYWJlbBgBIAEoCRISCgpzZXJ2ZXJfdXJsGAIgASgJEhoKEnNlcnZlcl9kZXNjcmlwdGlvbhgDIAEoCRIVCg1hdXRob3JpemF0aW9uGAQgASgJEjUKB2hlYWRlcnMYBSADKAsyJC5vdXRyaWdnZXIudjEuTWNwU2VydmVyLkhlYWRlcnNFbnRyeRIyCg1hbGxvd2VkX3Rvb2xzGAYgASgLMhsub3V0cmlnZ2VyLnYxLk1jcFRvb2xGaWx0ZXISLgoIYXBwcm92YWwYByABKA4yHC5vdXRyaWdnZXIudjEuQXBwcm92YWxQb2xpY3kSMwoOYWx3YXlzX2FwcHJvdmUYCCABKAsyGy5vdXRyaWdnZXIudjEuTWNwVG9vbEZpbHRlchIyCg1uZXZlcl9hcHByb3ZlGAkgASgLMhsub3V0cmlnZ2VyLnYxLk1jcFRvb2xGaWx0ZXIaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiSQoNTWNwVG9vbEZpbHRlchISCgp0b29sX25hbWVzGAEgAygJEhYKCXJlYWRfb25seRgCIAEoCEgAiAEBQgwKCl9yZWFkX29ubHkiRQoMVG9vbEFwcHJvdmFsEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIPCgdhcHByb3ZlGAIgASgIEg4KBnJlYXNvbhgDIAEoCSrgAQoJUnVuU3RhdHVzEhoKFlJVTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIVChFSVU5fU1RBVFVTX1FVRVVFRBABEhoKFlJVTl9TVEFUVVNfSU5fUFJPR1JFU1MQAhIeChpSVU5fU1RBVFVTX1JFUVVJUkVTX0FDVElPThADEhgKFFJVTl9TVEFUVVNfQ09NUExFVEVEEAQSGQoVUlVOX1NUQVRVU19JTkNPTVBMRVRFEAUSFQoRUlVOX1NUQVRVU19GQUlMRUQQBhIYChRSVU5fU1RBVFVTX0NBTkNFTExFRBAHKsIBChBJbmNvbXBsZXRlUmVhc29uEiEKHUlOQ09NUExFVEVfUkVBU09OX1VOU1BFQ0lGSUVEEAASIAocSU5DT01QTEVURV9SRUFTT05fTUFYX1RPS0VOUxABEiQKIElOQ09NUExFVEVfUkVBU09OX0NPTlRFTlRfRklMVEVSEAISGwoXSU5DT01QTEVURV9SRUFTT05fTElNSVQQAxImCiJJTkNPTVBMRVRFX1JFQVNPTl9QUk9WSURFUl9TVE9QUEVEEAQqaAoOQXBwcm92YWxQb2xpY3kSHwobQVBQUk9WQUxfUE9MSUNZX1VOU1BFQ0lGSUVEEAASGgoWQVBQUk9WQUxfUE9MSUNZX0FMV0FZUxABEhkKFUFQUFJPVkFMX1BPTElDWV9ORVZFUhACQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_outrigger_v1_attempt, file_outrigger_v1_error, file_outrigger_v1_generation, file_outrigger_v1_message, file_outrigger_v1_response, file_outrigger_v1_stream_event, file_outrigger_v1_usage]);
+  fileDesc("ChZvdXRyaWdnZXIvdjEvcnVuLnByb3RvEgxvdXRyaWdnZXIudjEiowcKA1J1bhIKCgJpZBgBIAEoCRInCgZzdGF0dXMYAiABKA4yFy5vdXRyaWdnZXIudjEuUnVuU3RhdHVzEhEKCXRocmVhZF9pZBgDIAEoCRIXCg9wcmV2aW91c19ydW5faWQYBCABKAkSEgoKYmFja2dyb3VuZBgFIAEoCBIOCgZzdG9yZWQYBiABKAgSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBW1vZGVsGAogASgJEhAKCHByb3ZpZGVyGAsgASgJEjEKCG1ldGFkYXRhGAwgAygLMh8ub3V0cmlnZ2VyLnYxLlJ1bi5NZXRhZGF0YUVudHJ5EicKBXN0ZXBzGA0gAygLMhgub3V0cmlnZ2VyLnYxLlN0ZXBSZXN1bHQSJwoIYXR0ZW1wdHMYDiADKAsyFS5vdXRyaWdnZXIudjEuQXR0ZW1wdBIiCgV1c2FnZRgPIAEoCzITLm91dHJpZ2dlci52MS5Vc2FnZRI8CgtzdG9wX3JlYXNvbhgQIAEoDjInLm91dHJpZ2dlci52MS5HZW5lcmF0ZVJlc3VsdC5TdG9wUmVhc29uEjkKEWluY29tcGxldGVfcmVhc29uGBEgASgOMh4ub3V0cmlnZ2VyLnYxLkluY29tcGxldGVSZWFzb24SKwoFZXJyb3IYEiABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3ISMAoQcmVxdWlyZWRfcmVzdWx0cxgTIAMoCzIWLm91dHJpZ2dlci52MS5Ub29sQ2FsbBIyChJyZXF1aXJlZF9hcHByb3ZhbHMYFCADKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGwSKAoJbWNwX3Rvb2xzGBUgAygLMhUub3V0cmlnZ2VyLnYxLk1jcFRvb2wSGAoQY2FuY2VsX3JlcXVlc3RlZBgWIAEoCBIVCg1sYXN0X3NlcXVlbmNlGBcgASgFEicKCHdhcm5pbmdzGBggAygLMhUub3V0cmlnZ2VyLnYxLldhcm5pbmcaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIo0DCghSdW5FdmVudBIQCghzZXF1ZW5jZRgBIAEoBRIMCgRzdGVwGAIgASgFEiAKA3J1bhgKIAEoCzIRLm91dHJpZ2dlci52MS5SdW5IABIwCgttb2RlbF9ldmVudBgLIAEoCzIZLm91dHJpZ2dlci52MS5TdHJlYW1FdmVudEgAEi8KC3N0ZXBfZmluaXNoGAwgASgLMhgub3V0cmlnZ2VyLnYxLlN0ZXBGaW5pc2hIABIyCg1tY3BfdG9vbF9saXN0GA0gASgLMhkub3V0cmlnZ2VyLnYxLk1jcFRvb2xMaXN0SAASNAoObWNwX3Rvb2xfc3RhcnQYDiABKAsyGi5vdXRyaWdnZXIudjEuTWNwVG9vbFN0YXJ0SAASNgoPbWNwX3Rvb2xfZmluaXNoGA8gASgLMhsub3V0cmlnZ2VyLnYxLk1jcFRvb2xGaW5pc2hIABIxCgxzdGVwX3Jlc3RhcnQYECABKAsyGS5vdXRyaWdnZXIudjEuU3RlcFJlc3RhcnRIAEIHCgVldmVudCL1AQoLU3RlcFJlc3RhcnQSMAoGcmVhc29uGAEgASgOMiAub3V0cmlnZ2VyLnYxLlN0ZXBSZXN0YXJ0LlJlYXNvbhIYChBjb250aW51ZXNfYW5zd2VyGAIgASgIEjAKEWFiYW5kb25lZF9hdHRlbXB0GAMgASgLMhUub3V0cmlnZ2VyLnYxLkF0dGVtcHQSIQoZaW50ZXJydXB0ZWRfdG9vbF9jYWxsX2lkcxgEIAMoCSJFCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASEgoOUkVBU09OX0RSQUlORUQQARIPCgtSRUFTT05fTE9TVBACIooBCgdNY3BUb29sEgwKBG5hbWUYASABKAkSFAoMc2VydmVyX2xhYmVsGAIgASgJEhEKCXRvb2xfbmFtZRgDIAEoCRITCgtkZXNjcmlwdGlvbhgEIAEoCRIZChFpbnB1dF9zY2hlbWFfanNvbhgFIAEoCRIYChBhbm5vdGF0aW9uc19qc29uGAYgASgJInYKC01jcFRvb2xMaXN0EhQKDHNlcnZlcl9sYWJlbBgBIAEoCRIkCgV0b29scxgCIAMoCzIVLm91dHJpZ2dlci52MS5NY3BUb29sEisKBWVycm9yGAMgASgLMhwub3V0cmlnZ2VyLnYxLkluZmVyZW5jZUVycm9yInoKDE1jcFRvb2xTdGFydBIkCgRjYWxsGAEgASgLMhYub3V0cmlnZ2VyLnYxLlRvb2xDYWxsEhQKDHNlcnZlcl9sYWJlbBgCIAEoCRIRCgl0b29sX25hbWUYAyABKAkSGwoTYXBwcm92YWxfcmVxdWVzdF9pZBgEIAEoCSJiCg1NY3BUb29sRmluaXNoEigKBnJlc3VsdBgBIAEoCzIYLm91dHJpZ2dlci52MS5Ub29sUmVzdWx0EhQKDHNlcnZlcl9sYWJlbBgCIAEoCRIRCgl0b29sX25hbWUYAyABKAkinAMKCU1jcFNlcnZlchIUCgxzZXJ2ZXJfbGFiZWwYASABKAkSEgoKc2VydmVyX3VybBgCIAEoCRIaChJzZXJ2ZXJfZGVzY3JpcHRpb24YAyABKAkSFQoNYXV0aG9yaXphdGlvbhgEIAEoCRI1CgdoZWFkZXJzGAUgAygLMiQub3V0cmlnZ2VyLnYxLk1jcFNlcnZlci5IZWFkZXJzRW50cnkSMgoNYWxsb3dlZF90b29scxgGIAEoCzIbLm91dHJpZ2dlci52MS5NY3BUb29sRmlsdGVyEi4KCGFwcHJvdmFsGAcgASgOMhwub3V0cmlnZ2VyLnYxLkFwcHJvdmFsUG9saWN5EjMKDmFsd2F5c19hcHByb3ZlGAggASgLMhsub3V0cmlnZ2VyLnYxLk1jcFRvb2xGaWx0ZXISMgoNbmV2ZXJfYXBwcm92ZRgJIAEoCzIbLm91dHJpZ2dlci52MS5NY3BUb29sRmlsdGVyGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkkKDU1jcFRvb2xGaWx0ZXISEgoKdG9vbF9uYW1lcxgBIAMoCRIWCglyZWFkX29ubHkYAiABKAhIAIgBAUIMCgpfcmVhZF9vbmx5IkUKDFRvb2xBcHByb3ZhbBIUCgx0b29sX2NhbGxfaWQYASABKAkSDwoHYXBwcm92ZRgCIAEoCBIOCgZyZWFzb24YAyABKAkq4AEKCVJ1blN0YXR1cxIaChZSVU5fU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRUlVOX1NUQVRVU19RVUVVRUQQARIaChZSVU5fU1RBVFVTX0lOX1BST0dSRVNTEAISHgoaUlVOX1NUQVRVU19SRVFVSVJFU19BQ1RJT04QAxIYChRSVU5fU1RBVFVTX0NPTVBMRVRFRBAEEhkKFVJVTl9TVEFUVVNfSU5DT01QTEVURRAFEhUKEVJVTl9TVEFUVVNfRkFJTEVEEAYSGAoUUlVOX1NUQVRVU19DQU5DRUxMRUQQByrCAQoQSW5jb21wbGV0ZVJlYXNvbhIhCh1JTkNPTVBMRVRFX1JFQVNPTl9VTlNQRUNJRklFRBAAEiAKHElOQ09NUExFVEVfUkVBU09OX01BWF9UT0tFTlMQARIkCiBJTkNPTVBMRVRFX1JFQVNPTl9DT05URU5UX0ZJTFRFUhACEhsKF0lOQ09NUExFVEVfUkVBU09OX0xJTUlUEAMSJgoiSU5DT01QTEVURV9SRUFTT05fUFJPVklERVJfU1RPUFBFRBAEKmgKDkFwcHJvdmFsUG9saWN5Eh8KG0FQUFJPVkFMX1BPTElDWV9VTlNQRUNJRklFRBAAEhoKFkFQUFJPVkFMX1BPTElDWV9BTFdBWVMQARIZChVBUFBST1ZBTF9QT0xJQ1lfTkVWRVIQAkKfAQofaW8uZ2l0aHViLm91dHJpZ2dlcmluZmVyZW5jZS52MVABWkxnaXRodWIuY29tL291dHJpZ2dlci1pbmZlcmVuY2Uvb3V0cmlnZ2VyL2NsaWVudHMvZ28vb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxqgIMT3V0cmlnZ2VyLlYxygIMT3V0cmlnZ2VyXFYx6gINT3V0cmlnZ2VyOjpWMWIGcHJvdG8z", [file_google_protobuf_timestamp, file_outrigger_v1_attempt, file_outrigger_v1_error, file_outrigger_v1_generation, file_outrigger_v1_message, file_outrigger_v1_response, file_outrigger_v1_stream_event, file_outrigger_v1_usage]);
 
 /**
  * A generation with a state that is stored: its status, steps and events can be read while it runs
@@ -102,14 +102,14 @@ export type Run = Message<"outrigger.v1.Run"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * Requested model, as the request named it.
+   * Requested model, as the request named it (see `Request.model`).
    *
    * @generated from field: string model = 10;
    */
   model: string;
 
   /**
-   * Requested provider. Empty: the default provider.
+   * Requested provider. Empty if the request named none.
    *
    * @generated from field: string provider = 11;
    */
@@ -183,9 +183,9 @@ export type Run = Message<"outrigger.v1.Run"> & {
   /**
    * The tools of MCP servers that were offered to the model, with the names that the model saw.
    *
-   * @generated from field: repeated outrigger.v1.ServerTool server_tools = 21;
+   * @generated from field: repeated outrigger.v1.McpTool mcp_tools = 21;
    */
-  serverTools: ServerTool[];
+  mcpTools: McpTool[];
 
   /**
    * Whether CancelRun was called. The run may still be IN_PROGRESS for a moment.
@@ -202,17 +202,10 @@ export type Run = Message<"outrigger.v1.Run"> & {
   lastSequence: number;
 
   /**
-   * How the run was created, if an HTTP API created it.
-   *
-   * @generated from field: outrigger.v1.RunOrigin origin = 24;
-   */
-  origin?: RunOrigin | undefined;
-
-  /**
    * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    *
-   * @generated from field: repeated outrigger.v1.Warning warnings = 25;
+   * @generated from field: repeated outrigger.v1.Warning warnings = 24;
    */
   warnings: Warning[];
 };
@@ -223,34 +216,6 @@ export type Run = Message<"outrigger.v1.Run"> & {
  */
 export const RunSchema: GenMessage<Run> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_run, 0);
-
-/**
- * How a run was created by an HTTP API. Opaque: only that API reads it.
- *
- * @generated from message outrigger.v1.RunOrigin
- */
-export type RunOrigin = Message<"outrigger.v1.RunOrigin"> & {
-  /**
-   * Name of the API, for instance `responses`.
-   *
-   * @generated from field: string api = 1;
-   */
-  api: string;
-
-  /**
-   * Settings of the request that the API echoes in its responses, as JSON text.
-   *
-   * @generated from field: string settings_json = 2;
-   */
-  settingsJson: string;
-};
-
-/**
- * Describes the message outrigger.v1.RunOrigin.
- * Use `create(RunOriginSchema)` to create a new message.
- */
-export const RunOriginSchema: GenMessage<RunOrigin> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 1);
 
 /**
  * A change of a run. The first and the last event of a stream have a `run`: the first one is the
@@ -308,37 +273,37 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
     /**
      * The tools of an MCP server were listed.
      *
-     * @generated from field: outrigger.v1.ServerToolList server_tool_list = 13;
+     * @generated from field: outrigger.v1.McpToolList mcp_tool_list = 13;
      */
-    value: ServerToolList;
-    case: "serverToolList";
+    value: McpToolList;
+    case: "mcpToolList";
   } | {
     /**
-     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent as they happen.
+     * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+     * their events are sent as they happen.
      *
-     * @generated from field: outrigger.v1.ServerToolStart server_tool_start = 14;
+     * @generated from field: outrigger.v1.McpToolStart mcp_tool_start = 14;
      */
-    value: ServerToolStart;
-    case: "serverToolStart";
+    value: McpToolStart;
+    case: "mcpToolStart";
   } | {
     /**
      * The execution of that tool has ended.
      *
-     * @generated from field: outrigger.v1.ServerToolFinish server_tool_finish = 15;
+     * @generated from field: outrigger.v1.McpToolFinish mcp_tool_finish = 15;
      */
-    value: ServerToolFinish;
-    case: "serverToolFinish";
+    value: McpToolFinish;
+    case: "mcpToolFinish";
   } | {
     /**
      * The process that executed the run stopped in the middle of this step, and another one, or the
      * same one after a restart, continues the run. What earlier events said of this step counts no
      * more, unless `continues_answer` is set: the step begins again. Only in background runs.
      *
-     * @generated from field: outrigger.v1.StepRestart step_restarted = 16;
+     * @generated from field: outrigger.v1.StepRestart step_restart = 16;
      */
     value: StepRestart;
-    case: "stepRestarted";
+    case: "stepRestart";
   } | { case: undefined; value?: undefined };
 };
 
@@ -347,7 +312,7 @@ export type RunEvent = Message<"outrigger.v1.RunEvent"> & {
  * Use `create(RunEventSchema)` to create a new message.
  */
 export const RunEventSchema: GenMessage<RunEvent> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 2);
+  messageDesc(file_outrigger_v1_run, 1);
 
 /**
  * How a step is continued after the process that executed it stopped.
@@ -393,7 +358,7 @@ export type StepRestart = Message<"outrigger.v1.StepRestart"> & {
  * Use `create(StepRestartSchema)` to create a new message.
  */
 export const StepRestartSchema: GenMessage<StepRestart> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 3);
+  messageDesc(file_outrigger_v1_run, 2);
 
 /**
  * Why the process stopped. Values may be added.
@@ -434,14 +399,14 @@ export type StepRestart_Reason = (typeof StepRestart_Reason)[keyof typeof StepRe
  * Describes the enum outrigger.v1.StepRestart.Reason.
  */
 export const StepRestart_ReasonSchema: GenEnum<StepRestart_Reason> = /*@__PURE__*/
-  enumDesc(file_outrigger_v1_run, 3, 0);
+  enumDesc(file_outrigger_v1_run, 2, 0);
 
 /**
  * A tool of an MCP server, which the sidecar executes.
  *
- * @generated from message outrigger.v1.ServerTool
+ * @generated from message outrigger.v1.McpTool
  */
-export type ServerTool = Message<"outrigger.v1.ServerTool"> & {
+export type McpTool = Message<"outrigger.v1.McpTool"> & {
   /**
    * Name that the model sees. Unique in the run.
    *
@@ -486,18 +451,18 @@ export type ServerTool = Message<"outrigger.v1.ServerTool"> & {
 };
 
 /**
- * Describes the message outrigger.v1.ServerTool.
- * Use `create(ServerToolSchema)` to create a new message.
+ * Describes the message outrigger.v1.McpTool.
+ * Use `create(McpToolSchema)` to create a new message.
  */
-export const ServerToolSchema: GenMessage<ServerTool> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 4);
+export const McpToolSchema: GenMessage<McpTool> = /*@__PURE__*/
+  messageDesc(file_outrigger_v1_run, 3);
 
 /**
  * The tools of an MCP server.
  *
- * @generated from message outrigger.v1.ServerToolList
+ * @generated from message outrigger.v1.McpToolList
  */
-export type ServerToolList = Message<"outrigger.v1.ServerToolList"> & {
+export type McpToolList = Message<"outrigger.v1.McpToolList"> & {
   /**
    * Label of the server.
    *
@@ -508,9 +473,9 @@ export type ServerToolList = Message<"outrigger.v1.ServerToolList"> & {
   /**
    * Its tools, limited to those that the request allows.
    *
-   * @generated from field: repeated outrigger.v1.ServerTool tools = 2;
+   * @generated from field: repeated outrigger.v1.McpTool tools = 2;
    */
-  tools: ServerTool[];
+  tools: McpTool[];
 
   /**
    * Why the tools could not be listed. Unset if they were.
@@ -521,18 +486,18 @@ export type ServerToolList = Message<"outrigger.v1.ServerToolList"> & {
 };
 
 /**
- * Describes the message outrigger.v1.ServerToolList.
- * Use `create(ServerToolListSchema)` to create a new message.
+ * Describes the message outrigger.v1.McpToolList.
+ * Use `create(McpToolListSchema)` to create a new message.
  */
-export const ServerToolListSchema: GenMessage<ServerToolList> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 5);
+export const McpToolListSchema: GenMessage<McpToolList> = /*@__PURE__*/
+  messageDesc(file_outrigger_v1_run, 4);
 
 /**
- * The sidecar begins to execute a tool.
+ * The sidecar begins to execute a tool of an MCP server.
  *
- * @generated from message outrigger.v1.ServerToolStart
+ * @generated from message outrigger.v1.McpToolStart
  */
-export type ServerToolStart = Message<"outrigger.v1.ServerToolStart"> & {
+export type McpToolStart = Message<"outrigger.v1.McpToolStart"> & {
   /**
    * The call, as the model wrote it.
    *
@@ -563,18 +528,18 @@ export type ServerToolStart = Message<"outrigger.v1.ServerToolStart"> & {
 };
 
 /**
- * Describes the message outrigger.v1.ServerToolStart.
- * Use `create(ServerToolStartSchema)` to create a new message.
+ * Describes the message outrigger.v1.McpToolStart.
+ * Use `create(McpToolStartSchema)` to create a new message.
  */
-export const ServerToolStartSchema: GenMessage<ServerToolStart> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 6);
+export const McpToolStartSchema: GenMessage<McpToolStart> = /*@__PURE__*/
+  messageDesc(file_outrigger_v1_run, 5);
 
 /**
- * The sidecar has executed a tool.
+ * The sidecar has executed a tool of an MCP server.
  *
- * @generated from message outrigger.v1.ServerToolFinish
+ * @generated from message outrigger.v1.McpToolFinish
  */
-export type ServerToolFinish = Message<"outrigger.v1.ServerToolFinish"> & {
+export type McpToolFinish = Message<"outrigger.v1.McpToolFinish"> & {
   /**
    * The result that is sent to the model.
    *
@@ -598,11 +563,11 @@ export type ServerToolFinish = Message<"outrigger.v1.ServerToolFinish"> & {
 };
 
 /**
- * Describes the message outrigger.v1.ServerToolFinish.
- * Use `create(ServerToolFinishSchema)` to create a new message.
+ * Describes the message outrigger.v1.McpToolFinish.
+ * Use `create(McpToolFinishSchema)` to create a new message.
  */
-export const ServerToolFinishSchema: GenMessage<ServerToolFinish> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 7);
+export const McpToolFinishSchema: GenMessage<McpToolFinish> = /*@__PURE__*/
+  messageDesc(file_outrigger_v1_run, 6);
 
 /**
  * An MCP server whose tools the model may call. The sidecar calls it; the configuration says which
@@ -680,7 +645,7 @@ export type McpServer = Message<"outrigger.v1.McpServer"> & {
  * Use `create(McpServerSchema)` to create a new message.
  */
 export const McpServerSchema: GenMessage<McpServer> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 8);
+  messageDesc(file_outrigger_v1_run, 7);
 
 /**
  * Selects tools of an MCP server. A tool has to fit both fields that are set.
@@ -708,7 +673,7 @@ export type McpToolFilter = Message<"outrigger.v1.McpToolFilter"> & {
  * Use `create(McpToolFilterSchema)` to create a new message.
  */
 export const McpToolFilterSchema: GenMessage<McpToolFilter> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 9);
+  messageDesc(file_outrigger_v1_run, 8);
 
 /**
  * The caller's answer to a call that needs approval.
@@ -743,7 +708,7 @@ export type ToolApproval = Message<"outrigger.v1.ToolApproval"> & {
  * Use `create(ToolApprovalSchema)` to create a new message.
  */
 export const ToolApprovalSchema: GenMessage<ToolApproval> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run, 10);
+  messageDesc(file_outrigger_v1_run, 9);
 
 /**
  * State of a run. Values may be added.

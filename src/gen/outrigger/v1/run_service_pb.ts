@@ -10,15 +10,13 @@ import type { ToolResult } from "./message_pb.ts";
 import { file_outrigger_v1_message } from "./message_pb.ts";
 import type { McpServer, Run, RunEventSchema, RunSchema, RunStatus, ToolApproval } from "./run_pb.ts";
 import { file_outrigger_v1_run } from "./run_pb.ts";
-import type { ThreadMessage } from "./thread_pb.ts";
-import { file_outrigger_v1_thread } from "./thread_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file outrigger/v1/run_service.proto.
  */
 export const file_outrigger_v1_run_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch5vdXRyaWdnZXIvdjEvcnVuX3NlcnZpY2UucHJvdG8SDG91dHJpZ2dlci52MSKHAwoQQ3JlYXRlUnVuUmVxdWVzdBIwCgdvcHRpb25zGAEgASgLMh8ub3V0cmlnZ2VyLnYxLkdlbmVyYXRpb25PcHRpb25zEhcKD3ByZXZpb3VzX3J1bl9pZBgCIAEoCRIRCgl0aHJlYWRfaWQYAyABKAkSEgoKYmFja2dyb3VuZBgEIAEoCBISCgVzdG9yZRgFIAEoCEgAiAEBEj4KCG1ldGFkYXRhGAYgAygLMiwub3V0cmlnZ2VyLnYxLkNyZWF0ZVJ1blJlcXVlc3QuTWV0YWRhdGFFbnRyeRIsCgttY3Bfc2VydmVycxgHIAMoCzIXLm91dHJpZ2dlci52MS5NY3BTZXJ2ZXISLQoJYXBwcm92YWxzGAggAygLMhoub3V0cmlnZ2VyLnYxLlRvb2xBcHByb3ZhbBIVCg1pbmhlcml0X3Rvb2xzGAkgASgIGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIICgZfc3RvcmUiHwoNR2V0UnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkiUgoQU3RyZWFtUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSGwoOYWZ0ZXJfc2VxdWVuY2UYAiABKAVIAIgBAUIRCg9fYWZ0ZXJfc2VxdWVuY2UihAEKGFN1Ym1pdFRvb2xSZXN1bHRzUmVxdWVzdBIOCgZydW5faWQYASABKAkSKQoHcmVzdWx0cxgCIAMoCzIYLm91dHJpZ2dlci52MS5Ub29sUmVzdWx0Ei0KCWFwcHJvdmFscxgDIAMoCzIaLm91dHJpZ2dlci52MS5Ub29sQXBwcm92YWwiIgoQQ2FuY2VsUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkidgoPTGlzdFJ1bnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEhEKCXRocmVhZF9pZBgDIAEoCRIpCghzdGF0dXNlcxgEIAMoDjIXLm91dHJpZ2dlci52MS5SdW5TdGF0dXMiTAoQTGlzdFJ1bnNSZXNwb25zZRIfCgRydW5zGAEgAygLMhEub3V0cmlnZ2VyLnYxLlJ1bhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiTwoTTGlzdE1lc3NhZ2VzUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiXgoUTGlzdE1lc3NhZ2VzUmVzcG9uc2USLQoIbWVzc2FnZXMYASADKAsyGy5vdXRyaWdnZXIudjEuVGhyZWFkTWVzc2FnZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIgoQRGVsZXRlUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkiEwoRRGVsZXRlUnVuUmVzcG9uc2UymgUKClJ1blNlcnZpY2USPgoJQ3JlYXRlUnVuEh4ub3V0cmlnZ2VyLnYxLkNyZWF0ZVJ1blJlcXVlc3QaES5vdXRyaWdnZXIudjEuUnVuEksKD0NyZWF0ZVJ1blN0cmVhbRIeLm91dHJpZ2dlci52MS5DcmVhdGVSdW5SZXF1ZXN0GhYub3V0cmlnZ2VyLnYxLlJ1bkV2ZW50MAESOAoGR2V0UnVuEhsub3V0cmlnZ2VyLnYxLkdldFJ1blJlcXVlc3QaES5vdXRyaWdnZXIudjEuUnVuEkUKCVN0cmVhbVJ1bhIeLm91dHJpZ2dlci52MS5TdHJlYW1SdW5SZXF1ZXN0GhYub3V0cmlnZ2VyLnYxLlJ1bkV2ZW50MAESTgoRU3VibWl0VG9vbFJlc3VsdHMSJi5vdXRyaWdnZXIudjEuU3VibWl0VG9vbFJlc3VsdHNSZXF1ZXN0GhEub3V0cmlnZ2VyLnYxLlJ1bhI+CglDYW5jZWxSdW4SHi5vdXRyaWdnZXIudjEuQ2FuY2VsUnVuUmVxdWVzdBoRLm91dHJpZ2dlci52MS5SdW4SSQoITGlzdFJ1bnMSHS5vdXRyaWdnZXIudjEuTGlzdFJ1bnNSZXF1ZXN0Gh4ub3V0cmlnZ2VyLnYxLkxpc3RSdW5zUmVzcG9uc2USVQoMTGlzdE1lc3NhZ2VzEiEub3V0cmlnZ2VyLnYxLkxpc3RNZXNzYWdlc1JlcXVlc3QaIi5vdXRyaWdnZXIudjEuTGlzdE1lc3NhZ2VzUmVzcG9uc2USTAoJRGVsZXRlUnVuEh4ub3V0cmlnZ2VyLnYxLkRlbGV0ZVJ1blJlcXVlc3QaHy5vdXRyaWdnZXIudjEuRGVsZXRlUnVuUmVzcG9uc2VCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw", [file_outrigger_v1_generation, file_outrigger_v1_message, file_outrigger_v1_run, file_outrigger_v1_thread]);
+  fileDesc("Ch5vdXRyaWdnZXIvdjEvcnVuX3NlcnZpY2UucHJvdG8SDG91dHJpZ2dlci52MSKHAwoQQ3JlYXRlUnVuUmVxdWVzdBIwCgdvcHRpb25zGAEgASgLMh8ub3V0cmlnZ2VyLnYxLkdlbmVyYXRpb25PcHRpb25zEhcKD3ByZXZpb3VzX3J1bl9pZBgCIAEoCRIRCgl0aHJlYWRfaWQYAyABKAkSEgoKYmFja2dyb3VuZBgEIAEoCBISCgVzdG9yZRgFIAEoCEgAiAEBEj4KCG1ldGFkYXRhGAYgAygLMiwub3V0cmlnZ2VyLnYxLkNyZWF0ZVJ1blJlcXVlc3QuTWV0YWRhdGFFbnRyeRIsCgttY3Bfc2VydmVycxgHIAMoCzIXLm91dHJpZ2dlci52MS5NY3BTZXJ2ZXISLQoJYXBwcm92YWxzGAggAygLMhoub3V0cmlnZ2VyLnYxLlRvb2xBcHByb3ZhbBIVCg1pbmhlcml0X3Rvb2xzGAkgASgIGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIICgZfc3RvcmUiHwoNR2V0UnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkiUgoQU3RyZWFtUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSGwoOYWZ0ZXJfc2VxdWVuY2UYAiABKAVIAIgBAUIRCg9fYWZ0ZXJfc2VxdWVuY2UihAEKGFN1Ym1pdFRvb2xSZXN1bHRzUmVxdWVzdBIOCgZydW5faWQYASABKAkSKQoHcmVzdWx0cxgCIAMoCzIYLm91dHJpZ2dlci52MS5Ub29sUmVzdWx0Ei0KCWFwcHJvdmFscxgDIAMoCzIaLm91dHJpZ2dlci52MS5Ub29sQXBwcm92YWwiIgoQQ2FuY2VsUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkidgoPTGlzdFJ1bnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEhEKCXRocmVhZF9pZBgDIAEoCRIpCghzdGF0dXNlcxgEIAMoDjIXLm91dHJpZ2dlci52MS5SdW5TdGF0dXMiTAoQTGlzdFJ1bnNSZXNwb25zZRIfCgRydW5zGAEgAygLMhEub3V0cmlnZ2VyLnYxLlJ1bhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIgoQRGVsZXRlUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkiEwoRRGVsZXRlUnVuUmVzcG9uc2UywwQKClJ1blNlcnZpY2USPgoJQ3JlYXRlUnVuEh4ub3V0cmlnZ2VyLnYxLkNyZWF0ZVJ1blJlcXVlc3QaES5vdXRyaWdnZXIudjEuUnVuEksKD0NyZWF0ZVJ1blN0cmVhbRIeLm91dHJpZ2dlci52MS5DcmVhdGVSdW5SZXF1ZXN0GhYub3V0cmlnZ2VyLnYxLlJ1bkV2ZW50MAESOAoGR2V0UnVuEhsub3V0cmlnZ2VyLnYxLkdldFJ1blJlcXVlc3QaES5vdXRyaWdnZXIudjEuUnVuEkUKCVN0cmVhbVJ1bhIeLm91dHJpZ2dlci52MS5TdHJlYW1SdW5SZXF1ZXN0GhYub3V0cmlnZ2VyLnYxLlJ1bkV2ZW50MAESTgoRU3VibWl0VG9vbFJlc3VsdHMSJi5vdXRyaWdnZXIudjEuU3VibWl0VG9vbFJlc3VsdHNSZXF1ZXN0GhEub3V0cmlnZ2VyLnYxLlJ1bhI+CglDYW5jZWxSdW4SHi5vdXRyaWdnZXIudjEuQ2FuY2VsUnVuUmVxdWVzdBoRLm91dHJpZ2dlci52MS5SdW4SSQoITGlzdFJ1bnMSHS5vdXRyaWdnZXIudjEuTGlzdFJ1bnNSZXF1ZXN0Gh4ub3V0cmlnZ2VyLnYxLkxpc3RSdW5zUmVzcG9uc2USTAoJRGVsZXRlUnVuEh4ub3V0cmlnZ2VyLnYxLkRlbGV0ZVJ1blJlcXVlc3QaHy5vdXRyaWdnZXIudjEuRGVsZXRlUnVuUmVzcG9uc2VCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw", [file_outrigger_v1_generation, file_outrigger_v1_message, file_outrigger_v1_run]);
 
 /**
  * The request of CreateRun and CreateRunStream.
@@ -46,7 +44,8 @@ export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
   previousRunId: string;
 
   /**
-   * The thread to continue. Its runs are executed one at a time. Must not be set together with
+   * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+   * The runs of a thread are executed one at a time. Must not be set together with
    * `previous_run_id`. Empty: a new thread, or that of the previous run.
    *
    * @generated from field: string thread_id = 3;
@@ -282,69 +281,6 @@ export const ListRunsResponseSchema: GenMessage<ListRunsResponse> = /*@__PURE__*
   messageDesc(file_outrigger_v1_run_service, 6);
 
 /**
- * The request of ListMessages.
- *
- * @generated from message outrigger.v1.ListMessagesRequest
- */
-export type ListMessagesRequest = Message<"outrigger.v1.ListMessagesRequest"> & {
-  /**
-   * Id of the thread. Required.
-   *
-   * @generated from field: string thread_id = 1;
-   */
-  threadId: string;
-
-  /**
-   * Maximum number of messages, up to 100. Default 20.
-   *
-   * @generated from field: int32 page_size = 2;
-   */
-  pageSize: number;
-
-  /**
-   * `next_page_token` of the previous page. Empty: the first page.
-   *
-   * @generated from field: string page_token = 3;
-   */
-  pageToken: string;
-};
-
-/**
- * Describes the message outrigger.v1.ListMessagesRequest.
- * Use `create(ListMessagesRequestSchema)` to create a new message.
- */
-export const ListMessagesRequestSchema: GenMessage<ListMessagesRequest> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run_service, 7);
-
-/**
- * The response of ListMessages.
- *
- * @generated from message outrigger.v1.ListMessagesResponse
- */
-export type ListMessagesResponse = Message<"outrigger.v1.ListMessagesResponse"> & {
-  /**
-   * The messages, oldest first.
-   *
-   * @generated from field: repeated outrigger.v1.ThreadMessage messages = 1;
-   */
-  messages: ThreadMessage[];
-
-  /**
-   * Token of the next page. Empty on the last page.
-   *
-   * @generated from field: string next_page_token = 2;
-   */
-  nextPageToken: string;
-};
-
-/**
- * Describes the message outrigger.v1.ListMessagesResponse.
- * Use `create(ListMessagesResponseSchema)` to create a new message.
- */
-export const ListMessagesResponseSchema: GenMessage<ListMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run_service, 8);
-
-/**
  * The request of DeleteRun.
  *
  * @generated from message outrigger.v1.DeleteRunRequest
@@ -363,7 +299,7 @@ export type DeleteRunRequest = Message<"outrigger.v1.DeleteRunRequest"> & {
  * Use `create(DeleteRunRequestSchema)` to create a new message.
  */
 export const DeleteRunRequestSchema: GenMessage<DeleteRunRequest> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run_service, 9);
+  messageDesc(file_outrigger_v1_run_service, 7);
 
 /**
  * The response of DeleteRun.
@@ -378,7 +314,7 @@ export type DeleteRunResponse = Message<"outrigger.v1.DeleteRunResponse"> & {
  * Use `create(DeleteRunResponseSchema)` to create a new message.
  */
 export const DeleteRunResponseSchema: GenMessage<DeleteRunResponse> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_run_service, 10);
+  messageDesc(file_outrigger_v1_run_service, 8);
 
 /**
  * Stored runs: they can be started in the background, read, streamed from any event on, continued
@@ -465,16 +401,6 @@ export const RunService: GenService<{
     methodKind: "unary";
     input: typeof ListRunsRequestSchema;
     output: typeof ListRunsResponseSchema;
-  },
-  /**
-   * Returns the messages of a thread, oldest first.
-   *
-   * @generated from rpc outrigger.v1.RunService.ListMessages
-   */
-  listMessages: {
-    methodKind: "unary";
-    input: typeof ListMessagesRequestSchema;
-    output: typeof ListMessagesResponseSchema;
   },
   /**
    * Deletes a run with its steps and events; a run in progress is cancelled first. The messages of

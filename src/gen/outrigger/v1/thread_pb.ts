@@ -14,10 +14,11 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/thread.proto.
  */
 export const file_outrigger_v1_thread: GenFile = /*@__PURE__*/
-  fileDesc("ChlvdXRyaWdnZXIvdjEvdGhyZWFkLnByb3RvEgxvdXRyaWdnZXIudjEixAEKBlRocmVhZBIKCgJpZBgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0CghtZXRhZGF0YRgDIAMoCzIiLm91dHJpZ2dlci52MS5UaHJlYWQuTWV0YWRhdGFFbnRyeRIXCg9pc19jb252ZXJzYXRpb24YBCABKAgaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIqsBCg1UaHJlYWRNZXNzYWdlEgoKAmlkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIRCglpc19vdXRwdXQYAyABKAgSJgoHbWVzc2FnZRgEIAEoCzIVLm91dHJpZ2dlci52MS5NZXNzYWdlEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC29yaWdpbl9qc29uGAYgASgJQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_outrigger_v1_message]);
+  fileDesc("ChlvdXRyaWdnZXIvdjEvdGhyZWFkLnByb3RvEgxvdXRyaWdnZXIudjEiwQEKBlRocmVhZBIKCgJpZBgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0CghtZXRhZGF0YRgDIAMoCzIiLm91dHJpZ2dlci52MS5UaHJlYWQuTWV0YWRhdGFFbnRyeRIUCgxjb252ZXJzYXRpb24YBCABKAgaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpMBCg1UaHJlYWRNZXNzYWdlEgoKAmlkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIOCgZvdXRwdXQYAyABKAgSJgoHbWVzc2FnZRgEIAEoCzIVLm91dHJpZ2dlci52MS5NZXNzYWdlEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_outrigger_v1_message]);
 
 /**
- * A conversation: messages in order.
+ * A conversation: messages in order, which runs read and append to. Over the HTTP API the thread
+ * `thread_X` is the conversation `conv_X`.
  *
  * @generated from message outrigger.v1.Thread
  */
@@ -47,9 +48,9 @@ export type Thread = Message<"outrigger.v1.Thread"> & {
    * Whether the caller created the thread as a conversation. Otherwise a run created it, and
    * continuing an earlier run of it forks the thread.
    *
-   * @generated from field: bool is_conversation = 4;
+   * @generated from field: bool conversation = 4;
    */
-  isConversation: boolean;
+  conversation: boolean;
 };
 
 /**
@@ -83,9 +84,9 @@ export type ThreadMessage = Message<"outrigger.v1.ThreadMessage"> & {
    * Whether the run produced it: the model's answer, or the result of a tool that the sidecar
    * executed. Otherwise it was part of the input.
    *
-   * @generated from field: bool is_output = 3;
+   * @generated from field: bool output = 3;
    */
-  isOutput: boolean;
+  output: boolean;
 
   /**
    * The message.
@@ -100,13 +101,6 @@ export type ThreadMessage = Message<"outrigger.v1.ThreadMessage"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
-
-  /**
-   * The form in which an HTTP API received the message, as JSON text. Empty if it can be derived.
-   *
-   * @generated from field: string origin_json = 6;
-   */
-  originJson: string;
 };
 
 /**

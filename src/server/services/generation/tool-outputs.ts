@@ -35,7 +35,7 @@ export function effectOf({ output }: ToolOutput, call: ToolCall, rules: ToolArgu
   switch (output.case) {
     case "result":
       return { case: "result", result: { ...output.value, toolCallId: call.id } };
-    case "error":
+    case "failure":
       return failure(call, output.value.message || "the tool failed");
     case "refusal":
       return failure(call, output.value.reason || "the call was refused");

@@ -1,7 +1,7 @@
 import { invalidField } from "../../../core/errors.ts";
 
-/** An id that a request must have. @throws InvalidRequestError where it is empty. */
-export function requireId(field: "run_id" | "thread_id", id: string): string {
+/** An id that a request must have. @throws InvalidRequestError if it is empty. */
+export function requireId(field: "run_id" | "thread_id" | "message_id", id: string): string {
   if (id !== "") return id;
-  throw invalidField(field, `is empty, expected the id of a ${field === "run_id" ? "run" : "thread"}`);
+  throw invalidField(field, `is empty, expected the id of a ${field.slice(0, -"_id".length)}`);
 }

@@ -1,13 +1,12 @@
-import { defaultCatalog } from "../../../../src/catalog/catalog.ts";
 import { NotFoundError } from "../../../../src/core/errors.ts";
-import { ModelDirectory } from "../../../../src/endpoints/models/model-directory.ts";
 import { type ReadRequest, readRequest } from "../../../../src/endpoints/responses/read-request.ts";
-import type { Run } from "../../../../src/gen/outrigger/v1/run_pb.ts";
-import type { ThreadMessage } from "../../../../src/gen/outrigger/v1/thread_pb.ts";
+import type { RunWithOrigin } from "../../../../src/runs/engine.ts";
 import { firstCallId } from "../../../../src/runs/store/first-call-id.ts";
+import type { StoredMessage } from "../../../../src/runs/store.ts";
+import { createDirectory } from "../../support/directory.ts";
 
 /** Four providers, one for each wire API; `openai` is the default. */
-const directory = new ModelDirectory({
+const directory = createDirectory({
   providers: new Map([
     ["openai", "openai-responses"],
     ["anthropic", "anthropic-messages"],
@@ -15,13 +14,12 @@ const directory = new ModelDirectory({
     ["local", "openai-chat"],
   ]),
   aliases: { fast: { provider: "gemini", model: "gemini-3-flash" } },
-  catalog: defaultCatalog,
 });
 
 /** What is kept of earlier responses. */
 export interface Kept {
-  readonly runs?: readonly Run[];
-  readonly messages?: readonly ThreadMessage[];
+  readonly runs?: readonly RunWithOrigin[];
+  readonly messages?: readonly StoredMessage[];
 }
 
 /** Reads a body. A text is read as it is. */

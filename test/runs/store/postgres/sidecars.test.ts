@@ -133,8 +133,8 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     );
     expect(runs.map((run) => run?.status)).toEqual(turns.map(() => RunStatus.COMPLETED));
     const { messages } =
-      (await sidecars[1]?.runs.listMessages({ threadId: root.threadId, pageSize: 100 })) ?? {};
-    const roles = (messages ?? []).map(({ isOutput }) => isOutput);
+      (await sidecars[1]?.threads.listMessages({ threadId: root.threadId, pageSize: 100 })) ?? {};
+    const roles = (messages ?? []).map(({ output }) => output);
     expect(roles).toEqual([false, true, ...turns.flatMap(() => [false, true])]);
     await Promise.all(sidecars.map((sidecar) => sidecar.stop()));
   });
@@ -166,7 +166,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
       expect(run.attempts[0]?.error?.message).toContain("the sidecar that made the call stopped");
       const events = await read(second, id);
       expect(endsOf(events)).toEqual([RunStatus.CANCELLED]);
-      expect(events.filter(({ event }) => event.case === "stepRestarted")).toHaveLength(1);
+      expect(events.filter(({ event }) => event.case === "stepRestart")).toHaveLength(1);
     }
     for (let index = 0; index < 8; index += 1) expect(callsWith(`queued ${index}.`)).toBe(1);
     await second.stop();

@@ -296,7 +296,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
         hold: getHold(run.id),
         events: [textEvent(1, "a"), textEvent(2, "b")],
         steps: [step("one")],
-        messages: [message("a", { runId: run.id, isOutput: true })],
+        messages: [message("a", { runId: run.id, output: true })],
       };
       expect(await path.losing(() => store.write(first), 150)).toBe(true);
       const child = creation({ previousRunId: (await endRun(store, { ...run, lastSequence: 2 })).id });

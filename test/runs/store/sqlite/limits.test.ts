@@ -122,7 +122,7 @@ describe("a SQLite store in memory that is full", () => {
     await store.createThread("owner", thread(), [message(largeText(500_000))]);
     const run = await createdRun(store);
     for (let index = 1; index < 40; index += 1) await endedRun(store, { input: [largeText(100_000)] });
-    const output = message(largeText(900_000), { runId: run.id, isOutput: true });
+    const output = message(largeText(900_000), { runId: run.id, output: true });
     expect(await store.write({ hold: getHold(run.id), messages: [output] })).toBe(true);
     expect(await store.getMessage("owner", output.id)).toEqual(output);
     const conversation = thread();

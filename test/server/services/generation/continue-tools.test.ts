@@ -148,8 +148,8 @@ it("the conversation that the model gets is that of RunTools", async () => {
   ]);
   const results = server.model.requests[1]?.messages.slice(-2).map(({ content }) => content[0]?.part.value);
   expect(results).toMatchObject([
-    { toolCallId: "a", isError: false },
-    { toolCallId: "b", isError: true },
+    { toolCallId: "a", failed: false },
+    { toolCallId: "b", failed: true },
   ]);
 });
 
@@ -159,7 +159,7 @@ describe("calls with invalid arguments", () => {
     expect(answer.kinds).toEqual(["1 stepFinish", "2 stepFinish", "2 result"]);
     expect(answer.result).toMatchObject({
       stopReason: StopReason.COMPLETED,
-      steps: [{ toolResults: [{ isError: true }] }, {}],
+      steps: [{ toolResults: [{ failed: true }] }, {}],
     });
     expect(server.model.requests).toHaveLength(2);
   });
@@ -167,7 +167,7 @@ describe("calls with invalid arguments", () => {
   it("are answered at once beside calls that wait", async () => {
     const { answer, goOn } = await begin([[bad, time], "done"]);
     expect(answer.kinds).toEqual(["1 execute", "1 stepFinish", "1 result"]);
-    expect(answer.result?.steps[0]?.toolResults).toMatchObject([{ toolCallId: "a", isError: true }]);
+    expect(answer.result?.steps[0]?.toolResults).toMatchObject([{ toolCallId: "a", failed: true }]);
     const { result } = await goOn([{ toolCallId: "b", output: textResult("noon") }]);
     expect(result?.steps[0]?.toolResults.map(({ toolCallId }) => toolCallId)).toEqual(["a", "b"]);
   });
@@ -192,7 +192,7 @@ describe("calls with invalid arguments", () => {
     expect(server.model.requests).toHaveLength(1);
     const { result } = await goOn([{ toolCallId: "a", output: textResult("sunny") }], repaired.result);
     expect(result?.steps[0]).toMatchObject({
-      toolResults: [{ toolCallId: "a", isError: false }, { toolCallId: "b" }],
+      toolResults: [{ toolCallId: "a", failed: false }, { toolCallId: "b" }],
       repairedCalls: [{ id: "a" }],
     });
   });
@@ -207,7 +207,7 @@ describe("calls with invalid arguments", () => {
     ]);
     expect(result).toMatchObject({
       stopReason: StopReason.COMPLETED,
-      steps: [{ toolResults: [{ isError: true }] }, {}],
+      steps: [{ toolResults: [{ failed: true }] }, {}],
     });
   });
 });
@@ -223,7 +223,7 @@ describe("the loop ends", () => {
     ],
     [
       "max_total_tokens",
-      { limits: { maxTotalTokens: 30n } },
+      { limits: { maxTotalTokens: 30 } },
       StopReason.MAX_TOTAL_TOKENS,
       ["2 stepFinish", "2 result"],
     ],

@@ -171,7 +171,7 @@ describe("options", () => {
       {
         request,
         prompt: "hi",
-        limits: { maxSteps: 0, maxTotalTokens: -1n, maxCostNanoUsd: -1n, maxToolCalls: -1 },
+        limits: { maxSteps: 0, maxTotalTokens: -1, maxCostNanoUsd: -1n, maxToolCalls: -1 },
       },
       [
         "options.limits.max_steps",

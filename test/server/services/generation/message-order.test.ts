@@ -20,7 +20,7 @@ type Line = readonly [">", Request] | readonly [step: number, Response];
 const start: Line = [">", { case: "start", value: {} }];
 const output = (toolCallId: string): Line => [
   ">",
-  { case: "output", value: { toolCallId, output: { case: "error", value: {} } } },
+  { case: "output", value: { toolCallId, output: { case: "failure", value: {} } } },
 ];
 const repaired = (toolCallId: string): Line => [
   ">",

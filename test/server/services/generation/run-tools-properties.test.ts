@@ -91,7 +91,7 @@ async function react(caller: ToolCaller, id: string, problem: string, call: Call
     caller.answer(id, { case: "repairedCall", value: { input: { case: "argumentsJson", value } } });
     return;
   }
-  if (call.reaction === "error") caller.answer(id, { case: "error", value: { message: "broken" } });
+  if (call.reaction === "error") caller.answer(id, { case: "failure", value: { message: "broken" } });
   if (call.reaction === "refuse") caller.answer(id, { case: "refusal", value: { reason: "no" } });
   if (call.reaction === "answer" || call.reaction === "twice") caller.answer(id, textResult(`of ${id}`));
   if (call.reaction === "twice") caller.answer(id, textResult("again"));
@@ -152,10 +152,10 @@ function checkOutcome(own: Plan, { executes, result, error, rejected }: RunOutco
     );
     if (own.halfCloseAfter !== undefined) continue;
     for (const [index, call] of calls.entries()) {
-      const { isError, content } = results[index] ?? {};
+      const { failed, content } = results[index] ?? {};
       // On a machine that is busy for that long the answer came after the time limit, and was refused for that.
-      if (givesText(call) && isError && rejected.some(isLate(idOf(step, index)))) continue;
-      expect(isError).toBe(!givesText(call));
+      if (givesText(call) && failed && rejected.some(isLate(idOf(step, index)))) continue;
+      expect(failed).toBe(!givesText(call));
       if (givesText(call)) expect(content?.[0]?.part.value).toBe(`of ${idOf(step, index)}`);
     }
   }

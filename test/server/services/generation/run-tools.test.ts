@@ -90,7 +90,7 @@ it.each(Object.entries(TRANSPORTS))(
     });
     expect(textOf(outcome.result?.response)).toBe("sunny at noon");
     expect(outcome.result?.steps[0]?.toolResults).toMatchObject([
-      { toolCallId: "a", isError: false, content: [{ part: { value: "result of a" } }] },
+      { toolCallId: "a", failed: false, content: [{ part: { value: "result of a" } }] },
       { toolCallId: "b" },
     ]);
     expect(server.model.requests[1]?.messages.map(({ role }) => role)).toEqual([
@@ -127,7 +127,7 @@ it("an error, a refusal and an empty reason are error results for the model", as
   const { server, run } = await open(
     [[oslo, time, { ...time, id: "c" }], "done"],
     answering((id, to) => {
-      if (id === "a") to.answer(id, { case: "error", value: { message: "no network" } });
+      if (id === "a") to.answer(id, { case: "failure", value: { message: "no network" } });
       else if (id === "b") to.answer(id, { case: "refusal", value: { reason: "a person said no" } });
       else to.answer(id, { case: "refusal", value: {} });
     }),
@@ -135,9 +135,9 @@ it("an error, a refusal and an empty reason are error results for the model", as
   await run();
   const results = server.model.requests[1]?.messages.slice(-3).map(({ content }) => content[0]?.part.value);
   expect(results).toMatchObject([
-    { toolCallId: "a", isError: true, content: [{ part: { value: "no network" } }] },
-    { toolCallId: "b", isError: true, content: [{ part: { value: "a person said no" } }] },
-    { toolCallId: "c", isError: true, content: [{ part: { value: "the call was refused" } }] },
+    { toolCallId: "a", failed: true, content: [{ part: { value: "no network" } }] },
+    { toolCallId: "b", failed: true, content: [{ part: { value: "a person said no" } }] },
+    { toolCallId: "c", failed: true, content: [{ part: { value: "the call was refused" } }] },
   ]);
 });
 
@@ -171,7 +171,7 @@ describe("calls with invalid arguments", () => {
     const { executes, result } = await run();
     expect(executes).toEqual([]);
     const [answer] = result?.steps[0]?.toolResults ?? [];
-    expect(answer).toMatchObject({ toolCallId: "a", isError: true });
+    expect(answer).toMatchObject({ toolCallId: "a", failed: true });
     expect(answer?.content[0]?.part.value).toMatch(text);
   });
 
@@ -194,7 +194,7 @@ describe("calls with invalid arguments", () => {
       ['{"city":"Oslo"}', true],
     ]);
     expect(result?.steps[0]).toMatchObject({
-      toolResults: [{ toolCallId: "a", isError: false }],
+      toolResults: [{ toolCallId: "a", failed: false }],
       repairedCalls: [{ id: "a", name: "get_weather", input: { value: '{"city":"Oslo"}' } }],
     });
   });
@@ -209,7 +209,7 @@ describe("calls with invalid arguments", () => {
     );
     const { executes, result } = await run();
     expect(executes).toHaveLength(1);
-    expect(result?.steps[0]).toMatchObject({ toolResults: [{ isError: true }], repairedCalls: [] });
+    expect(result?.steps[0]).toMatchObject({ toolResults: [{ failed: true }], repairedCalls: [] });
   });
 
   it("cannot be repaired to another tool", async () => {
@@ -225,7 +225,7 @@ describe("calls with invalid arguments", () => {
     );
     const { executes, result } = await run();
     expect(executes).toHaveLength(1);
-    expect(result?.steps[0]).toMatchObject({ toolResults: [{ isError: true }] });
+    expect(result?.steps[0]).toMatchObject({ toolResults: [{ failed: true }] });
   });
 
   it("a result for a call that wants repair is of the wrong kind, and the call still waits", async () => {
@@ -234,14 +234,14 @@ describe("calls with invalid arguments", () => {
       (message, to) => {
         if (message.message.case === "execute") to.answer("a", textResult("made up"));
         if (message.message.case === "rejectedOutput")
-          to.answer("a", { case: "error", value: { message: "cannot repair" } });
+          to.answer("a", { case: "failure", value: { message: "cannot repair" } });
       },
       { repairCalls: true },
     );
     const { rejected, result } = await run();
     expect(rejected).toMatchObject([{ toolCallId: "a", reason: Reason.WRONG_KIND }]);
     expect(result?.steps[0]?.toolResults).toMatchObject([
-      { isError: true, content: [{ part: { value: "cannot repair" } }] },
+      { failed: true, content: [{ part: { value: "cannot repair" } }] },
     ]);
   });
 });
@@ -383,7 +383,7 @@ describe("a caller that ends its side", () => {
     caller.end();
     const { executes, result } = await run();
     expect(executes).toEqual([]);
-    expect(result?.steps.map(({ toolResults }) => toolResults.map(({ isError }) => isError))).toEqual([
+    expect(result?.steps.map(({ toolResults }) => toolResults.map(({ failed }) => failed))).toEqual([
       [true],
       [true],
       [],
@@ -400,7 +400,7 @@ describe("a caller that ends its side", () => {
       }),
     );
     const { result } = await run();
-    expect(result?.steps[0]?.toolResults.map(({ isError }) => isError)).toEqual([false, true]);
+    expect(result?.steps[0]?.toolResults.map(({ failed }) => failed)).toEqual([false, true]);
   });
 });
 
@@ -423,7 +423,7 @@ describe("the loop ends", () => {
     ["max_tool_rounds", { maxToolRounds: 2 }, StopReason.MAX_TOOL_ROUNDS, 3],
     ["stop_when", { stopWhen: "steps.size() >= 2" }, StopReason.STOP_WHEN, 2],
     ["max_steps", { limits: { maxSteps: 2 } }, StopReason.MAX_STEPS, 2],
-    ["max_total_tokens", { limits: { maxTotalTokens: 40n } }, StopReason.MAX_TOTAL_TOKENS, 3],
+    ["max_total_tokens", { limits: { maxTotalTokens: 40 } }, StopReason.MAX_TOTAL_TOKENS, 3],
     ["max_tool_calls", { limits: { maxToolCalls: 1 } }, StopReason.MAX_TOOL_CALLS, 2],
   ])("by %s", async (_name, changes, stopReason, steps) => {
     const turn: Turn = () => [{ name: "get_time" }];

@@ -239,10 +239,7 @@ public final class OutriggerClient implements AutoCloseable {
     GetModelRequest request =
         GetModelRequest.newBuilder().setModel(model).setProvider(provider).build();
     return unlessNotFound(
-        () ->
-            calls
-                .unary(CatalogServiceGrpc.getGetModelMethod(), request, Optional.empty())
-                .getModel());
+        () -> calls.unary(CatalogServiceGrpc.getGetModelMethod(), request, Optional.empty()));
   }
 
   /**
@@ -275,10 +272,7 @@ public final class OutriggerClient implements AutoCloseable {
             .addAllCapabilities(List.of(capabilities))
             .build();
     return unlessNotFound(
-        () ->
-            calls
-                .unary(CatalogServiceGrpc.getGetLatestModelMethod(), request, Optional.empty())
-                .getModel());
+        () -> calls.unary(CatalogServiceGrpc.getGetLatestModelMethod(), request, Optional.empty()));
   }
 
   /**

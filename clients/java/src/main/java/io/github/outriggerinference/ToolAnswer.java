@@ -40,7 +40,7 @@ record ToolAnswer(
       // Whatever a tool throws, errors included, is an answer: the loop must not wait for one.
       report(execute.getToolCall(), failed);
       boolean hidden = hidesErrors(execute) && !(failed instanceof JsonMismatchException);
-      output.setError(failure(hidden ? "the tool failed" : messageOf(failed)));
+      output.setFailure(failure(hidden ? "the tool failed" : messageOf(failed)));
     }
     return output.build();
   }
@@ -80,7 +80,7 @@ record ToolAnswer(
       output.setRepairedCall(
           call.toBuilder().setArgumentsInvalid(false).setArgumentsJson(arguments.get()));
     } else {
-      output.setError(failure("invalid arguments: " + execute.getProblem()));
+      output.setFailure(failure("invalid arguments: " + execute.getProblem()));
     }
   }
 

@@ -137,7 +137,7 @@ class SidecarTest {
                     city -> {
                       throw new IOException("the station is down");
                     })));
-    assertTrue(told.getIsError());
+    assertTrue(told.getFailed());
     assertTrue(told.getContent(0).getText().contains("the station is down"), told.toString());
   }
 
@@ -151,7 +151,7 @@ class SidecarTest {
                     city -> {
                       throw new ToolRefusalException("the user said no");
                     })));
-    assertTrue(told.getIsError());
+    assertTrue(told.getFailed());
     assertTrue(told.getContent(0).getText().contains("the user said no"), told.toString());
   }
 
@@ -164,7 +164,7 @@ class SidecarTest {
   @Test
   void tellTheModelThatItsArgumentsAreInvalid() {
     ToolResult told = toldAfter(options("sim-tools", Tool.of("far", "", Far.class, far -> "x")));
-    assertTrue(told.getIsError());
+    assertTrue(told.getFailed());
     assertTrue(told.getContent(0).getText().contains("no city is far enough"), told.toString());
   }
 
@@ -182,7 +182,7 @@ class SidecarTest {
               return "too late";
             });
     ToolResult told = toldAfter(options("sim-tools", slow).toolTimeout(Duration.ofMillis(150)));
-    assertTrue(told.getIsError());
+    assertTrue(told.getFailed());
     assertFalse(told.getContent(0).getText().contains("too late"), told.toString());
     assertTrue(interrupted.await(10, TimeUnit.SECONDS), "the tool was not interrupted");
   }
@@ -428,7 +428,7 @@ class SidecarTest {
         };
     assertTrue(text.contains(expected), text);
     boolean answered = executed.get(result.getToolCallId()) == Behaviour.ANSWER;
-    assertEquals(!answered, result.getIsError(), text);
+    assertEquals(!answered, result.getFailed(), text);
   }
 
   @Test

@@ -245,7 +245,7 @@ class ToolLoopTest {
     ContentPart image =
         ContentPart.newBuilder().setImage(Image.newBuilder().setUrl("https://example.com")).build();
     List<ContentPart> parts = List.of(Messages.text("a map"), image);
-    ToolResult failed = ToolResult.newBuilder().addAllContent(parts).setIsError(true).build();
+    ToolResult failed = ToolResult.newBuilder().addAllContent(parts).setFailed(true).build();
     assertEquals(
         List.of(image), outputOf(weather(city -> image), ARGUMENTS).getResult().getContentList());
     assertEquals(parts, outputOf(weather(city -> parts), ARGUMENTS).getResult().getContentList());
@@ -259,22 +259,22 @@ class ToolLoopTest {
             city -> {
               throw new IOException("the station is down");
             });
-    assertEquals("the station is down", outputOf(tool, ARGUMENTS).getError().getMessage());
+    assertEquals("the station is down", outputOf(tool, ARGUMENTS).getFailure().getMessage());
     Tool overflow =
         weather(
             city -> {
               throw new StackOverflowError();
             });
-    assertEquals("StackOverflowError", outputOf(overflow, ARGUMENTS).getError().getMessage());
+    assertEquals("StackOverflowError", outputOf(overflow, ARGUMENTS).getFailure().getMessage());
     Tool unwritable = weather(city -> new Thread());
-    String message = outputOf(unwritable, ARGUMENTS).getError().getMessage();
+    String message = outputOf(unwritable, ARGUMENTS).getFailure().getMessage();
     assertTrue(message.startsWith("java.lang.Thread cannot be written as JSON"), message);
     Tool talkative =
         weather(
             city -> {
               throw new IOException("x".repeat(4_095) + "\uD83D\uDE00");
             });
-    assertEquals("x".repeat(4_095), outputOf(talkative, ARGUMENTS).getError().getMessage());
+    assertEquals("x".repeat(4_095), outputOf(talkative, ARGUMENTS).getFailure().getMessage());
   }
 
   @Test
@@ -289,12 +289,12 @@ class ToolLoopTest {
     client = OutriggerClient.builder().address(sidecar.address()).hideToolErrors().connect();
     assertEquals("the tool failed", messageOf(tool));
     assertEquals("10.0.0.7 refused", messageOf(tool.hideErrors(false)));
-    String wrong = outputOf(tool, "{}").getError().getMessage();
+    String wrong = outputOf(tool, "{}").getFailure().getMessage();
     assertTrue(wrong.startsWith("invalid arguments: "), wrong);
   }
 
   private String messageOf(Tool tool) {
-    return outputOf(tool, ARGUMENTS).getError().getMessage();
+    return outputOf(tool, ARGUMENTS).getFailure().getMessage();
   }
 
   @Test
@@ -318,14 +318,14 @@ class ToolLoopTest {
                 })
             .build();
     ToolOutput output = outputOf(options, execute("c1", ARGUMENTS));
-    assertEquals("the station is down", output.getError().getMessage());
+    assertEquals("the station is down", output.getFailure().getMessage());
     assertEquals(List.of("c1", down), told);
   }
 
   @Test
   void answersWithAFailureForAToolThatWasNotOffered() {
     ToolOutput output = outputOf(with(weather(city -> "x")), execute(call("c1", "launch", "{}")));
-    assertEquals("there is no tool named launch", output.getError().getMessage());
+    assertEquals("there is no tool named launch", output.getFailure().getMessage());
     assertEquals("c1", output.getToolCallId());
   }
 
@@ -334,7 +334,7 @@ class ToolLoopTest {
     ToolOutput output = outputOf(weather(city -> "x"), "{\"city\":7}");
     assertEquals(
         "invalid arguments: /city: expected a string, found a number",
-        output.getError().getMessage());
+        output.getFailure().getMessage());
   }
 
   @Test
@@ -371,7 +371,7 @@ class ToolLoopTest {
     assertFalse(repaired.getRepairedCall().getArgumentsInvalid());
     ToolOutput given =
         outputOf(options.repairToolCalls((call, why) -> Optional.empty()).build(), problem);
-    assertEquals("invalid arguments: unexpected end", given.getError().getMessage());
+    assertEquals("invalid arguments: unexpected end", given.getFailure().getMessage());
     assertEquals(0, executions.get());
   }
 

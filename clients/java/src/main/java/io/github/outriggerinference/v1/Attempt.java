@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object model_ = "";
   /**
    * <pre>
-   * The requested model, after aliases were resolved.
+   * The provider's model that was asked for, as the name in the request led to it.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>
@@ -129,7 +129,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The requested model, after aliases were resolved.
+   * The provider's model that was asked for, as the name in the request led to it.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>
@@ -991,7 +991,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object model_ = "";
     /**
      * <pre>
-     * The requested model, after aliases were resolved.
+     * The provider's model that was asked for, as the name in the request led to it.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1011,7 +1011,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The requested model, after aliases were resolved.
+     * The provider's model that was asked for, as the name in the request led to it.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1032,7 +1032,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The requested model, after aliases were resolved.
+     * The provider's model that was asked for, as the name in the request led to it.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1049,7 +1049,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The requested model, after aliases were resolved.
+     * The provider's model that was asked for, as the name in the request led to it.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1063,7 +1063,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The requested model, after aliases were resolved.
+     * The provider's model that was asked for, as the name in the request led to it.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>

@@ -32,7 +32,7 @@ public interface AttemptOrBuilder extends
 
   /**
    * <pre>
-   * The requested model, after aliases were resolved.
+   * The provider's model that was asked for, as the name in the request led to it.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>
@@ -41,7 +41,7 @@ public interface AttemptOrBuilder extends
   java.lang.String getModel();
   /**
    * <pre>
-   * The requested model, after aliases were resolved.
+   * The provider's model that was asked for, as the name in the request led to it.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>

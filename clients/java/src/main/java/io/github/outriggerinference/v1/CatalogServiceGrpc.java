@@ -49,21 +49,21 @@ public final class CatalogServiceGrpc {
   }
 
   private static volatile io.grpc.MethodDescriptor<io.github.outriggerinference.v1.GetModelRequest,
-      io.github.outriggerinference.v1.GetModelResponse> getGetModelMethod;
+      io.github.outriggerinference.v1.ModelInfo> getGetModelMethod;
 
   @io.grpc.stub.annotations.RpcMethod(
       fullMethodName = SERVICE_NAME + '/' + "GetModel",
       requestType = io.github.outriggerinference.v1.GetModelRequest.class,
-      responseType = io.github.outriggerinference.v1.GetModelResponse.class,
+      responseType = io.github.outriggerinference.v1.ModelInfo.class,
       methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
   public static io.grpc.MethodDescriptor<io.github.outriggerinference.v1.GetModelRequest,
-      io.github.outriggerinference.v1.GetModelResponse> getGetModelMethod() {
-    io.grpc.MethodDescriptor<io.github.outriggerinference.v1.GetModelRequest, io.github.outriggerinference.v1.GetModelResponse> getGetModelMethod;
+      io.github.outriggerinference.v1.ModelInfo> getGetModelMethod() {
+    io.grpc.MethodDescriptor<io.github.outriggerinference.v1.GetModelRequest, io.github.outriggerinference.v1.ModelInfo> getGetModelMethod;
     if ((getGetModelMethod = CatalogServiceGrpc.getGetModelMethod) == null) {
       synchronized (CatalogServiceGrpc.class) {
         if ((getGetModelMethod = CatalogServiceGrpc.getGetModelMethod) == null) {
           CatalogServiceGrpc.getGetModelMethod = getGetModelMethod =
-              io.grpc.MethodDescriptor.<io.github.outriggerinference.v1.GetModelRequest, io.github.outriggerinference.v1.GetModelResponse>newBuilder()
+              io.grpc.MethodDescriptor.<io.github.outriggerinference.v1.GetModelRequest, io.github.outriggerinference.v1.ModelInfo>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetModel"))
               .setSafe(true)
@@ -71,7 +71,7 @@ public final class CatalogServiceGrpc {
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   io.github.outriggerinference.v1.GetModelRequest.getDefaultInstance()))
               .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
-                  io.github.outriggerinference.v1.GetModelResponse.getDefaultInstance()))
+                  io.github.outriggerinference.v1.ModelInfo.getDefaultInstance()))
               .setSchemaDescriptor(new CatalogServiceMethodDescriptorSupplier("GetModel"))
               .build();
         }
@@ -81,21 +81,21 @@ public final class CatalogServiceGrpc {
   }
 
   private static volatile io.grpc.MethodDescriptor<io.github.outriggerinference.v1.GetLatestModelRequest,
-      io.github.outriggerinference.v1.GetLatestModelResponse> getGetLatestModelMethod;
+      io.github.outriggerinference.v1.ModelInfo> getGetLatestModelMethod;
 
   @io.grpc.stub.annotations.RpcMethod(
       fullMethodName = SERVICE_NAME + '/' + "GetLatestModel",
       requestType = io.github.outriggerinference.v1.GetLatestModelRequest.class,
-      responseType = io.github.outriggerinference.v1.GetLatestModelResponse.class,
+      responseType = io.github.outriggerinference.v1.ModelInfo.class,
       methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
   public static io.grpc.MethodDescriptor<io.github.outriggerinference.v1.GetLatestModelRequest,
-      io.github.outriggerinference.v1.GetLatestModelResponse> getGetLatestModelMethod() {
-    io.grpc.MethodDescriptor<io.github.outriggerinference.v1.GetLatestModelRequest, io.github.outriggerinference.v1.GetLatestModelResponse> getGetLatestModelMethod;
+      io.github.outriggerinference.v1.ModelInfo> getGetLatestModelMethod() {
+    io.grpc.MethodDescriptor<io.github.outriggerinference.v1.GetLatestModelRequest, io.github.outriggerinference.v1.ModelInfo> getGetLatestModelMethod;
     if ((getGetLatestModelMethod = CatalogServiceGrpc.getGetLatestModelMethod) == null) {
       synchronized (CatalogServiceGrpc.class) {
         if ((getGetLatestModelMethod = CatalogServiceGrpc.getGetLatestModelMethod) == null) {
           CatalogServiceGrpc.getGetLatestModelMethod = getGetLatestModelMethod =
-              io.grpc.MethodDescriptor.<io.github.outriggerinference.v1.GetLatestModelRequest, io.github.outriggerinference.v1.GetLatestModelResponse>newBuilder()
+              io.grpc.MethodDescriptor.<io.github.outriggerinference.v1.GetLatestModelRequest, io.github.outriggerinference.v1.ModelInfo>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetLatestModel"))
               .setSafe(true)
@@ -103,7 +103,7 @@ public final class CatalogServiceGrpc {
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   io.github.outriggerinference.v1.GetLatestModelRequest.getDefaultInstance()))
               .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
-                  io.github.outriggerinference.v1.GetLatestModelResponse.getDefaultInstance()))
+                  io.github.outriggerinference.v1.ModelInfo.getDefaultInstance()))
               .setSchemaDescriptor(new CatalogServiceMethodDescriptorSupplier("GetLatestModel"))
               .build();
         }
@@ -195,7 +195,7 @@ public final class CatalogServiceGrpc {
      * </pre>
      */
     default void getModel(io.github.outriggerinference.v1.GetModelRequest request,
-        io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.GetModelResponse> responseObserver) {
+        io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.ModelInfo> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetModelMethod(), responseObserver);
     }
 
@@ -206,7 +206,7 @@ public final class CatalogServiceGrpc {
      * </pre>
      */
     default void getLatestModel(io.github.outriggerinference.v1.GetLatestModelRequest request,
-        io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.GetLatestModelResponse> responseObserver) {
+        io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.ModelInfo> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetLatestModelMethod(), responseObserver);
     }
   }
@@ -263,7 +263,7 @@ public final class CatalogServiceGrpc {
      * </pre>
      */
     public void getModel(io.github.outriggerinference.v1.GetModelRequest request,
-        io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.GetModelResponse> responseObserver) {
+        io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.ModelInfo> responseObserver) {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getGetModelMethod(), getCallOptions()), request, responseObserver);
     }
@@ -275,7 +275,7 @@ public final class CatalogServiceGrpc {
      * </pre>
      */
     public void getLatestModel(io.github.outriggerinference.v1.GetLatestModelRequest request,
-        io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.GetLatestModelResponse> responseObserver) {
+        io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.ModelInfo> responseObserver) {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getGetLatestModelMethod(), getCallOptions()), request, responseObserver);
     }
@@ -316,7 +316,7 @@ public final class CatalogServiceGrpc {
      * Returns a model by id or alias. NOT_FOUND where the catalog does not know it.
      * </pre>
      */
-    public io.github.outriggerinference.v1.GetModelResponse getModel(io.github.outriggerinference.v1.GetModelRequest request) throws io.grpc.StatusException {
+    public io.github.outriggerinference.v1.ModelInfo getModel(io.github.outriggerinference.v1.GetModelRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getGetModelMethod(), getCallOptions(), request);
     }
@@ -327,7 +327,7 @@ public final class CatalogServiceGrpc {
      * has.
      * </pre>
      */
-    public io.github.outriggerinference.v1.GetLatestModelResponse getLatestModel(io.github.outriggerinference.v1.GetLatestModelRequest request) throws io.grpc.StatusException {
+    public io.github.outriggerinference.v1.ModelInfo getLatestModel(io.github.outriggerinference.v1.GetLatestModelRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getGetLatestModelMethod(), getCallOptions(), request);
     }
@@ -368,7 +368,7 @@ public final class CatalogServiceGrpc {
      * Returns a model by id or alias. NOT_FOUND where the catalog does not know it.
      * </pre>
      */
-    public io.github.outriggerinference.v1.GetModelResponse getModel(io.github.outriggerinference.v1.GetModelRequest request) {
+    public io.github.outriggerinference.v1.ModelInfo getModel(io.github.outriggerinference.v1.GetModelRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getGetModelMethod(), getCallOptions(), request);
     }
@@ -379,7 +379,7 @@ public final class CatalogServiceGrpc {
      * has.
      * </pre>
      */
-    public io.github.outriggerinference.v1.GetLatestModelResponse getLatestModel(io.github.outriggerinference.v1.GetLatestModelRequest request) {
+    public io.github.outriggerinference.v1.ModelInfo getLatestModel(io.github.outriggerinference.v1.GetLatestModelRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getGetLatestModelMethod(), getCallOptions(), request);
     }
@@ -421,7 +421,7 @@ public final class CatalogServiceGrpc {
      * Returns a model by id or alias. NOT_FOUND where the catalog does not know it.
      * </pre>
      */
-    public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.GetModelResponse> getModel(
+    public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.ModelInfo> getModel(
         io.github.outriggerinference.v1.GetModelRequest request) {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getGetModelMethod(), getCallOptions()), request);
@@ -433,7 +433,7 @@ public final class CatalogServiceGrpc {
      * has.
      * </pre>
      */
-    public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.GetLatestModelResponse> getLatestModel(
+    public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.ModelInfo> getLatestModel(
         io.github.outriggerinference.v1.GetLatestModelRequest request) {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getGetLatestModelMethod(), getCallOptions()), request);
@@ -467,11 +467,11 @@ public final class CatalogServiceGrpc {
           break;
         case METHODID_GET_MODEL:
           serviceImpl.getModel((io.github.outriggerinference.v1.GetModelRequest) request,
-              (io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.GetModelResponse>) responseObserver);
+              (io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.ModelInfo>) responseObserver);
           break;
         case METHODID_GET_LATEST_MODEL:
           serviceImpl.getLatestModel((io.github.outriggerinference.v1.GetLatestModelRequest) request,
-              (io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.GetLatestModelResponse>) responseObserver);
+              (io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.ModelInfo>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -503,14 +503,14 @@ public final class CatalogServiceGrpc {
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
               io.github.outriggerinference.v1.GetModelRequest,
-              io.github.outriggerinference.v1.GetModelResponse>(
+              io.github.outriggerinference.v1.ModelInfo>(
                 service, METHODID_GET_MODEL)))
         .addMethod(
           getGetLatestModelMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
               io.github.outriggerinference.v1.GetLatestModelRequest,
-              io.github.outriggerinference.v1.GetLatestModelResponse>(
+              io.github.outriggerinference.v1.ModelInfo>(
                 service, METHODID_GET_LATEST_MODEL)))
         .build();
   }

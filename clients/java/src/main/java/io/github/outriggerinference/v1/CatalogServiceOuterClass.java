@@ -42,20 +42,10 @@ public final class CatalogServiceOuterClass extends com.google.protobuf.Generate
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_outrigger_v1_GetModelRequest_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_outrigger_v1_GetModelResponse_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_outrigger_v1_GetModelResponse_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_outrigger_v1_GetLatestModelRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_outrigger_v1_GetLatestModelRequest_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_outrigger_v1_GetLatestModelResponse_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_outrigger_v1_GetLatestModelResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_outrigger_v1_ModelInfo_descriptor;
   static final 
@@ -85,50 +75,46 @@ public final class CatalogServiceOuterClass extends com.google.protobuf.Generate
       "lInfoR\006models\022&\n\017next_page_token\030\002 \001(\tR\r" +
       "nextPageToken\"C\n\017GetModelRequest\022\024\n\005mode" +
       "l\030\001 \001(\tR\005model\022\032\n\010provider\030\002 \001(\tR\010provid" +
-      "er\"A\n\020GetModelResponse\022-\n\005model\030\001 \001(\0132\027." +
-      "outrigger.v1.ModelInfoR\005model\"q\n\025GetLate" +
-      "stModelRequest\022\032\n\010provider\030\001 \001(\tR\010provid" +
-      "er\022<\n\014capabilities\030\002 \003(\0162\030.outrigger.v1." +
-      "CapabilityR\014capabilities\"G\n\026GetLatestMod" +
-      "elResponse\022-\n\005model\030\001 \001(\0132\027.outrigger.v1" +
-      ".ModelInfoR\005model\"\306\003\n\tModelInfo\022\016\n\002id\030\001 " +
-      "\001(\tR\002id\022\032\n\010provider\030\002 \001(\tR\010provider\022!\n\014d" +
-      "isplay_name\030\003 \001(\tR\013displayName\022%\n\016contex" +
-      "t_window\030\004 \001(\005R\rcontextWindow\022/\n\021max_out" +
-      "put_tokens\030\005 \001(\005H\000R\017maxOutputTokens\210\001\001\022\030" +
-      "\n\007aliases\030\006 \003(\tR\007aliases\022<\n\014capabilities" +
-      "\030\007 \003(\0162\030.outrigger.v1.CapabilityR\014capabi" +
-      "lities\022+\n\021reasoning_efforts\030\010 \003(\tR\020reaso" +
-      "ningEfforts\022+\n\006prices\030\t \003(\0132\023.outrigger." +
-      "v1.PriceR\006prices\022!\n\014release_date\030\n \001(\tR\013" +
-      "releaseDate\022\'\n\020end_of_life_date\030\013 \001(\tR\re" +
-      "ndOfLifeDateB\024\n\022_max_output_tokens\"\332\003\n\005P" +
-      "rice\022,\n\022above_input_tokens\030\001 \001(\005R\020aboveI" +
-      "nputTokens\022I\n\"input_micro_usd_per_millio" +
-      "n_tokens\030\002 \001(\003R\035inputMicroUsdPerMillionT" +
-      "okens\022K\n#output_micro_usd_per_million_to" +
-      "kens\030\003 \001(\003R\036outputMicroUsdPerMillionToke" +
-      "ns\022W\n\'cache_read_micro_usd_per_million_t" +
-      "okens\030\004 \001(\003H\000R!cacheReadMicroUsdPerMilli" +
-      "onTokens\210\001\001\022Y\n(cache_write_micro_usd_per" +
-      "_million_tokens\030\005 \001(\003H\001R\"cacheWriteMicro" +
-      "UsdPerMillionTokens\210\001\001B*\n(_cache_read_mi" +
-      "cro_usd_per_million_tokensB+\n)_cache_wri" +
-      "te_micro_usd_per_million_tokens*\211\002\n\nCapa" +
-      "bility\022\032\n\026CAPABILITY_UNSPECIFIED\020\000\022\024\n\020CA" +
-      "PABILITY_TOOLS\020\001\022\032\n\026CAPABILITY_IMAGE_INP" +
-      "UT\020\002\022\030\n\024CAPABILITY_REASONING\020\003\022\032\n\026CAPABI" +
-      "LITY_AUDIO_INPUT\020\004\022\035\n\031CAPABILITY_DOCUMEN" +
-      "T_INPUT\020\005\022 \n\034CAPABILITY_STRUCTURED_OUTPU" +
-      "T\020\006\022\027\n\023CAPABILITY_SAMPLING\020\007\022\035\n\031CAPABILI" +
-      "TY_PROMPT_CACHING\020\0102\230\002\n\016CatalogService\022T" +
-      "\n\nListModels\022\037.outrigger.v1.ListModelsRe" +
-      "quest\032 .outrigger.v1.ListModelsResponse\"" +
-      "\003\220\002\001\022N\n\010GetModel\022\035.outrigger.v1.GetModel" +
-      "Request\032\036.outrigger.v1.GetModelResponse\"" +
-      "\003\220\002\001\022`\n\016GetLatestModel\022#.outrigger.v1.Ge" +
-      "tLatestModelRequest\032$.outrigger.v1.GetLa" +
-      "testModelResponse\"\003\220\002\001B\237\001\n\037io.github.out" +
+      "er\"q\n\025GetLatestModelRequest\022\032\n\010provider\030" +
+      "\001 \001(\tR\010provider\022<\n\014capabilities\030\002 \003(\0162\030." +
+      "outrigger.v1.CapabilityR\014capabilities\"\306\003" +
+      "\n\tModelInfo\022\016\n\002id\030\001 \001(\tR\002id\022\032\n\010provider\030" +
+      "\002 \001(\tR\010provider\022!\n\014display_name\030\003 \001(\tR\013d" +
+      "isplayName\022%\n\016context_window\030\004 \001(\005R\rcont" +
+      "extWindow\022/\n\021max_output_tokens\030\005 \001(\005H\000R\017" +
+      "maxOutputTokens\210\001\001\022\030\n\007aliases\030\006 \003(\tR\007ali" +
+      "ases\022<\n\014capabilities\030\007 \003(\0162\030.outrigger.v" +
+      "1.CapabilityR\014capabilities\022+\n\021reasoning_" +
+      "efforts\030\010 \003(\tR\020reasoningEfforts\022+\n\006price" +
+      "s\030\t \003(\0132\023.outrigger.v1.PriceR\006prices\022!\n\014" +
+      "release_date\030\n \001(\tR\013releaseDate\022\'\n\020end_o" +
+      "f_life_date\030\013 \001(\tR\rendOfLifeDateB\024\n\022_max" +
+      "_output_tokens\"\332\003\n\005Price\022,\n\022above_input_" +
+      "tokens\030\001 \001(\005R\020aboveInputTokens\022I\n\"input_" +
+      "micro_usd_per_million_tokens\030\002 \001(\003R\035inpu" +
+      "tMicroUsdPerMillionTokens\022K\n#output_micr" +
+      "o_usd_per_million_tokens\030\003 \001(\003R\036outputMi" +
+      "croUsdPerMillionTokens\022W\n\'cache_read_mic" +
+      "ro_usd_per_million_tokens\030\004 \001(\003H\000R!cache" +
+      "ReadMicroUsdPerMillionTokens\210\001\001\022Y\n(cache" +
+      "_write_micro_usd_per_million_tokens\030\005 \001(" +
+      "\003H\001R\"cacheWriteMicroUsdPerMillionTokens\210" +
+      "\001\001B*\n(_cache_read_micro_usd_per_million_" +
+      "tokensB+\n)_cache_write_micro_usd_per_mil" +
+      "lion_tokens*\211\002\n\nCapability\022\032\n\026CAPABILITY" +
+      "_UNSPECIFIED\020\000\022\024\n\020CAPABILITY_TOOLS\020\001\022\032\n\026" +
+      "CAPABILITY_IMAGE_INPUT\020\002\022\030\n\024CAPABILITY_R" +
+      "EASONING\020\003\022\032\n\026CAPABILITY_AUDIO_INPUT\020\004\022\035" +
+      "\n\031CAPABILITY_DOCUMENT_INPUT\020\005\022 \n\034CAPABIL" +
+      "ITY_STRUCTURED_OUTPUT\020\006\022\027\n\023CAPABILITY_SA" +
+      "MPLING\020\007\022\035\n\031CAPABILITY_PROMPT_CACHING\020\0102" +
+      "\204\002\n\016CatalogService\022T\n\nListModels\022\037.outri" +
+      "gger.v1.ListModelsRequest\032 .outrigger.v1" +
+      ".ListModelsResponse\"\003\220\002\001\022G\n\010GetModel\022\035.o" +
+      "utrigger.v1.GetModelRequest\032\027.outrigger." +
+      "v1.ModelInfo\"\003\220\002\001\022S\n\016GetLatestModel\022#.ou" +
+      "trigger.v1.GetLatestModelRequest\032\027.outri" +
+      "gger.v1.ModelInfo\"\003\220\002\001B\237\001\n\037io.github.out" +
       "riggerinference.v1P\001ZLgithub.com/outrigg" +
       "er-inference/outrigger/clients/go/outrig" +
       "ger/v1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outr" +
@@ -156,32 +142,20 @@ public final class CatalogServiceOuterClass extends com.google.protobuf.Generate
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_GetModelRequest_descriptor,
         new java.lang.String[] { "Model", "Provider", });
-    internal_static_outrigger_v1_GetModelResponse_descriptor =
-      getDescriptor().getMessageType(3);
-    internal_static_outrigger_v1_GetModelResponse_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_outrigger_v1_GetModelResponse_descriptor,
-        new java.lang.String[] { "Model", });
     internal_static_outrigger_v1_GetLatestModelRequest_descriptor =
-      getDescriptor().getMessageType(4);
+      getDescriptor().getMessageType(3);
     internal_static_outrigger_v1_GetLatestModelRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_GetLatestModelRequest_descriptor,
         new java.lang.String[] { "Provider", "Capabilities", });
-    internal_static_outrigger_v1_GetLatestModelResponse_descriptor =
-      getDescriptor().getMessageType(5);
-    internal_static_outrigger_v1_GetLatestModelResponse_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_outrigger_v1_GetLatestModelResponse_descriptor,
-        new java.lang.String[] { "Model", });
     internal_static_outrigger_v1_ModelInfo_descriptor =
-      getDescriptor().getMessageType(6);
+      getDescriptor().getMessageType(4);
     internal_static_outrigger_v1_ModelInfo_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ModelInfo_descriptor,
         new java.lang.String[] { "Id", "Provider", "DisplayName", "ContextWindow", "MaxOutputTokens", "Aliases", "Capabilities", "ReasoningEfforts", "Prices", "ReleaseDate", "EndOfLifeDate", });
     internal_static_outrigger_v1_Price_descriptor =
-      getDescriptor().getMessageType(7);
+      getDescriptor().getMessageType(5);
     internal_static_outrigger_v1_Price_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_Price_descriptor,

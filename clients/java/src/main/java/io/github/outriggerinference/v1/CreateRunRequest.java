@@ -172,7 +172,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object threadId_ = "";
   /**
    * <pre>
-   * The thread to continue. Its runs are executed one at a time. Must not be set together with
+   * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+   * The runs of a thread are executed one at a time. Must not be set together with
    * `previous_run_id`. Empty: a new thread, or that of the previous run.
    * </pre>
    *
@@ -194,7 +195,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The thread to continue. Its runs are executed one at a time. Must not be set together with
+   * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+   * The runs of a thread are executed one at a time. Must not be set together with
    * `previous_run_id`. Empty: a new thread, or that of the previous run.
    * </pre>
    *
@@ -1445,7 +1447,8 @@ java.lang.String defaultValue) {
     private java.lang.Object threadId_ = "";
     /**
      * <pre>
-     * The thread to continue. Its runs are executed one at a time. Must not be set together with
+     * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+     * The runs of a thread are executed one at a time. Must not be set together with
      * `previous_run_id`. Empty: a new thread, or that of the previous run.
      * </pre>
      *
@@ -1466,7 +1469,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The thread to continue. Its runs are executed one at a time. Must not be set together with
+     * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+     * The runs of a thread are executed one at a time. Must not be set together with
      * `previous_run_id`. Empty: a new thread, or that of the previous run.
      * </pre>
      *
@@ -1488,7 +1492,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The thread to continue. Its runs are executed one at a time. Must not be set together with
+     * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+     * The runs of a thread are executed one at a time. Must not be set together with
      * `previous_run_id`. Empty: a new thread, or that of the previous run.
      * </pre>
      *
@@ -1506,7 +1511,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The thread to continue. Its runs are executed one at a time. Must not be set together with
+     * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+     * The runs of a thread are executed one at a time. Must not be set together with
      * `previous_run_id`. Empty: a new thread, or that of the previous run.
      * </pre>
      *
@@ -1521,7 +1527,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The thread to continue. Its runs are executed one at a time. Must not be set together with
+     * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+     * The runs of a thread are executed one at a time. Must not be set together with
      * `previous_run_id`. Empty: a new thread, or that of the previous run.
      * </pre>
      *

@@ -72,7 +72,8 @@ public interface CreateRunRequestOrBuilder extends
 
   /**
    * <pre>
-   * The thread to continue. Its runs are executed one at a time. Must not be set together with
+   * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+   * The runs of a thread are executed one at a time. Must not be set together with
    * `previous_run_id`. Empty: a new thread, or that of the previous run.
    * </pre>
    *
@@ -82,7 +83,8 @@ public interface CreateRunRequestOrBuilder extends
   java.lang.String getThreadId();
   /**
    * <pre>
-   * The thread to continue. Its runs are executed one at a time. Must not be set together with
+   * The thread to continue; `ThreadService.CreateThread` creates one, and so does a run that names none.
+   * The runs of a thread are executed one at a time. Must not be set together with
    * `previous_run_id`. Empty: a new thread, or that of the previous run.
    * </pre>
    *

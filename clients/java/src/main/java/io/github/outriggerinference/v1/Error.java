@@ -70,7 +70,7 @@ public final class Error extends com.google.protobuf.GeneratedFile {
       "\016httpStatusCode\210\001\001\022\035\n\nerror_code\030\003 \001(\tR\t" +
       "errorCode\022\035\n\nrequest_id\030\004 \001(\tR\trequestId" +
       "\022\031\n\010raw_json\030\005 \001(\tR\007rawJsonB\023\n\021_http_sta" +
-      "tus_code*\331\004\n\tErrorKind\022\032\n\026ERROR_KIND_UNS" +
+      "tus_code*\330\004\n\tErrorKind\022\032\n\026ERROR_KIND_UNS" +
       "PECIFIED\020\000\022\027\n\023ERROR_KIND_PROVIDER\020d\022\035\n\031E" +
       "RROR_KIND_AUTHENTICATION\020e\022\034\n\030ERROR_KIND" +
       "_ACCESS_DENIED\020f\022\030\n\024ERROR_KIND_NOT_FOUND" +
@@ -78,18 +78,18 @@ public final class Error extends com.google.protobuf.GeneratedFile {
       "ROR_KIND_RATE_LIMIT\020i\022\025\n\021ERROR_KIND_SERV" +
       "ER\020j\022\035\n\031ERROR_KIND_CONTENT_FILTER\020k\022\035\n\031E" +
       "RROR_KIND_CONTEXT_LENGTH\020l\022\035\n\031ERROR_KIND" +
-      "_QUOTA_EXCEEDED\020m\022\037\n\032ERROR_KIND_REQUEST_" +
-      "TIMEOUT\020\310\001\022\025\n\020ERROR_KIND_ABORT\020\311\001\022\027\n\022ERR" +
-      "OR_KIND_NETWORK\020\312\001\022\026\n\021ERROR_KIND_STREAM\020" +
-      "\313\001\022!\n\034ERROR_KIND_INVALID_TOOL_CALL\020\314\001\022#\n" +
-      "\036ERROR_KIND_NO_OBJECT_GENERATED\020\315\001\022\035\n\030ER" +
-      "ROR_KIND_CONFIGURATION\020\316\001\022\'\n\"ERROR_KIND_" +
-      "UNSUPPORTED_TOOL_CHOICE\020\317\001\022\030\n\023ERROR_KIND" +
-      "_INTERNAL\020\320\001B\237\001\n\037io.github.outriggerinfe" +
-      "rence.v1P\001ZLgithub.com/outrigger-inferen" +
-      "ce/outrigger/clients/go/outrigger/v1;out" +
-      "riggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002" +
-      "\rOutrigger::V1b\006proto3"
+      "_QUOTA_EXCEEDED\020m\022 \n\034ERROR_KIND_INVALID_" +
+      "TOOL_CALL\020n\022\037\n\032ERROR_KIND_REQUEST_TIMEOU" +
+      "T\020\310\001\022\025\n\020ERROR_KIND_ABORT\020\311\001\022\027\n\022ERROR_KIN" +
+      "D_NETWORK\020\312\001\022\026\n\021ERROR_KIND_STREAM\020\313\001\022#\n\036" +
+      "ERROR_KIND_NO_OBJECT_GENERATED\020\314\001\022\035\n\030ERR" +
+      "OR_KIND_CONFIGURATION\020\315\001\022\'\n\"ERROR_KIND_U" +
+      "NSUPPORTED_TOOL_CHOICE\020\316\001\022\030\n\023ERROR_KIND_" +
+      "INTERNAL\020\317\001B\237\001\n\037io.github.outriggerinfer" +
+      "ence.v1P\001ZLgithub.com/outrigger-inferenc" +
+      "e/outrigger/clients/go/outrigger/v1;outr" +
+      "iggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\r" +
+      "Outrigger::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

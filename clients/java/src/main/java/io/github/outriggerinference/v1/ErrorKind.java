@@ -7,9 +7,9 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * Kind of a failure. The numbers carry a hierarchy: 100 to 199 speak of the request or of the
- * provider (whether a provider reported the failure is what `provider_failure` says), 200 and up
- * speak of the call itself. Values may be added; treat an unknown one by its range.
+ * Kind of a failure. The numbers carry a hierarchy: 100 to 199 are failures of the request, of the
+ * provider or of its answer (`provider_failure` is set if a provider reported the failure), 200 and up
+ * are failures of the call itself. Values may be added; treat an unknown one by its range.
  * </pre>
  *
  * Protobuf enum {@code outrigger.v1.ErrorKind}
@@ -107,6 +107,15 @@ public enum ErrorKind
   ERROR_KIND_QUOTA_EXCEEDED(109),
   /**
    * <pre>
+   * A tool call does not match its schema, or what the model wrote is no call at all. Where the
+   * provider found that, `provider_failure` has what the model wrote. Status ABORTED.
+   * </pre>
+   *
+   * <code>ERROR_KIND_INVALID_TOOL_CALL = 110;</code>
+   */
+  ERROR_KIND_INVALID_TOOL_CALL(110),
+  /**
+   * <pre>
    * A time limit ran out. Status DEADLINE_EXCEEDED.
    * </pre>
    *
@@ -140,45 +149,36 @@ public enum ErrorKind
   ERROR_KIND_STREAM(203),
   /**
    * <pre>
-   * A tool call does not match its schema, or what the model wrote is no call at all. Where the
-   * provider found that, `provider_failure` has what the model wrote. Status ABORTED.
-   * </pre>
-   *
-   * <code>ERROR_KIND_INVALID_TOOL_CALL = 204;</code>
-   */
-  ERROR_KIND_INVALID_TOOL_CALL(204),
-  /**
-   * <pre>
    * The answer does not match the requested schema. Status ABORTED.
    * </pre>
    *
-   * <code>ERROR_KIND_NO_OBJECT_GENERATED = 205;</code>
+   * <code>ERROR_KIND_NO_OBJECT_GENERATED = 204;</code>
    */
-  ERROR_KIND_NO_OBJECT_GENERATED(205),
+  ERROR_KIND_NO_OBJECT_GENERATED(204),
   /**
    * <pre>
    * The sidecar is not configured for this call. Status FAILED_PRECONDITION.
    * </pre>
    *
-   * <code>ERROR_KIND_CONFIGURATION = 206;</code>
+   * <code>ERROR_KIND_CONFIGURATION = 205;</code>
    */
-  ERROR_KIND_CONFIGURATION(206),
+  ERROR_KIND_CONFIGURATION(205),
   /**
    * <pre>
    * The provider or model does not support the requested tool choice. Status INVALID_ARGUMENT.
    * </pre>
    *
-   * <code>ERROR_KIND_UNSUPPORTED_TOOL_CHOICE = 207;</code>
+   * <code>ERROR_KIND_UNSUPPORTED_TOOL_CHOICE = 206;</code>
    */
-  ERROR_KIND_UNSUPPORTED_TOOL_CHOICE(207),
+  ERROR_KIND_UNSUPPORTED_TOOL_CHOICE(206),
   /**
    * <pre>
    * A bug in Outrigger. Status INTERNAL.
    * </pre>
    *
-   * <code>ERROR_KIND_INTERNAL = 208;</code>
+   * <code>ERROR_KIND_INTERNAL = 207;</code>
    */
-  ERROR_KIND_INTERNAL(208),
+  ERROR_KIND_INTERNAL(207),
   UNRECOGNIZED(-1),
   ;
 
@@ -281,6 +281,15 @@ public enum ErrorKind
   public static final int ERROR_KIND_QUOTA_EXCEEDED_VALUE = 109;
   /**
    * <pre>
+   * A tool call does not match its schema, or what the model wrote is no call at all. Where the
+   * provider found that, `provider_failure` has what the model wrote. Status ABORTED.
+   * </pre>
+   *
+   * <code>ERROR_KIND_INVALID_TOOL_CALL = 110;</code>
+   */
+  public static final int ERROR_KIND_INVALID_TOOL_CALL_VALUE = 110;
+  /**
+   * <pre>
    * A time limit ran out. Status DEADLINE_EXCEEDED.
    * </pre>
    *
@@ -314,45 +323,36 @@ public enum ErrorKind
   public static final int ERROR_KIND_STREAM_VALUE = 203;
   /**
    * <pre>
-   * A tool call does not match its schema, or what the model wrote is no call at all. Where the
-   * provider found that, `provider_failure` has what the model wrote. Status ABORTED.
-   * </pre>
-   *
-   * <code>ERROR_KIND_INVALID_TOOL_CALL = 204;</code>
-   */
-  public static final int ERROR_KIND_INVALID_TOOL_CALL_VALUE = 204;
-  /**
-   * <pre>
    * The answer does not match the requested schema. Status ABORTED.
    * </pre>
    *
-   * <code>ERROR_KIND_NO_OBJECT_GENERATED = 205;</code>
+   * <code>ERROR_KIND_NO_OBJECT_GENERATED = 204;</code>
    */
-  public static final int ERROR_KIND_NO_OBJECT_GENERATED_VALUE = 205;
+  public static final int ERROR_KIND_NO_OBJECT_GENERATED_VALUE = 204;
   /**
    * <pre>
    * The sidecar is not configured for this call. Status FAILED_PRECONDITION.
    * </pre>
    *
-   * <code>ERROR_KIND_CONFIGURATION = 206;</code>
+   * <code>ERROR_KIND_CONFIGURATION = 205;</code>
    */
-  public static final int ERROR_KIND_CONFIGURATION_VALUE = 206;
+  public static final int ERROR_KIND_CONFIGURATION_VALUE = 205;
   /**
    * <pre>
    * The provider or model does not support the requested tool choice. Status INVALID_ARGUMENT.
    * </pre>
    *
-   * <code>ERROR_KIND_UNSUPPORTED_TOOL_CHOICE = 207;</code>
+   * <code>ERROR_KIND_UNSUPPORTED_TOOL_CHOICE = 206;</code>
    */
-  public static final int ERROR_KIND_UNSUPPORTED_TOOL_CHOICE_VALUE = 207;
+  public static final int ERROR_KIND_UNSUPPORTED_TOOL_CHOICE_VALUE = 206;
   /**
    * <pre>
    * A bug in Outrigger. Status INTERNAL.
    * </pre>
    *
-   * <code>ERROR_KIND_INTERNAL = 208;</code>
+   * <code>ERROR_KIND_INTERNAL = 207;</code>
    */
-  public static final int ERROR_KIND_INTERNAL_VALUE = 208;
+  public static final int ERROR_KIND_INTERNAL_VALUE = 207;
 
 
   public final int getNumber() {
@@ -390,15 +390,15 @@ public enum ErrorKind
       case 107: return ERROR_KIND_CONTENT_FILTER;
       case 108: return ERROR_KIND_CONTEXT_LENGTH;
       case 109: return ERROR_KIND_QUOTA_EXCEEDED;
+      case 110: return ERROR_KIND_INVALID_TOOL_CALL;
       case 200: return ERROR_KIND_REQUEST_TIMEOUT;
       case 201: return ERROR_KIND_ABORT;
       case 202: return ERROR_KIND_NETWORK;
       case 203: return ERROR_KIND_STREAM;
-      case 204: return ERROR_KIND_INVALID_TOOL_CALL;
-      case 205: return ERROR_KIND_NO_OBJECT_GENERATED;
-      case 206: return ERROR_KIND_CONFIGURATION;
-      case 207: return ERROR_KIND_UNSUPPORTED_TOOL_CHOICE;
-      case 208: return ERROR_KIND_INTERNAL;
+      case 204: return ERROR_KIND_NO_OBJECT_GENERATED;
+      case 205: return ERROR_KIND_CONFIGURATION;
+      case 206: return ERROR_KIND_UNSUPPORTED_TOOL_CHOICE;
+      case 207: return ERROR_KIND_INTERNAL;
       default: return null;
     }
   }

@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-   * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+   * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
    * invalid arguments gets an error result.
    * </pre>
    *
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-   * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+   * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
    * invalid arguments gets an error result.
    * </pre>
    *
@@ -726,7 +726,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-     * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+     * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
      * invalid arguments gets an error result.
      * </pre>
      *
@@ -748,7 +748,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-     * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+     * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
      * invalid arguments gets an error result.
      * </pre>
      *
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-     * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+     * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
      * invalid arguments gets an error result.
      * </pre>
      *
@@ -790,7 +790,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-     * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+     * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
      * invalid arguments gets an error result.
      * </pre>
      *
@@ -806,7 +806,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-     * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+     * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
      * invalid arguments gets an error result.
      * </pre>
      *

@@ -40,7 +40,7 @@ public interface ExecuteToolOrBuilder extends
   /**
    * <pre>
    * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-   * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+   * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
    * invalid arguments gets an error result.
    * </pre>
    *
@@ -51,7 +51,7 @@ public interface ExecuteToolOrBuilder extends
   /**
    * <pre>
    * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
-   * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+   * `failure` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
    * invalid arguments gets an error result.
    * </pre>
    *

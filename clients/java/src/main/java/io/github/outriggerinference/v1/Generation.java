@@ -104,7 +104,7 @@ public final class Generation extends com.google.protobuf.GeneratedFile {
       "uf.DurationR\007perStep\0224\n\010per_tool\030\003 \001(\0132\031" +
       ".google.protobuf.DurationR\007perTool\"\274\002\n\020G" +
       "enerationLimits\022 \n\tmax_steps\030\001 \001(\005H\000R\010ma" +
-      "xSteps\210\001\001\022-\n\020max_total_tokens\030\002 \001(\003H\001R\016m" +
+      "xSteps\210\001\001\022-\n\020max_total_tokens\030\002 \001(\005H\001R\016m" +
       "axTotalTokens\210\001\001\022.\n\021max_cost_nano_usd\030\003 " +
       "\001(\003H\002R\016maxCostNanoUsd\210\001\001\022)\n\016max_tool_cal" +
       "ls\030\004 \001(\005H\003R\014maxToolCalls\210\001\001\0220\n\024allow_unk" +

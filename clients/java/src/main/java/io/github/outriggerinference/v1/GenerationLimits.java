@@ -85,13 +85,13 @@ private static final long serialVersionUID = 0L;
   }
 
   public static final int MAX_TOTAL_TOKENS_FIELD_NUMBER = 2;
-  private long maxTotalTokens_ = 0L;
+  private int maxTotalTokens_ = 0;
   /**
    * <pre>
    * Maximum number of tokens of all steps (`Usage.total_tokens`).
    * </pre>
    *
-   * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
+   * <code>optional int32 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
    * @return Whether the maxTotalTokens field is set.
    */
   @java.lang.Override
@@ -103,11 +103,11 @@ private static final long serialVersionUID = 0L;
    * Maximum number of tokens of all steps (`Usage.total_tokens`).
    * </pre>
    *
-   * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
+   * <code>optional int32 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
    * @return The maxTotalTokens.
    */
   @java.lang.Override
-  public long getMaxTotalTokens() {
+  public int getMaxTotalTokens() {
     return maxTotalTokens_;
   }
 
@@ -205,7 +205,7 @@ private static final long serialVersionUID = 0L;
       output.writeInt32(1, maxSteps_);
     }
     if (((bitField0_ & 0x00000002) != 0)) {
-      output.writeInt64(2, maxTotalTokens_);
+      output.writeInt32(2, maxTotalTokens_);
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeInt64(3, maxCostNanoUsd_);
@@ -226,7 +226,7 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(2, maxTotalTokens_);
+        .computeInt32Size(2, maxTotalTokens_);
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
@@ -303,8 +303,7 @@ private static final long serialVersionUID = 0L;
     }
     if (hasMaxTotalTokens()) {
       hash = (37 * hash) + MAX_TOTAL_TOKENS_FIELD_NUMBER;
-      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
-          getMaxTotalTokens());
+      hash = (53 * hash) + getMaxTotalTokens();
     }
     if (hasMaxCostNanoUsd()) {
       hash = (37 * hash) + MAX_COST_NANO_USD_FIELD_NUMBER;
@@ -456,7 +455,7 @@ private static final long serialVersionUID = 0L;
       super.clear();
       bitField0_ = 0;
       maxSteps_ = 0;
-      maxTotalTokens_ = 0L;
+      maxTotalTokens_ = 0;
       maxCostNanoUsd_ = 0L;
       maxToolCalls_ = 0;
       allowUnknownPrices_ = false;
@@ -573,7 +572,7 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 8
             case 16: {
-              maxTotalTokens_ = input.readInt64();
+              maxTotalTokens_ = input.readInt32();
               bitField0_ |= 0x00000002;
               break;
             } // case 16
@@ -669,13 +668,13 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    private long maxTotalTokens_ ;
+    private int maxTotalTokens_ ;
     /**
      * <pre>
      * Maximum number of tokens of all steps (`Usage.total_tokens`).
      * </pre>
      *
-     * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
+     * <code>optional int32 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
      * @return Whether the maxTotalTokens field is set.
      */
     @java.lang.Override
@@ -687,11 +686,11 @@ private static final long serialVersionUID = 0L;
      * Maximum number of tokens of all steps (`Usage.total_tokens`).
      * </pre>
      *
-     * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
+     * <code>optional int32 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
      * @return The maxTotalTokens.
      */
     @java.lang.Override
-    public long getMaxTotalTokens() {
+    public int getMaxTotalTokens() {
       return maxTotalTokens_;
     }
     /**
@@ -699,11 +698,11 @@ private static final long serialVersionUID = 0L;
      * Maximum number of tokens of all steps (`Usage.total_tokens`).
      * </pre>
      *
-     * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
+     * <code>optional int32 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
      * @param value The maxTotalTokens to set.
      * @return This builder for chaining.
      */
-    public Builder setMaxTotalTokens(long value) {
+    public Builder setMaxTotalTokens(int value) {
 
       maxTotalTokens_ = value;
       bitField0_ |= 0x00000002;
@@ -715,12 +714,12 @@ private static final long serialVersionUID = 0L;
      * Maximum number of tokens of all steps (`Usage.total_tokens`).
      * </pre>
      *
-     * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
+     * <code>optional int32 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
      * @return This builder for chaining.
      */
     public Builder clearMaxTotalTokens() {
       bitField0_ = (bitField0_ & ~0x00000002);
-      maxTotalTokens_ = 0L;
+      maxTotalTokens_ = 0;
       onChanged();
       return this;
     }

@@ -36,7 +36,7 @@ public interface GenerationLimitsOrBuilder extends
    * Maximum number of tokens of all steps (`Usage.total_tokens`).
    * </pre>
    *
-   * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
+   * <code>optional int32 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
    * @return Whether the maxTotalTokens field is set.
    */
   boolean hasMaxTotalTokens();
@@ -45,10 +45,10 @@ public interface GenerationLimitsOrBuilder extends
    * Maximum number of tokens of all steps (`Usage.total_tokens`).
    * </pre>
    *
-   * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
+   * <code>optional int32 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
    * @return The maxTotalTokens.
    */
-  long getMaxTotalTokens();
+  int getMaxTotalTokens();
 
   /**
    * <pre>

@@ -198,45 +198,45 @@ public final class GenerationServiceOuterClass extends com.google.protobuf.Gener
       "\221\001\n\013ExecuteTool\0223\n\ttool_call\030\001 \001(\0132\026.out" +
       "rigger.v1.ToolCallR\010toolCall\022\030\n\007problem\030" +
       "\002 \001(\tR\007problem\0223\n\007timeout\030\003 \001(\0132\031.google" +
-      ".protobuf.DurationR\007timeout\"\225\002\n\nToolOutp" +
+      ".protobuf.DurationR\007timeout\"\231\002\n\nToolOutp" +
       "ut\022 \n\014tool_call_id\030\001 \001(\tR\ntoolCallId\0222\n\006" +
       "result\030\n \001(\0132\030.outrigger.v1.ToolResultH\000" +
-      "R\006result\0221\n\005error\030\013 \001(\0132\031.outrigger.v1.T" +
-      "oolFailureH\000R\005error\022=\n\rrepaired_call\030\014 \001" +
-      "(\0132\026.outrigger.v1.ToolCallH\000R\014repairedCa" +
-      "ll\0225\n\007refusal\030\r \001(\0132\031.outrigger.v1.ToolR" +
-      "efusalH\000R\007refusalB\010\n\006output\"\'\n\013ToolFailu" +
-      "re\022\030\n\007message\030\001 \001(\tR\007message\"%\n\013ToolRefu" +
-      "sal\022\026\n\006reason\030\001 \001(\tR\006reason\"\364\001\n\016Rejected" +
-      "Output\022 \n\014tool_call_id\030\001 \001(\tR\ntoolCallId" +
-      "\022;\n\006reason\030\002 \001(\0162#.outrigger.v1.Rejected" +
-      "Output.ReasonR\006reason\"\202\001\n\006Reason\022\026\n\022REAS" +
-      "ON_UNSPECIFIED\020\000\022\027\n\023REASON_UNKNOWN_CALL\020" +
-      "\001\022\033\n\027REASON_ALREADY_ANSWERED\020\002\022\023\n\017REASON" +
-      "_TOO_LATE\020\003\022\025\n\021REASON_WRONG_KIND\020\004\"\267\001\n\024C" +
-      "ontinueToolsRequest\0221\n\005start\030\001 \001(\0132\033.out" +
-      "rigger.v1.RunToolsStartR\005start\0228\n\010previo" +
-      "us\030\002 \001(\0132\034.outrigger.v1.GenerateResultR\010" +
-      "previous\0222\n\007outputs\030\003 \003(\0132\030.outrigger.v1" +
-      ".ToolOutputR\007outputs2\231\004\n\021GenerationServi" +
-      "ce\022I\n\010Generate\022\035.outrigger.v1.GenerateRe" +
-      "quest\032\036.outrigger.v1.GenerateResponse\022]\n" +
-      "\016StreamGenerate\022#.outrigger.v1.StreamGen" +
-      "erateRequest\032$.outrigger.v1.StreamGenera" +
-      "teResponse0\001\022[\n\016GenerateObject\022#.outrigg" +
-      "er.v1.GenerateObjectRequest\032$.outrigger." +
-      "v1.GenerateObjectResponse\022W\n\014StreamObjec" +
-      "t\022!.outrigger.v1.StreamObjectRequest\032\".o" +
-      "utrigger.v1.StreamObjectResponse0\001\022M\n\010Ru" +
-      "nTools\022\035.outrigger.v1.RunToolsRequest\032\036." +
-      "outrigger.v1.RunToolsResponse(\0010\001\022U\n\rCon" +
-      "tinueTools\022\".outrigger.v1.ContinueToolsR" +
-      "equest\032\036.outrigger.v1.RunToolsResponse0\001" +
-      "B\237\001\n\037io.github.outriggerinference.v1P\001ZL" +
-      "github.com/outrigger-inference/outrigger" +
-      "/clients/go/outrigger/v1;outriggerv1\252\002\014O" +
-      "utrigger.V1\312\002\014Outrigger\\V1\352\002\rOutrigger::" +
-      "V1b\006proto3"
+      "R\006result\0225\n\007failure\030\013 \001(\0132\031.outrigger.v1" +
+      ".ToolFailureH\000R\007failure\022=\n\rrepaired_call" +
+      "\030\014 \001(\0132\026.outrigger.v1.ToolCallH\000R\014repair" +
+      "edCall\0225\n\007refusal\030\r \001(\0132\031.outrigger.v1.T" +
+      "oolRefusalH\000R\007refusalB\010\n\006output\"\'\n\013ToolF" +
+      "ailure\022\030\n\007message\030\001 \001(\tR\007message\"%\n\013Tool" +
+      "Refusal\022\026\n\006reason\030\001 \001(\tR\006reason\"\364\001\n\016Reje" +
+      "ctedOutput\022 \n\014tool_call_id\030\001 \001(\tR\ntoolCa" +
+      "llId\022;\n\006reason\030\002 \001(\0162#.outrigger.v1.Reje" +
+      "ctedOutput.ReasonR\006reason\"\202\001\n\006Reason\022\026\n\022" +
+      "REASON_UNSPECIFIED\020\000\022\027\n\023REASON_UNKNOWN_C" +
+      "ALL\020\001\022\033\n\027REASON_ALREADY_ANSWERED\020\002\022\023\n\017RE" +
+      "ASON_TOO_LATE\020\003\022\025\n\021REASON_WRONG_KIND\020\004\"\267" +
+      "\001\n\024ContinueToolsRequest\0221\n\005start\030\001 \001(\0132\033" +
+      ".outrigger.v1.RunToolsStartR\005start\0228\n\010pr" +
+      "evious\030\002 \001(\0132\034.outrigger.v1.GenerateResu" +
+      "ltR\010previous\0222\n\007outputs\030\003 \003(\0132\030.outrigge" +
+      "r.v1.ToolOutputR\007outputs2\231\004\n\021GenerationS" +
+      "ervice\022I\n\010Generate\022\035.outrigger.v1.Genera" +
+      "teRequest\032\036.outrigger.v1.GenerateRespons" +
+      "e\022]\n\016StreamGenerate\022#.outrigger.v1.Strea" +
+      "mGenerateRequest\032$.outrigger.v1.StreamGe" +
+      "nerateResponse0\001\022[\n\016GenerateObject\022#.out" +
+      "rigger.v1.GenerateObjectRequest\032$.outrig" +
+      "ger.v1.GenerateObjectResponse\022W\n\014StreamO" +
+      "bject\022!.outrigger.v1.StreamObjectRequest" +
+      "\032\".outrigger.v1.StreamObjectResponse0\001\022M" +
+      "\n\010RunTools\022\035.outrigger.v1.RunToolsReques" +
+      "t\032\036.outrigger.v1.RunToolsResponse(\0010\001\022U\n" +
+      "\rContinueTools\022\".outrigger.v1.ContinueTo" +
+      "olsRequest\032\036.outrigger.v1.RunToolsRespon" +
+      "se0\001B\237\001\n\037io.github.outriggerinference.v1" +
+      "P\001ZLgithub.com/outrigger-inference/outri" +
+      "gger/clients/go/outrigger/v1;outriggerv1" +
+      "\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\rOutrigg" +
+      "er::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -336,7 +336,7 @@ public final class GenerationServiceOuterClass extends com.google.protobuf.Gener
     internal_static_outrigger_v1_ToolOutput_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ToolOutput_descriptor,
-        new java.lang.String[] { "ToolCallId", "Result", "Error", "RepairedCall", "Refusal", "Output", });
+        new java.lang.String[] { "ToolCallId", "Result", "Failure", "RepairedCall", "Refusal", "Output", });
     internal_static_outrigger_v1_ToolFailure_descriptor =
       getDescriptor().getMessageType(15);
     internal_static_outrigger_v1_ToolFailure_fieldAccessorTable = new

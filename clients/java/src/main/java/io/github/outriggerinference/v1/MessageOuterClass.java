@@ -123,30 +123,30 @@ public final class MessageOuterClass extends com.google.protobuf.GeneratedFile {
       " \001(\tR\002id\022\022\n\004name\030\002 \001(\tR\004name\022+\n\021argument" +
       "s_invalid\030\003 \001(\010R\020argumentsInvalid\022\'\n\016arg" +
       "uments_json\030\n \001(\tH\000R\rargumentsJson\022\024\n\004te" +
-      "xt\030\013 \001(\tH\000R\004textB\007\n\005input\"~\n\nToolResult\022" +
+      "xt\030\013 \001(\tH\000R\004textB\007\n\005input\"{\n\nToolResult\022" +
       " \n\014tool_call_id\030\001 \001(\tR\ntoolCallId\0223\n\007con" +
       "tent\030\002 \003(\0132\031.outrigger.v1.ContentPartR\007c" +
-      "ontent\022\031\n\010is_error\030\003 \001(\010R\007isError\";\n\tRea" +
-      "soning\022\022\n\004text\030\001 \001(\tR\004text\022\032\n\010redacted\030\002" +
-      " \001(\010R\010redacted\"Y\n\nNativePart\022\032\n\010provider" +
-      "\030\001 \001(\tR\010provider\022\022\n\004kind\030\002 \001(\tR\004kind\022\033\n\t" +
-      "data_json\030\003 \001(\tR\010dataJson\"^\n\rProviderSta" +
-      "te\022\032\n\010provider\030\001 \001(\tR\010provider\022\024\n\005model\030" +
-      "\002 \001(\tR\005model\022\033\n\tdata_json\030\003 \001(\tR\010dataJso" +
-      "n\"\203\002\n\010Citation\022\022\n\004type\030\001 \001(\tR\004type\022\024\n\005ti" +
-      "tle\030\002 \001(\tR\005title\022\020\n\003url\030\003 \001(\tR\003url\022\035\n\nci" +
-      "ted_text\030\004 \001(\tR\tcitedText\022\033\n\tsource_id\030\005" +
-      " \001(\tR\010sourceId\022$\n\013start_index\030\006 \001(\005H\000R\ns" +
-      "tartIndex\210\001\001\022 \n\tend_index\030\007 \001(\005H\001R\010endIn" +
-      "dex\210\001\001\022\031\n\010raw_json\030\010 \001(\tR\007rawJsonB\016\n\014_st" +
-      "art_indexB\014\n\n_end_index*s\n\004Role\022\024\n\020ROLE_" +
-      "UNSPECIFIED\020\000\022\017\n\013ROLE_SYSTEM\020\001\022\r\n\tROLE_U" +
-      "SER\020\002\022\022\n\016ROLE_ASSISTANT\020\003\022\r\n\tROLE_TOOL\020\004" +
-      "\022\022\n\016ROLE_DEVELOPER\020\005B\237\001\n\037io.github.outri" +
-      "ggerinference.v1P\001ZLgithub.com/outrigger" +
-      "-inference/outrigger/clients/go/outrigge" +
-      "r/v1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outrig" +
-      "ger\\V1\352\002\rOutrigger::V1b\006proto3"
+      "ontent\022\026\n\006failed\030\003 \001(\010R\006failed\";\n\tReason" +
+      "ing\022\022\n\004text\030\001 \001(\tR\004text\022\032\n\010redacted\030\002 \001(" +
+      "\010R\010redacted\"Y\n\nNativePart\022\032\n\010provider\030\001 " +
+      "\001(\tR\010provider\022\022\n\004kind\030\002 \001(\tR\004kind\022\033\n\tdat" +
+      "a_json\030\003 \001(\tR\010dataJson\"^\n\rProviderState\022" +
+      "\032\n\010provider\030\001 \001(\tR\010provider\022\024\n\005model\030\002 \001" +
+      "(\tR\005model\022\033\n\tdata_json\030\003 \001(\tR\010dataJson\"\203" +
+      "\002\n\010Citation\022\022\n\004type\030\001 \001(\tR\004type\022\024\n\005title" +
+      "\030\002 \001(\tR\005title\022\020\n\003url\030\003 \001(\tR\003url\022\035\n\ncited" +
+      "_text\030\004 \001(\tR\tcitedText\022\033\n\tsource_id\030\005 \001(" +
+      "\tR\010sourceId\022$\n\013start_index\030\006 \001(\005H\000R\nstar" +
+      "tIndex\210\001\001\022 \n\tend_index\030\007 \001(\005H\001R\010endIndex" +
+      "\210\001\001\022\031\n\010raw_json\030\010 \001(\tR\007rawJsonB\016\n\014_start" +
+      "_indexB\014\n\n_end_index*s\n\004Role\022\024\n\020ROLE_UNS" +
+      "PECIFIED\020\000\022\017\n\013ROLE_SYSTEM\020\001\022\r\n\tROLE_USER" +
+      "\020\002\022\022\n\016ROLE_ASSISTANT\020\003\022\r\n\tROLE_TOOL\020\004\022\022\n" +
+      "\016ROLE_DEVELOPER\020\005B\237\001\n\037io.github.outrigge" +
+      "rinference.v1P\001ZLgithub.com/outrigger-in" +
+      "ference/outrigger/clients/go/outrigger/v" +
+      "1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outrigger" +
+      "\\V1\352\002\rOutrigger::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -193,7 +193,7 @@ public final class MessageOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_outrigger_v1_ToolResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ToolResult_descriptor,
-        new java.lang.String[] { "ToolCallId", "Content", "IsError", });
+        new java.lang.String[] { "ToolCallId", "Content", "Failed", });
     internal_static_outrigger_v1_Reasoning_descriptor =
       getDescriptor().getMessageType(7);
     internal_static_outrigger_v1_Reasoning_fieldAccessorTable = new

@@ -82,8 +82,11 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object model_ = "";
   /**
    * <pre>
-   * The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-   * Required.
+   * Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+   * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+   * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+   * the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+   * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
    * </pre>
    *
    * <code>string model = 1 [json_name = "model"];</code>
@@ -104,8 +107,11 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-   * Required.
+   * Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+   * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+   * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+   * the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+   * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
    * </pre>
    *
    * <code>string model = 1 [json_name = "model"];</code>
@@ -192,7 +198,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object provider_ = "";
   /**
    * <pre>
-   * Name of the registered provider that serves the call. Empty means the default provider.
+   * Name of the registered provider that serves the call. Empty: `model` decides, see there.
    * </pre>
    *
    * <code>string provider = 3 [json_name = "provider"];</code>
@@ -213,7 +219,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Name of the registered provider that serves the call. Empty means the default provider.
+   * Name of the registered provider that serves the call. Empty: `model` decides, see there.
    * </pre>
    *
    * <code>string provider = 3 [json_name = "provider"];</code>
@@ -1851,8 +1857,11 @@ java.lang.String defaultValue) {
     private java.lang.Object model_ = "";
     /**
      * <pre>
-     * The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-     * Required.
+     * Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+     * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+     * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+     * the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+     * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
      * </pre>
      *
      * <code>string model = 1 [json_name = "model"];</code>
@@ -1872,8 +1881,11 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-     * Required.
+     * Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+     * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+     * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+     * the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+     * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
      * </pre>
      *
      * <code>string model = 1 [json_name = "model"];</code>
@@ -1894,8 +1906,11 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-     * Required.
+     * Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+     * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+     * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+     * the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+     * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
      * </pre>
      *
      * <code>string model = 1 [json_name = "model"];</code>
@@ -1912,8 +1927,11 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-     * Required.
+     * Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+     * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+     * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+     * the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+     * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
      * </pre>
      *
      * <code>string model = 1 [json_name = "model"];</code>
@@ -1927,8 +1945,11 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-     * Required.
+     * Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+     * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+     * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+     * the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+     * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
      * </pre>
      *
      * <code>string model = 1 [json_name = "model"];</code>
@@ -2254,7 +2275,7 @@ java.lang.String defaultValue) {
     private java.lang.Object provider_ = "";
     /**
      * <pre>
-     * Name of the registered provider that serves the call. Empty means the default provider.
+     * Name of the registered provider that serves the call. Empty: `model` decides, see there.
      * </pre>
      *
      * <code>string provider = 3 [json_name = "provider"];</code>
@@ -2274,7 +2295,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Name of the registered provider that serves the call. Empty means the default provider.
+     * Name of the registered provider that serves the call. Empty: `model` decides, see there.
      * </pre>
      *
      * <code>string provider = 3 [json_name = "provider"];</code>
@@ -2295,7 +2316,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Name of the registered provider that serves the call. Empty means the default provider.
+     * Name of the registered provider that serves the call. Empty: `model` decides, see there.
      * </pre>
      *
      * <code>string provider = 3 [json_name = "provider"];</code>
@@ -2312,7 +2333,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Name of the registered provider that serves the call. Empty means the default provider.
+     * Name of the registered provider that serves the call. Empty: `model` decides, see there.
      * </pre>
      *
      * <code>string provider = 3 [json_name = "provider"];</code>
@@ -2326,7 +2347,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Name of the registered provider that serves the call. Empty means the default provider.
+     * Name of the registered provider that serves the call. Empty: `model` decides, see there.
      * </pre>
      *
      * <code>string provider = 3 [json_name = "provider"];</code>

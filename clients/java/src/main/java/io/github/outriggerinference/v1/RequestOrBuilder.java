@@ -12,8 +12,11 @@ public interface RequestOrBuilder extends
 
   /**
    * <pre>
-   * The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-   * Required.
+   * Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+   * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+   * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+   * the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+   * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
    * </pre>
    *
    * <code>string model = 1 [json_name = "model"];</code>
@@ -22,8 +25,11 @@ public interface RequestOrBuilder extends
   java.lang.String getModel();
   /**
    * <pre>
-   * The provider's own id of the model, passed through untouched, for instance `gpt-5.2`.
-   * Required.
+   * Name of the model. If `provider` is set, it is that provider's own id, sent as it is. Otherwise it
+   * may be an alias of the sidecar's configuration, or `provider/model` with exactly the name of a
+   * registered provider before the first slash (`anthropic/claude-opus-5`); anything else is an id of
+   * the default provider, sent as it is. Name the provider if the provider's own ids have slashes.
+   * Empty: the provider's newest model in the catalog, with the warning `model_chosen`.
    * </pre>
    *
    * <code>string model = 1 [json_name = "model"];</code>
@@ -78,7 +84,7 @@ public interface RequestOrBuilder extends
 
   /**
    * <pre>
-   * Name of the registered provider that serves the call. Empty means the default provider.
+   * Name of the registered provider that serves the call. Empty: `model` decides, see there.
    * </pre>
    *
    * <code>string provider = 3 [json_name = "provider"];</code>
@@ -87,7 +93,7 @@ public interface RequestOrBuilder extends
   java.lang.String getProvider();
   /**
    * <pre>
-   * Name of the registered provider that serves the call. Empty means the default provider.
+   * Name of the registered provider that serves the call. Empty: `model` decides, see there.
    * </pre>
    *
    * <code>string provider = 3 [json_name = "provider"];</code>

@@ -46,7 +46,7 @@ private static final long serialVersionUID = 0L;
     incompleteReason_ = 0;
     requiredResults_ = java.util.Collections.emptyList();
     requiredApprovals_ = java.util.Collections.emptyList();
-    serverTools_ = java.util.Collections.emptyList();
+    mcpTools_ = java.util.Collections.emptyList();
     warnings_ = java.util.Collections.emptyList();
   }
 
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object model_ = "";
   /**
    * <pre>
-   * Requested model, as the request named it.
+   * Requested model, as the request named it (see `Request.model`).
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -424,7 +424,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Requested model, as the request named it.
+   * Requested model, as the request named it (see `Request.model`).
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -450,7 +450,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object provider_ = "";
   /**
    * <pre>
-   * Requested provider. Empty: the default provider.
+   * Requested provider. Empty if the request named none.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
@@ -471,7 +471,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Requested provider. Empty: the default provider.
+   * Requested provider. Empty if the request named none.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
@@ -967,65 +967,65 @@ java.lang.String defaultValue) {
     return requiredApprovals_.get(index);
   }
 
-  public static final int SERVER_TOOLS_FIELD_NUMBER = 21;
+  public static final int MCP_TOOLS_FIELD_NUMBER = 21;
   @SuppressWarnings("serial")
-  private java.util.List<io.github.outriggerinference.v1.ServerTool> serverTools_;
+  private java.util.List<io.github.outriggerinference.v1.McpTool> mcpTools_;
   /**
    * <pre>
    * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+   * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
    */
   @java.lang.Override
-  public java.util.List<io.github.outriggerinference.v1.ServerTool> getServerToolsList() {
-    return serverTools_;
+  public java.util.List<io.github.outriggerinference.v1.McpTool> getMcpToolsList() {
+    return mcpTools_;
   }
   /**
    * <pre>
    * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+   * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
    */
   @java.lang.Override
-  public java.util.List<? extends io.github.outriggerinference.v1.ServerToolOrBuilder> 
-      getServerToolsOrBuilderList() {
-    return serverTools_;
+  public java.util.List<? extends io.github.outriggerinference.v1.McpToolOrBuilder> 
+      getMcpToolsOrBuilderList() {
+    return mcpTools_;
   }
   /**
    * <pre>
    * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+   * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
    */
   @java.lang.Override
-  public int getServerToolsCount() {
-    return serverTools_.size();
+  public int getMcpToolsCount() {
+    return mcpTools_.size();
   }
   /**
    * <pre>
    * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+   * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerTool getServerTools(int index) {
-    return serverTools_.get(index);
+  public io.github.outriggerinference.v1.McpTool getMcpTools(int index) {
+    return mcpTools_.get(index);
   }
   /**
    * <pre>
    * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+   * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerToolOrBuilder getServerToolsOrBuilder(
+  public io.github.outriggerinference.v1.McpToolOrBuilder getMcpToolsOrBuilder(
       int index) {
-    return serverTools_.get(index);
+    return mcpTools_.get(index);
   }
 
   public static final int CANCEL_REQUESTED_FIELD_NUMBER = 22;
@@ -1058,45 +1058,7 @@ java.lang.String defaultValue) {
     return lastSequence_;
   }
 
-  public static final int ORIGIN_FIELD_NUMBER = 24;
-  private io.github.outriggerinference.v1.RunOrigin origin_;
-  /**
-   * <pre>
-   * How the run was created, if an HTTP API created it.
-   * </pre>
-   *
-   * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-   * @return Whether the origin field is set.
-   */
-  @java.lang.Override
-  public boolean hasOrigin() {
-    return ((bitField0_ & 0x00000020) != 0);
-  }
-  /**
-   * <pre>
-   * How the run was created, if an HTTP API created it.
-   * </pre>
-   *
-   * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-   * @return The origin.
-   */
-  @java.lang.Override
-  public io.github.outriggerinference.v1.RunOrigin getOrigin() {
-    return origin_ == null ? io.github.outriggerinference.v1.RunOrigin.getDefaultInstance() : origin_;
-  }
-  /**
-   * <pre>
-   * How the run was created, if an HTTP API created it.
-   * </pre>
-   *
-   * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-   */
-  @java.lang.Override
-  public io.github.outriggerinference.v1.RunOriginOrBuilder getOriginOrBuilder() {
-    return origin_ == null ? io.github.outriggerinference.v1.RunOrigin.getDefaultInstance() : origin_;
-  }
-
-  public static final int WARNINGS_FIELD_NUMBER = 25;
+  public static final int WARNINGS_FIELD_NUMBER = 24;
   @SuppressWarnings("serial")
   private java.util.List<io.github.outriggerinference.v1.Warning> warnings_;
   /**
@@ -1105,7 +1067,7 @@ java.lang.String defaultValue) {
    * response.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
    */
   @java.lang.Override
   public java.util.List<io.github.outriggerinference.v1.Warning> getWarningsList() {
@@ -1117,7 +1079,7 @@ java.lang.String defaultValue) {
    * response.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
    */
   @java.lang.Override
   public java.util.List<? extends io.github.outriggerinference.v1.WarningOrBuilder> 
@@ -1130,7 +1092,7 @@ java.lang.String defaultValue) {
    * response.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
    */
   @java.lang.Override
   public int getWarningsCount() {
@@ -1142,7 +1104,7 @@ java.lang.String defaultValue) {
    * response.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
    */
   @java.lang.Override
   public io.github.outriggerinference.v1.Warning getWarnings(int index) {
@@ -1154,7 +1116,7 @@ java.lang.String defaultValue) {
    * response.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
    */
   @java.lang.Override
   public io.github.outriggerinference.v1.WarningOrBuilder getWarningsOrBuilder(
@@ -1239,8 +1201,8 @@ java.lang.String defaultValue) {
     for (int i = 0; i < requiredApprovals_.size(); i++) {
       output.writeMessage(20, requiredApprovals_.get(i));
     }
-    for (int i = 0; i < serverTools_.size(); i++) {
-      output.writeMessage(21, serverTools_.get(i));
+    for (int i = 0; i < mcpTools_.size(); i++) {
+      output.writeMessage(21, mcpTools_.get(i));
     }
     if (cancelRequested_ != false) {
       output.writeBool(22, cancelRequested_);
@@ -1248,11 +1210,8 @@ java.lang.String defaultValue) {
     if (lastSequence_ != 0) {
       output.writeInt32(23, lastSequence_);
     }
-    if (((bitField0_ & 0x00000020) != 0)) {
-      output.writeMessage(24, getOrigin());
-    }
     for (int i = 0; i < warnings_.size(); i++) {
-      output.writeMessage(25, warnings_.get(i));
+      output.writeMessage(24, warnings_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -1361,10 +1320,10 @@ java.lang.String defaultValue) {
         }
 
         {
-          final int count = serverTools_.size();
+          final int count = mcpTools_.size();
           for (int i = 0; i < count; i++) {
             size += com.google.protobuf.CodedOutputStream
-              .computeMessageSizeNoTag(serverTools_.get(i));
+              .computeMessageSizeNoTag(mcpTools_.get(i));
           }
           size += 2 * count;
         }
@@ -1375,10 +1334,6 @@ java.lang.String defaultValue) {
     if (lastSequence_ != 0) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(23, lastSequence_);
-    }
-    if (((bitField0_ & 0x00000020) != 0)) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(24, getOrigin());
     }
 
         {
@@ -1465,17 +1420,12 @@ java.lang.String defaultValue) {
         .equals(other.getRequiredResultsList())) return false;
     if (!getRequiredApprovalsList()
         .equals(other.getRequiredApprovalsList())) return false;
-    if (!getServerToolsList()
-        .equals(other.getServerToolsList())) return false;
+    if (!getMcpToolsList()
+        .equals(other.getMcpToolsList())) return false;
     if (getCancelRequested()
         != other.getCancelRequested()) return false;
     if (getLastSequence()
         != other.getLastSequence()) return false;
-    if (hasOrigin() != other.hasOrigin()) return false;
-    if (hasOrigin()) {
-      if (!getOrigin()
-          .equals(other.getOrigin())) return false;
-    }
     if (!getWarningsList()
         .equals(other.getWarningsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
@@ -1551,19 +1501,15 @@ java.lang.String defaultValue) {
       hash = (37 * hash) + REQUIRED_APPROVALS_FIELD_NUMBER;
       hash = (53 * hash) + getRequiredApprovalsList().hashCode();
     }
-    if (getServerToolsCount() > 0) {
-      hash = (37 * hash) + SERVER_TOOLS_FIELD_NUMBER;
-      hash = (53 * hash) + getServerToolsList().hashCode();
+    if (getMcpToolsCount() > 0) {
+      hash = (37 * hash) + MCP_TOOLS_FIELD_NUMBER;
+      hash = (53 * hash) + getMcpToolsList().hashCode();
     }
     hash = (37 * hash) + CANCEL_REQUESTED_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getCancelRequested());
     hash = (37 * hash) + LAST_SEQUENCE_FIELD_NUMBER;
     hash = (53 * hash) + getLastSequence();
-    if (hasOrigin()) {
-      hash = (37 * hash) + ORIGIN_FIELD_NUMBER;
-      hash = (53 * hash) + getOrigin().hashCode();
-    }
     if (getWarningsCount() > 0) {
       hash = (37 * hash) + WARNINGS_FIELD_NUMBER;
       hash = (53 * hash) + getWarningsList().hashCode();
@@ -1735,8 +1681,7 @@ java.lang.String defaultValue) {
         internalGetErrorFieldBuilder();
         internalGetRequiredResultsFieldBuilder();
         internalGetRequiredApprovalsFieldBuilder();
-        internalGetServerToolsFieldBuilder();
-        internalGetOriginFieldBuilder();
+        internalGetMcpToolsFieldBuilder();
         internalGetWarningsFieldBuilder();
       }
     }
@@ -1808,27 +1753,22 @@ java.lang.String defaultValue) {
         requiredApprovalsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00080000);
-      if (serverToolsBuilder_ == null) {
-        serverTools_ = java.util.Collections.emptyList();
+      if (mcpToolsBuilder_ == null) {
+        mcpTools_ = java.util.Collections.emptyList();
       } else {
-        serverTools_ = null;
-        serverToolsBuilder_.clear();
+        mcpTools_ = null;
+        mcpToolsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00100000);
       cancelRequested_ = false;
       lastSequence_ = 0;
-      origin_ = null;
-      if (originBuilder_ != null) {
-        originBuilder_.dispose();
-        originBuilder_ = null;
-      }
       if (warningsBuilder_ == null) {
         warnings_ = java.util.Collections.emptyList();
       } else {
         warnings_ = null;
         warningsBuilder_.clear();
       }
-      bitField0_ = (bitField0_ & ~0x01000000);
+      bitField0_ = (bitField0_ & ~0x00800000);
       return this;
     }
 
@@ -1898,19 +1838,19 @@ java.lang.String defaultValue) {
       } else {
         result.requiredApprovals_ = requiredApprovalsBuilder_.build();
       }
-      if (serverToolsBuilder_ == null) {
+      if (mcpToolsBuilder_ == null) {
         if (((bitField0_ & 0x00100000) != 0)) {
-          serverTools_ = java.util.Collections.unmodifiableList(serverTools_);
+          mcpTools_ = java.util.Collections.unmodifiableList(mcpTools_);
           bitField0_ = (bitField0_ & ~0x00100000);
         }
-        result.serverTools_ = serverTools_;
+        result.mcpTools_ = mcpTools_;
       } else {
-        result.serverTools_ = serverToolsBuilder_.build();
+        result.mcpTools_ = mcpToolsBuilder_.build();
       }
       if (warningsBuilder_ == null) {
-        if (((bitField0_ & 0x01000000) != 0)) {
+        if (((bitField0_ & 0x00800000) != 0)) {
           warnings_ = java.util.Collections.unmodifiableList(warnings_);
-          bitField0_ = (bitField0_ & ~0x01000000);
+          bitField0_ = (bitField0_ & ~0x00800000);
         }
         result.warnings_ = warnings_;
       } else {
@@ -1990,12 +1930,6 @@ java.lang.String defaultValue) {
       }
       if (((from_bitField0_ & 0x00400000) != 0)) {
         result.lastSequence_ = lastSequence_;
-      }
-      if (((from_bitField0_ & 0x00800000) != 0)) {
-        result.origin_ = originBuilder_ == null
-            ? origin_
-            : originBuilder_.build();
-        to_bitField0_ |= 0x00000020;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -2174,29 +2108,29 @@ java.lang.String defaultValue) {
           }
         }
       }
-      if (serverToolsBuilder_ == null) {
-        if (!other.serverTools_.isEmpty()) {
-          if (serverTools_.isEmpty()) {
-            serverTools_ = other.serverTools_;
+      if (mcpToolsBuilder_ == null) {
+        if (!other.mcpTools_.isEmpty()) {
+          if (mcpTools_.isEmpty()) {
+            mcpTools_ = other.mcpTools_;
             bitField0_ = (bitField0_ & ~0x00100000);
           } else {
-            ensureServerToolsIsMutable();
-            serverTools_.addAll(other.serverTools_);
+            ensureMcpToolsIsMutable();
+            mcpTools_.addAll(other.mcpTools_);
           }
           onChanged();
         }
       } else {
-        if (!other.serverTools_.isEmpty()) {
-          if (serverToolsBuilder_.isEmpty()) {
-            serverToolsBuilder_.dispose();
-            serverToolsBuilder_ = null;
-            serverTools_ = other.serverTools_;
+        if (!other.mcpTools_.isEmpty()) {
+          if (mcpToolsBuilder_.isEmpty()) {
+            mcpToolsBuilder_.dispose();
+            mcpToolsBuilder_ = null;
+            mcpTools_ = other.mcpTools_;
             bitField0_ = (bitField0_ & ~0x00100000);
-            serverToolsBuilder_ = 
+            mcpToolsBuilder_ = 
               com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
-                 internalGetServerToolsFieldBuilder() : null;
+                 internalGetMcpToolsFieldBuilder() : null;
           } else {
-            serverToolsBuilder_.addAllMessages(other.serverTools_);
+            mcpToolsBuilder_.addAllMessages(other.mcpTools_);
           }
         }
       }
@@ -2206,14 +2140,11 @@ java.lang.String defaultValue) {
       if (other.getLastSequence() != 0) {
         setLastSequence(other.getLastSequence());
       }
-      if (other.hasOrigin()) {
-        mergeOrigin(other.getOrigin());
-      }
       if (warningsBuilder_ == null) {
         if (!other.warnings_.isEmpty()) {
           if (warnings_.isEmpty()) {
             warnings_ = other.warnings_;
-            bitField0_ = (bitField0_ & ~0x01000000);
+            bitField0_ = (bitField0_ & ~0x00800000);
           } else {
             ensureWarningsIsMutable();
             warnings_.addAll(other.warnings_);
@@ -2226,7 +2157,7 @@ java.lang.String defaultValue) {
             warningsBuilder_.dispose();
             warningsBuilder_ = null;
             warnings_ = other.warnings_;
-            bitField0_ = (bitField0_ & ~0x01000000);
+            bitField0_ = (bitField0_ & ~0x00800000);
             warningsBuilder_ = 
               com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
                  internalGetWarningsFieldBuilder() : null;
@@ -2406,15 +2337,15 @@ java.lang.String defaultValue) {
               break;
             } // case 162
             case 170: {
-              io.github.outriggerinference.v1.ServerTool m =
+              io.github.outriggerinference.v1.McpTool m =
                   input.readMessage(
-                      io.github.outriggerinference.v1.ServerTool.parser(),
+                      io.github.outriggerinference.v1.McpTool.parser(),
                       extensionRegistry);
-              if (serverToolsBuilder_ == null) {
-                ensureServerToolsIsMutable();
-                serverTools_.add(m);
+              if (mcpToolsBuilder_ == null) {
+                ensureMcpToolsIsMutable();
+                mcpTools_.add(m);
               } else {
-                serverToolsBuilder_.addMessage(m);
+                mcpToolsBuilder_.addMessage(m);
               }
               break;
             } // case 170
@@ -2429,13 +2360,6 @@ java.lang.String defaultValue) {
               break;
             } // case 184
             case 194: {
-              input.readMessage(
-                  internalGetOriginFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              bitField0_ |= 0x00800000;
-              break;
-            } // case 194
-            case 202: {
               io.github.outriggerinference.v1.Warning m =
                   input.readMessage(
                       io.github.outriggerinference.v1.Warning.parser(),
@@ -2447,7 +2371,7 @@ java.lang.String defaultValue) {
                 warningsBuilder_.addMessage(m);
               }
               break;
-            } // case 202
+            } // case 194
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3387,7 +3311,7 @@ java.lang.String defaultValue) {
     private java.lang.Object model_ = "";
     /**
      * <pre>
-     * Requested model, as the request named it.
+     * Requested model, as the request named it (see `Request.model`).
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3407,7 +3331,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested model, as the request named it.
+     * Requested model, as the request named it (see `Request.model`).
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3428,7 +3352,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested model, as the request named it.
+     * Requested model, as the request named it (see `Request.model`).
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3445,7 +3369,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested model, as the request named it.
+     * Requested model, as the request named it (see `Request.model`).
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3459,7 +3383,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested model, as the request named it.
+     * Requested model, as the request named it (see `Request.model`).
      * </pre>
      *
      * <code>string model = 10 [json_name = "model"];</code>
@@ -3479,7 +3403,7 @@ java.lang.String defaultValue) {
     private java.lang.Object provider_ = "";
     /**
      * <pre>
-     * Requested provider. Empty: the default provider.
+     * Requested provider. Empty if the request named none.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3499,7 +3423,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested provider. Empty: the default provider.
+     * Requested provider. Empty if the request named none.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3520,7 +3444,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested provider. Empty: the default provider.
+     * Requested provider. Empty if the request named none.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3537,7 +3461,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested provider. Empty: the default provider.
+     * Requested provider. Empty if the request named none.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -3551,7 +3475,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Requested provider. Empty: the default provider.
+     * Requested provider. Empty if the request named none.
      * </pre>
      *
      * <code>string provider = 11 [json_name = "provider"];</code>
@@ -5428,30 +5352,30 @@ java.lang.String defaultValue) {
       return requiredApprovalsBuilder_;
     }
 
-    private java.util.List<io.github.outriggerinference.v1.ServerTool> serverTools_ =
+    private java.util.List<io.github.outriggerinference.v1.McpTool> mcpTools_ =
       java.util.Collections.emptyList();
-    private void ensureServerToolsIsMutable() {
+    private void ensureMcpToolsIsMutable() {
       if (!((bitField0_ & 0x00100000) != 0)) {
-        serverTools_ = new java.util.ArrayList<io.github.outriggerinference.v1.ServerTool>(serverTools_);
+        mcpTools_ = new java.util.ArrayList<io.github.outriggerinference.v1.McpTool>(mcpTools_);
         bitField0_ |= 0x00100000;
        }
     }
 
     private com.google.protobuf.RepeatedFieldBuilder<
-        io.github.outriggerinference.v1.ServerTool, io.github.outriggerinference.v1.ServerTool.Builder, io.github.outriggerinference.v1.ServerToolOrBuilder> serverToolsBuilder_;
+        io.github.outriggerinference.v1.McpTool, io.github.outriggerinference.v1.McpTool.Builder, io.github.outriggerinference.v1.McpToolOrBuilder> mcpToolsBuilder_;
 
     /**
      * <pre>
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public java.util.List<io.github.outriggerinference.v1.ServerTool> getServerToolsList() {
-      if (serverToolsBuilder_ == null) {
-        return java.util.Collections.unmodifiableList(serverTools_);
+    public java.util.List<io.github.outriggerinference.v1.McpTool> getMcpToolsList() {
+      if (mcpToolsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(mcpTools_);
       } else {
-        return serverToolsBuilder_.getMessageList();
+        return mcpToolsBuilder_.getMessageList();
       }
     }
     /**
@@ -5459,13 +5383,13 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public int getServerToolsCount() {
-      if (serverToolsBuilder_ == null) {
-        return serverTools_.size();
+    public int getMcpToolsCount() {
+      if (mcpToolsBuilder_ == null) {
+        return mcpTools_.size();
       } else {
-        return serverToolsBuilder_.getCount();
+        return mcpToolsBuilder_.getCount();
       }
     }
     /**
@@ -5473,13 +5397,13 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public io.github.outriggerinference.v1.ServerTool getServerTools(int index) {
-      if (serverToolsBuilder_ == null) {
-        return serverTools_.get(index);
+    public io.github.outriggerinference.v1.McpTool getMcpTools(int index) {
+      if (mcpToolsBuilder_ == null) {
+        return mcpTools_.get(index);
       } else {
-        return serverToolsBuilder_.getMessage(index);
+        return mcpToolsBuilder_.getMessage(index);
       }
     }
     /**
@@ -5487,17 +5411,17 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public Builder setServerTools(
-        int index, io.github.outriggerinference.v1.ServerTool value) {
-      if (serverToolsBuilder_ == null) {
+    public Builder setMcpTools(
+        int index, io.github.outriggerinference.v1.McpTool value) {
+      if (mcpToolsBuilder_ == null) {
         java.util.Objects.requireNonNull(value);
-        ensureServerToolsIsMutable();
-        serverTools_.set(index, value);
+        ensureMcpToolsIsMutable();
+        mcpTools_.set(index, value);
         onChanged();
       } else {
-        serverToolsBuilder_.setMessage(index, value);
+        mcpToolsBuilder_.setMessage(index, value);
       }
       return this;
     }
@@ -5506,16 +5430,16 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public Builder setServerTools(
-        int index, io.github.outriggerinference.v1.ServerTool.Builder builderForValue) {
-      if (serverToolsBuilder_ == null) {
-        ensureServerToolsIsMutable();
-        serverTools_.set(index, builderForValue.build());
+    public Builder setMcpTools(
+        int index, io.github.outriggerinference.v1.McpTool.Builder builderForValue) {
+      if (mcpToolsBuilder_ == null) {
+        ensureMcpToolsIsMutable();
+        mcpTools_.set(index, builderForValue.build());
         onChanged();
       } else {
-        serverToolsBuilder_.setMessage(index, builderForValue.build());
+        mcpToolsBuilder_.setMessage(index, builderForValue.build());
       }
       return this;
     }
@@ -5524,16 +5448,16 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public Builder addServerTools(io.github.outriggerinference.v1.ServerTool value) {
-      if (serverToolsBuilder_ == null) {
+    public Builder addMcpTools(io.github.outriggerinference.v1.McpTool value) {
+      if (mcpToolsBuilder_ == null) {
         java.util.Objects.requireNonNull(value);
-        ensureServerToolsIsMutable();
-        serverTools_.add(value);
+        ensureMcpToolsIsMutable();
+        mcpTools_.add(value);
         onChanged();
       } else {
-        serverToolsBuilder_.addMessage(value);
+        mcpToolsBuilder_.addMessage(value);
       }
       return this;
     }
@@ -5542,17 +5466,17 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public Builder addServerTools(
-        int index, io.github.outriggerinference.v1.ServerTool value) {
-      if (serverToolsBuilder_ == null) {
+    public Builder addMcpTools(
+        int index, io.github.outriggerinference.v1.McpTool value) {
+      if (mcpToolsBuilder_ == null) {
         java.util.Objects.requireNonNull(value);
-        ensureServerToolsIsMutable();
-        serverTools_.add(index, value);
+        ensureMcpToolsIsMutable();
+        mcpTools_.add(index, value);
         onChanged();
       } else {
-        serverToolsBuilder_.addMessage(index, value);
+        mcpToolsBuilder_.addMessage(index, value);
       }
       return this;
     }
@@ -5561,16 +5485,16 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public Builder addServerTools(
-        io.github.outriggerinference.v1.ServerTool.Builder builderForValue) {
-      if (serverToolsBuilder_ == null) {
-        ensureServerToolsIsMutable();
-        serverTools_.add(builderForValue.build());
+    public Builder addMcpTools(
+        io.github.outriggerinference.v1.McpTool.Builder builderForValue) {
+      if (mcpToolsBuilder_ == null) {
+        ensureMcpToolsIsMutable();
+        mcpTools_.add(builderForValue.build());
         onChanged();
       } else {
-        serverToolsBuilder_.addMessage(builderForValue.build());
+        mcpToolsBuilder_.addMessage(builderForValue.build());
       }
       return this;
     }
@@ -5579,16 +5503,16 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public Builder addServerTools(
-        int index, io.github.outriggerinference.v1.ServerTool.Builder builderForValue) {
-      if (serverToolsBuilder_ == null) {
-        ensureServerToolsIsMutable();
-        serverTools_.add(index, builderForValue.build());
+    public Builder addMcpTools(
+        int index, io.github.outriggerinference.v1.McpTool.Builder builderForValue) {
+      if (mcpToolsBuilder_ == null) {
+        ensureMcpToolsIsMutable();
+        mcpTools_.add(index, builderForValue.build());
         onChanged();
       } else {
-        serverToolsBuilder_.addMessage(index, builderForValue.build());
+        mcpToolsBuilder_.addMessage(index, builderForValue.build());
       }
       return this;
     }
@@ -5597,17 +5521,17 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public Builder addAllServerTools(
-        java.lang.Iterable<? extends io.github.outriggerinference.v1.ServerTool> values) {
-      if (serverToolsBuilder_ == null) {
-        ensureServerToolsIsMutable();
+    public Builder addAllMcpTools(
+        java.lang.Iterable<? extends io.github.outriggerinference.v1.McpTool> values) {
+      if (mcpToolsBuilder_ == null) {
+        ensureMcpToolsIsMutable();
         com.google.protobuf.AbstractMessageLite.Builder.addAll(
-            values, serverTools_);
+            values, mcpTools_);
         onChanged();
       } else {
-        serverToolsBuilder_.addAllMessages(values);
+        mcpToolsBuilder_.addAllMessages(values);
       }
       return this;
     }
@@ -5616,15 +5540,15 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public Builder clearServerTools() {
-      if (serverToolsBuilder_ == null) {
-        serverTools_ = java.util.Collections.emptyList();
+    public Builder clearMcpTools() {
+      if (mcpToolsBuilder_ == null) {
+        mcpTools_ = java.util.Collections.emptyList();
         bitField0_ = (bitField0_ & ~0x00100000);
         onChanged();
       } else {
-        serverToolsBuilder_.clear();
+        mcpToolsBuilder_.clear();
       }
       return this;
     }
@@ -5633,15 +5557,15 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public Builder removeServerTools(int index) {
-      if (serverToolsBuilder_ == null) {
-        ensureServerToolsIsMutable();
-        serverTools_.remove(index);
+    public Builder removeMcpTools(int index) {
+      if (mcpToolsBuilder_ == null) {
+        ensureMcpToolsIsMutable();
+        mcpTools_.remove(index);
         onChanged();
       } else {
-        serverToolsBuilder_.remove(index);
+        mcpToolsBuilder_.remove(index);
       }
       return this;
     }
@@ -5650,24 +5574,24 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public io.github.outriggerinference.v1.ServerTool.Builder getServerToolsBuilder(
+    public io.github.outriggerinference.v1.McpTool.Builder getMcpToolsBuilder(
         int index) {
-      return internalGetServerToolsFieldBuilder().getBuilder(index);
+      return internalGetMcpToolsFieldBuilder().getBuilder(index);
     }
     /**
      * <pre>
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public io.github.outriggerinference.v1.ServerToolOrBuilder getServerToolsOrBuilder(
+    public io.github.outriggerinference.v1.McpToolOrBuilder getMcpToolsOrBuilder(
         int index) {
-      if (serverToolsBuilder_ == null) {
-        return serverTools_.get(index);  } else {
-        return serverToolsBuilder_.getMessageOrBuilder(index);
+      if (mcpToolsBuilder_ == null) {
+        return mcpTools_.get(index);  } else {
+        return mcpToolsBuilder_.getMessageOrBuilder(index);
       }
     }
     /**
@@ -5675,14 +5599,14 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public java.util.List<? extends io.github.outriggerinference.v1.ServerToolOrBuilder> 
-         getServerToolsOrBuilderList() {
-      if (serverToolsBuilder_ != null) {
-        return serverToolsBuilder_.getMessageOrBuilderList();
+    public java.util.List<? extends io.github.outriggerinference.v1.McpToolOrBuilder> 
+         getMcpToolsOrBuilderList() {
+      if (mcpToolsBuilder_ != null) {
+        return mcpToolsBuilder_.getMessageOrBuilderList();
       } else {
-        return java.util.Collections.unmodifiableList(serverTools_);
+        return java.util.Collections.unmodifiableList(mcpTools_);
       }
     }
     /**
@@ -5690,48 +5614,48 @@ java.lang.String defaultValue) {
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public io.github.outriggerinference.v1.ServerTool.Builder addServerToolsBuilder() {
-      return internalGetServerToolsFieldBuilder().addBuilder(
-          io.github.outriggerinference.v1.ServerTool.getDefaultInstance());
+    public io.github.outriggerinference.v1.McpTool.Builder addMcpToolsBuilder() {
+      return internalGetMcpToolsFieldBuilder().addBuilder(
+          io.github.outriggerinference.v1.McpTool.getDefaultInstance());
     }
     /**
      * <pre>
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public io.github.outriggerinference.v1.ServerTool.Builder addServerToolsBuilder(
+    public io.github.outriggerinference.v1.McpTool.Builder addMcpToolsBuilder(
         int index) {
-      return internalGetServerToolsFieldBuilder().addBuilder(
-          index, io.github.outriggerinference.v1.ServerTool.getDefaultInstance());
+      return internalGetMcpToolsFieldBuilder().addBuilder(
+          index, io.github.outriggerinference.v1.McpTool.getDefaultInstance());
     }
     /**
      * <pre>
      * The tools of MCP servers that were offered to the model, with the names that the model saw.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+     * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
      */
-    public java.util.List<io.github.outriggerinference.v1.ServerTool.Builder> 
-         getServerToolsBuilderList() {
-      return internalGetServerToolsFieldBuilder().getBuilderList();
+    public java.util.List<io.github.outriggerinference.v1.McpTool.Builder> 
+         getMcpToolsBuilderList() {
+      return internalGetMcpToolsFieldBuilder().getBuilderList();
     }
     private com.google.protobuf.RepeatedFieldBuilder<
-        io.github.outriggerinference.v1.ServerTool, io.github.outriggerinference.v1.ServerTool.Builder, io.github.outriggerinference.v1.ServerToolOrBuilder> 
-        internalGetServerToolsFieldBuilder() {
-      if (serverToolsBuilder_ == null) {
-        serverToolsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
-            io.github.outriggerinference.v1.ServerTool, io.github.outriggerinference.v1.ServerTool.Builder, io.github.outriggerinference.v1.ServerToolOrBuilder>(
-                serverTools_,
+        io.github.outriggerinference.v1.McpTool, io.github.outriggerinference.v1.McpTool.Builder, io.github.outriggerinference.v1.McpToolOrBuilder> 
+        internalGetMcpToolsFieldBuilder() {
+      if (mcpToolsBuilder_ == null) {
+        mcpToolsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            io.github.outriggerinference.v1.McpTool, io.github.outriggerinference.v1.McpTool.Builder, io.github.outriggerinference.v1.McpToolOrBuilder>(
+                mcpTools_,
                 ((bitField0_ & 0x00100000) != 0),
                 getParentForChildren(),
                 isClean());
-        serverTools_ = null;
+        mcpTools_ = null;
       }
-      return serverToolsBuilder_;
+      return mcpToolsBuilder_;
     }
 
     private boolean cancelRequested_ ;
@@ -5822,167 +5746,12 @@ java.lang.String defaultValue) {
       return this;
     }
 
-    private io.github.outriggerinference.v1.RunOrigin origin_;
-    private com.google.protobuf.SingleFieldBuilder<
-        io.github.outriggerinference.v1.RunOrigin, io.github.outriggerinference.v1.RunOrigin.Builder, io.github.outriggerinference.v1.RunOriginOrBuilder> originBuilder_;
-    /**
-     * <pre>
-     * How the run was created, if an HTTP API created it.
-     * </pre>
-     *
-     * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-     * @return Whether the origin field is set.
-     */
-    public boolean hasOrigin() {
-      return ((bitField0_ & 0x00800000) != 0);
-    }
-    /**
-     * <pre>
-     * How the run was created, if an HTTP API created it.
-     * </pre>
-     *
-     * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-     * @return The origin.
-     */
-    public io.github.outriggerinference.v1.RunOrigin getOrigin() {
-      if (originBuilder_ == null) {
-        return origin_ == null ? io.github.outriggerinference.v1.RunOrigin.getDefaultInstance() : origin_;
-      } else {
-        return originBuilder_.getMessage();
-      }
-    }
-    /**
-     * <pre>
-     * How the run was created, if an HTTP API created it.
-     * </pre>
-     *
-     * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-     */
-    public Builder setOrigin(io.github.outriggerinference.v1.RunOrigin value) {
-      if (originBuilder_ == null) {
-        java.util.Objects.requireNonNull(value);
-        origin_ = value;
-      } else {
-        originBuilder_.setMessage(value);
-      }
-      bitField0_ |= 0x00800000;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * How the run was created, if an HTTP API created it.
-     * </pre>
-     *
-     * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-     */
-    public Builder setOrigin(
-        io.github.outriggerinference.v1.RunOrigin.Builder builderForValue) {
-      if (originBuilder_ == null) {
-        origin_ = builderForValue.build();
-      } else {
-        originBuilder_.setMessage(builderForValue.build());
-      }
-      bitField0_ |= 0x00800000;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * How the run was created, if an HTTP API created it.
-     * </pre>
-     *
-     * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-     */
-    public Builder mergeOrigin(io.github.outriggerinference.v1.RunOrigin value) {
-      if (originBuilder_ == null) {
-        if (((bitField0_ & 0x00800000) != 0) &&
-          origin_ != null &&
-          origin_ != io.github.outriggerinference.v1.RunOrigin.getDefaultInstance()) {
-          getOriginBuilder().mergeFrom(value);
-        } else {
-          origin_ = value;
-        }
-      } else {
-        originBuilder_.mergeFrom(value);
-      }
-      if (origin_ != null) {
-        bitField0_ |= 0x00800000;
-        onChanged();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * How the run was created, if an HTTP API created it.
-     * </pre>
-     *
-     * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-     */
-    public Builder clearOrigin() {
-      bitField0_ = (bitField0_ & ~0x00800000);
-      origin_ = null;
-      if (originBuilder_ != null) {
-        originBuilder_.dispose();
-        originBuilder_ = null;
-      }
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * How the run was created, if an HTTP API created it.
-     * </pre>
-     *
-     * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-     */
-    public io.github.outriggerinference.v1.RunOrigin.Builder getOriginBuilder() {
-      bitField0_ |= 0x00800000;
-      onChanged();
-      return internalGetOriginFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * How the run was created, if an HTTP API created it.
-     * </pre>
-     *
-     * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-     */
-    public io.github.outriggerinference.v1.RunOriginOrBuilder getOriginOrBuilder() {
-      if (originBuilder_ != null) {
-        return originBuilder_.getMessageOrBuilder();
-      } else {
-        return origin_ == null ?
-            io.github.outriggerinference.v1.RunOrigin.getDefaultInstance() : origin_;
-      }
-    }
-    /**
-     * <pre>
-     * How the run was created, if an HTTP API created it.
-     * </pre>
-     *
-     * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-     */
-    private com.google.protobuf.SingleFieldBuilder<
-        io.github.outriggerinference.v1.RunOrigin, io.github.outriggerinference.v1.RunOrigin.Builder, io.github.outriggerinference.v1.RunOriginOrBuilder> 
-        internalGetOriginFieldBuilder() {
-      if (originBuilder_ == null) {
-        originBuilder_ = new com.google.protobuf.SingleFieldBuilder<
-            io.github.outriggerinference.v1.RunOrigin, io.github.outriggerinference.v1.RunOrigin.Builder, io.github.outriggerinference.v1.RunOriginOrBuilder>(
-                getOrigin(),
-                getParentForChildren(),
-                isClean());
-        origin_ = null;
-      }
-      return originBuilder_;
-    }
-
     private java.util.List<io.github.outriggerinference.v1.Warning> warnings_ =
       java.util.Collections.emptyList();
     private void ensureWarningsIsMutable() {
-      if (!((bitField0_ & 0x01000000) != 0)) {
+      if (!((bitField0_ & 0x00800000) != 0)) {
         warnings_ = new java.util.ArrayList<io.github.outriggerinference.v1.Warning>(warnings_);
-        bitField0_ |= 0x01000000;
+        bitField0_ |= 0x00800000;
        }
     }
 
@@ -5995,7 +5764,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public java.util.List<io.github.outriggerinference.v1.Warning> getWarningsList() {
       if (warningsBuilder_ == null) {
@@ -6010,7 +5779,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public int getWarningsCount() {
       if (warningsBuilder_ == null) {
@@ -6025,7 +5794,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public io.github.outriggerinference.v1.Warning getWarnings(int index) {
       if (warningsBuilder_ == null) {
@@ -6040,7 +5809,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public Builder setWarnings(
         int index, io.github.outriggerinference.v1.Warning value) {
@@ -6060,7 +5829,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public Builder setWarnings(
         int index, io.github.outriggerinference.v1.Warning.Builder builderForValue) {
@@ -6079,7 +5848,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public Builder addWarnings(io.github.outriggerinference.v1.Warning value) {
       if (warningsBuilder_ == null) {
@@ -6098,7 +5867,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public Builder addWarnings(
         int index, io.github.outriggerinference.v1.Warning value) {
@@ -6118,7 +5887,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public Builder addWarnings(
         io.github.outriggerinference.v1.Warning.Builder builderForValue) {
@@ -6137,7 +5906,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public Builder addWarnings(
         int index, io.github.outriggerinference.v1.Warning.Builder builderForValue) {
@@ -6156,7 +5925,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public Builder addAllWarnings(
         java.lang.Iterable<? extends io.github.outriggerinference.v1.Warning> values) {
@@ -6176,12 +5945,12 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public Builder clearWarnings() {
       if (warningsBuilder_ == null) {
         warnings_ = java.util.Collections.emptyList();
-        bitField0_ = (bitField0_ & ~0x01000000);
+        bitField0_ = (bitField0_ & ~0x00800000);
         onChanged();
       } else {
         warningsBuilder_.clear();
@@ -6194,7 +5963,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public Builder removeWarnings(int index) {
       if (warningsBuilder_ == null) {
@@ -6212,7 +5981,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public io.github.outriggerinference.v1.Warning.Builder getWarningsBuilder(
         int index) {
@@ -6224,7 +5993,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public io.github.outriggerinference.v1.WarningOrBuilder getWarningsOrBuilder(
         int index) {
@@ -6239,7 +6008,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public java.util.List<? extends io.github.outriggerinference.v1.WarningOrBuilder> 
          getWarningsOrBuilderList() {
@@ -6255,7 +6024,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public io.github.outriggerinference.v1.Warning.Builder addWarningsBuilder() {
       return internalGetWarningsFieldBuilder().addBuilder(
@@ -6267,7 +6036,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public io.github.outriggerinference.v1.Warning.Builder addWarningsBuilder(
         int index) {
@@ -6280,7 +6049,7 @@ java.lang.String defaultValue) {
      * response.
      * </pre>
      *
-     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
      */
     public java.util.List<io.github.outriggerinference.v1.Warning.Builder> 
          getWarningsBuilderList() {
@@ -6293,7 +6062,7 @@ java.lang.String defaultValue) {
         warningsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
             io.github.outriggerinference.v1.Warning, io.github.outriggerinference.v1.Warning.Builder, io.github.outriggerinference.v1.WarningOrBuilder>(
                 warnings_,
-                ((bitField0_ & 0x01000000) != 0),
+                ((bitField0_ & 0x00800000) != 0),
                 getParentForChildren(),
                 isClean());
         warnings_ = null;

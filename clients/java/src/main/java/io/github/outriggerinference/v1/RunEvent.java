@@ -62,10 +62,10 @@ private static final long serialVersionUID = 0L;
     RUN(10),
     MODEL_EVENT(11),
     STEP_FINISH(12),
-    SERVER_TOOL_LIST(13),
-    SERVER_TOOL_START(14),
-    SERVER_TOOL_FINISH(15),
-    STEP_RESTARTED(16),
+    MCP_TOOL_LIST(13),
+    MCP_TOOL_START(14),
+    MCP_TOOL_FINISH(15),
+    STEP_RESTART(16),
     EVENT_NOT_SET(0);
     private final int value;
     private EventCase(int value) {
@@ -86,10 +86,10 @@ private static final long serialVersionUID = 0L;
         case 10: return RUN;
         case 11: return MODEL_EVENT;
         case 12: return STEP_FINISH;
-        case 13: return SERVER_TOOL_LIST;
-        case 14: return SERVER_TOOL_START;
-        case 15: return SERVER_TOOL_FINISH;
-        case 16: return STEP_RESTARTED;
+        case 13: return MCP_TOOL_LIST;
+        case 14: return MCP_TOOL_START;
+        case 15: return MCP_TOOL_FINISH;
+        case 16: return STEP_RESTART;
         case 0: return EVENT_NOT_SET;
         default: return null;
       }
@@ -270,17 +270,17 @@ private static final long serialVersionUID = 0L;
     return io.github.outriggerinference.v1.StepFinish.getDefaultInstance();
   }
 
-  public static final int SERVER_TOOL_LIST_FIELD_NUMBER = 13;
+  public static final int MCP_TOOL_LIST_FIELD_NUMBER = 13;
   /**
    * <pre>
    * The tools of an MCP server were listed.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
-   * @return Whether the serverToolList field is set.
+   * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
+   * @return Whether the mcpToolList field is set.
    */
   @java.lang.Override
-  public boolean hasServerToolList() {
+  public boolean hasMcpToolList() {
     return eventCase_ == 13;
   }
   /**
@@ -288,88 +288,88 @@ private static final long serialVersionUID = 0L;
    * The tools of an MCP server were listed.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
-   * @return The serverToolList.
+   * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
+   * @return The mcpToolList.
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerToolList getServerToolList() {
+  public io.github.outriggerinference.v1.McpToolList getMcpToolList() {
     if (eventCase_ == 13) {
-       return (io.github.outriggerinference.v1.ServerToolList) event_;
+       return (io.github.outriggerinference.v1.McpToolList) event_;
     }
-    return io.github.outriggerinference.v1.ServerToolList.getDefaultInstance();
+    return io.github.outriggerinference.v1.McpToolList.getDefaultInstance();
   }
   /**
    * <pre>
    * The tools of an MCP server were listed.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
+   * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerToolListOrBuilder getServerToolListOrBuilder() {
+  public io.github.outriggerinference.v1.McpToolListOrBuilder getMcpToolListOrBuilder() {
     if (eventCase_ == 13) {
-       return (io.github.outriggerinference.v1.ServerToolList) event_;
+       return (io.github.outriggerinference.v1.McpToolList) event_;
     }
-    return io.github.outriggerinference.v1.ServerToolList.getDefaultInstance();
+    return io.github.outriggerinference.v1.McpToolList.getDefaultInstance();
   }
 
-  public static final int SERVER_TOOL_START_FIELD_NUMBER = 14;
+  public static final int MCP_TOOL_START_FIELD_NUMBER = 14;
   /**
    * <pre>
-   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent as they happen.
+   * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+   * their events are sent as they happen.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
-   * @return Whether the serverToolStart field is set.
+   * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
+   * @return Whether the mcpToolStart field is set.
    */
   @java.lang.Override
-  public boolean hasServerToolStart() {
+  public boolean hasMcpToolStart() {
     return eventCase_ == 14;
   }
   /**
    * <pre>
-   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent as they happen.
+   * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+   * their events are sent as they happen.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
-   * @return The serverToolStart.
+   * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
+   * @return The mcpToolStart.
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerToolStart getServerToolStart() {
+  public io.github.outriggerinference.v1.McpToolStart getMcpToolStart() {
     if (eventCase_ == 14) {
-       return (io.github.outriggerinference.v1.ServerToolStart) event_;
+       return (io.github.outriggerinference.v1.McpToolStart) event_;
     }
-    return io.github.outriggerinference.v1.ServerToolStart.getDefaultInstance();
+    return io.github.outriggerinference.v1.McpToolStart.getDefaultInstance();
   }
   /**
    * <pre>
-   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent as they happen.
+   * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+   * their events are sent as they happen.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
+   * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerToolStartOrBuilder getServerToolStartOrBuilder() {
+  public io.github.outriggerinference.v1.McpToolStartOrBuilder getMcpToolStartOrBuilder() {
     if (eventCase_ == 14) {
-       return (io.github.outriggerinference.v1.ServerToolStart) event_;
+       return (io.github.outriggerinference.v1.McpToolStart) event_;
     }
-    return io.github.outriggerinference.v1.ServerToolStart.getDefaultInstance();
+    return io.github.outriggerinference.v1.McpToolStart.getDefaultInstance();
   }
 
-  public static final int SERVER_TOOL_FINISH_FIELD_NUMBER = 15;
+  public static final int MCP_TOOL_FINISH_FIELD_NUMBER = 15;
   /**
    * <pre>
    * The execution of that tool has ended.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
-   * @return Whether the serverToolFinish field is set.
+   * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
+   * @return Whether the mcpToolFinish field is set.
    */
   @java.lang.Override
-  public boolean hasServerToolFinish() {
+  public boolean hasMcpToolFinish() {
     return eventCase_ == 15;
   }
   /**
@@ -377,32 +377,32 @@ private static final long serialVersionUID = 0L;
    * The execution of that tool has ended.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
-   * @return The serverToolFinish.
+   * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
+   * @return The mcpToolFinish.
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerToolFinish getServerToolFinish() {
+  public io.github.outriggerinference.v1.McpToolFinish getMcpToolFinish() {
     if (eventCase_ == 15) {
-       return (io.github.outriggerinference.v1.ServerToolFinish) event_;
+       return (io.github.outriggerinference.v1.McpToolFinish) event_;
     }
-    return io.github.outriggerinference.v1.ServerToolFinish.getDefaultInstance();
+    return io.github.outriggerinference.v1.McpToolFinish.getDefaultInstance();
   }
   /**
    * <pre>
    * The execution of that tool has ended.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
+   * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ServerToolFinishOrBuilder getServerToolFinishOrBuilder() {
+  public io.github.outriggerinference.v1.McpToolFinishOrBuilder getMcpToolFinishOrBuilder() {
     if (eventCase_ == 15) {
-       return (io.github.outriggerinference.v1.ServerToolFinish) event_;
+       return (io.github.outriggerinference.v1.McpToolFinish) event_;
     }
-    return io.github.outriggerinference.v1.ServerToolFinish.getDefaultInstance();
+    return io.github.outriggerinference.v1.McpToolFinish.getDefaultInstance();
   }
 
-  public static final int STEP_RESTARTED_FIELD_NUMBER = 16;
+  public static final int STEP_RESTART_FIELD_NUMBER = 16;
   /**
    * <pre>
    * The process that executed the run stopped in the middle of this step, and another one, or the
@@ -410,11 +410,11 @@ private static final long serialVersionUID = 0L;
    * more, unless `continues_answer` is set: the step begins again. Only in background runs.
    * </pre>
    *
-   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
-   * @return Whether the stepRestarted field is set.
+   * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
+   * @return Whether the stepRestart field is set.
    */
   @java.lang.Override
-  public boolean hasStepRestarted() {
+  public boolean hasStepRestart() {
     return eventCase_ == 16;
   }
   /**
@@ -424,11 +424,11 @@ private static final long serialVersionUID = 0L;
    * more, unless `continues_answer` is set: the step begins again. Only in background runs.
    * </pre>
    *
-   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
-   * @return The stepRestarted.
+   * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
+   * @return The stepRestart.
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.StepRestart getStepRestarted() {
+  public io.github.outriggerinference.v1.StepRestart getStepRestart() {
     if (eventCase_ == 16) {
        return (io.github.outriggerinference.v1.StepRestart) event_;
     }
@@ -441,10 +441,10 @@ private static final long serialVersionUID = 0L;
    * more, unless `continues_answer` is set: the step begins again. Only in background runs.
    * </pre>
    *
-   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+   * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.StepRestartOrBuilder getStepRestartedOrBuilder() {
+  public io.github.outriggerinference.v1.StepRestartOrBuilder getStepRestartOrBuilder() {
     if (eventCase_ == 16) {
        return (io.github.outriggerinference.v1.StepRestart) event_;
     }
@@ -481,13 +481,13 @@ private static final long serialVersionUID = 0L;
       output.writeMessage(12, (io.github.outriggerinference.v1.StepFinish) event_);
     }
     if (eventCase_ == 13) {
-      output.writeMessage(13, (io.github.outriggerinference.v1.ServerToolList) event_);
+      output.writeMessage(13, (io.github.outriggerinference.v1.McpToolList) event_);
     }
     if (eventCase_ == 14) {
-      output.writeMessage(14, (io.github.outriggerinference.v1.ServerToolStart) event_);
+      output.writeMessage(14, (io.github.outriggerinference.v1.McpToolStart) event_);
     }
     if (eventCase_ == 15) {
-      output.writeMessage(15, (io.github.outriggerinference.v1.ServerToolFinish) event_);
+      output.writeMessage(15, (io.github.outriggerinference.v1.McpToolFinish) event_);
     }
     if (eventCase_ == 16) {
       output.writeMessage(16, (io.github.outriggerinference.v1.StepRestart) event_);
@@ -518,15 +518,15 @@ private static final long serialVersionUID = 0L;
     }
     if (eventCase_ == 13) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(13, (io.github.outriggerinference.v1.ServerToolList) event_);
+        .computeMessageSize(13, (io.github.outriggerinference.v1.McpToolList) event_);
     }
     if (eventCase_ == 14) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(14, (io.github.outriggerinference.v1.ServerToolStart) event_);
+        .computeMessageSize(14, (io.github.outriggerinference.v1.McpToolStart) event_);
     }
     if (eventCase_ == 15) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(15, (io.github.outriggerinference.v1.ServerToolFinish) event_);
+        .computeMessageSize(15, (io.github.outriggerinference.v1.McpToolFinish) event_);
     }
     if (eventCase_ == 16) {
       size += com.google.protobuf.CodedOutputStream
@@ -575,20 +575,20 @@ private static final long serialVersionUID = 0L;
             .equals(other.getStepFinish())) return false;
         break;
       case 13:
-        if (!getServerToolList()
-            .equals(other.getServerToolList())) return false;
+        if (!getMcpToolList()
+            .equals(other.getMcpToolList())) return false;
         break;
       case 14:
-        if (!getServerToolStart()
-            .equals(other.getServerToolStart())) return false;
+        if (!getMcpToolStart()
+            .equals(other.getMcpToolStart())) return false;
         break;
       case 15:
-        if (!getServerToolFinish()
-            .equals(other.getServerToolFinish())) return false;
+        if (!getMcpToolFinish()
+            .equals(other.getMcpToolFinish())) return false;
         break;
       case 16:
-        if (!getStepRestarted()
-            .equals(other.getStepRestarted())) return false;
+        if (!getStepRestart()
+            .equals(other.getStepRestart())) return false;
         break;
       case 0:
       default:
@@ -622,20 +622,20 @@ private static final long serialVersionUID = 0L;
         hash = (53 * hash) + getStepFinish().hashCode();
         break;
       case 13:
-        hash = (37 * hash) + SERVER_TOOL_LIST_FIELD_NUMBER;
-        hash = (53 * hash) + getServerToolList().hashCode();
+        hash = (37 * hash) + MCP_TOOL_LIST_FIELD_NUMBER;
+        hash = (53 * hash) + getMcpToolList().hashCode();
         break;
       case 14:
-        hash = (37 * hash) + SERVER_TOOL_START_FIELD_NUMBER;
-        hash = (53 * hash) + getServerToolStart().hashCode();
+        hash = (37 * hash) + MCP_TOOL_START_FIELD_NUMBER;
+        hash = (53 * hash) + getMcpToolStart().hashCode();
         break;
       case 15:
-        hash = (37 * hash) + SERVER_TOOL_FINISH_FIELD_NUMBER;
-        hash = (53 * hash) + getServerToolFinish().hashCode();
+        hash = (37 * hash) + MCP_TOOL_FINISH_FIELD_NUMBER;
+        hash = (53 * hash) + getMcpToolFinish().hashCode();
         break;
       case 16:
-        hash = (37 * hash) + STEP_RESTARTED_FIELD_NUMBER;
-        hash = (53 * hash) + getStepRestarted().hashCode();
+        hash = (37 * hash) + STEP_RESTART_FIELD_NUMBER;
+        hash = (53 * hash) + getStepRestart().hashCode();
         break;
       case 0:
       default:
@@ -787,17 +787,17 @@ private static final long serialVersionUID = 0L;
       if (stepFinishBuilder_ != null) {
         stepFinishBuilder_.clear();
       }
-      if (serverToolListBuilder_ != null) {
-        serverToolListBuilder_.clear();
+      if (mcpToolListBuilder_ != null) {
+        mcpToolListBuilder_.clear();
       }
-      if (serverToolStartBuilder_ != null) {
-        serverToolStartBuilder_.clear();
+      if (mcpToolStartBuilder_ != null) {
+        mcpToolStartBuilder_.clear();
       }
-      if (serverToolFinishBuilder_ != null) {
-        serverToolFinishBuilder_.clear();
+      if (mcpToolFinishBuilder_ != null) {
+        mcpToolFinishBuilder_.clear();
       }
-      if (stepRestartedBuilder_ != null) {
-        stepRestartedBuilder_.clear();
+      if (stepRestartBuilder_ != null) {
+        stepRestartBuilder_.clear();
       }
       eventCase_ = 0;
       event_ = null;
@@ -859,20 +859,20 @@ private static final long serialVersionUID = 0L;
         result.event_ = stepFinishBuilder_.build();
       }
       if (eventCase_ == 13 &&
-          serverToolListBuilder_ != null) {
-        result.event_ = serverToolListBuilder_.build();
+          mcpToolListBuilder_ != null) {
+        result.event_ = mcpToolListBuilder_.build();
       }
       if (eventCase_ == 14 &&
-          serverToolStartBuilder_ != null) {
-        result.event_ = serverToolStartBuilder_.build();
+          mcpToolStartBuilder_ != null) {
+        result.event_ = mcpToolStartBuilder_.build();
       }
       if (eventCase_ == 15 &&
-          serverToolFinishBuilder_ != null) {
-        result.event_ = serverToolFinishBuilder_.build();
+          mcpToolFinishBuilder_ != null) {
+        result.event_ = mcpToolFinishBuilder_.build();
       }
       if (eventCase_ == 16 &&
-          stepRestartedBuilder_ != null) {
-        result.event_ = stepRestartedBuilder_.build();
+          stepRestartBuilder_ != null) {
+        result.event_ = stepRestartBuilder_.build();
       }
     }
 
@@ -907,20 +907,20 @@ private static final long serialVersionUID = 0L;
           mergeStepFinish(other.getStepFinish());
           break;
         }
-        case SERVER_TOOL_LIST: {
-          mergeServerToolList(other.getServerToolList());
+        case MCP_TOOL_LIST: {
+          mergeMcpToolList(other.getMcpToolList());
           break;
         }
-        case SERVER_TOOL_START: {
-          mergeServerToolStart(other.getServerToolStart());
+        case MCP_TOOL_START: {
+          mergeMcpToolStart(other.getMcpToolStart());
           break;
         }
-        case SERVER_TOOL_FINISH: {
-          mergeServerToolFinish(other.getServerToolFinish());
+        case MCP_TOOL_FINISH: {
+          mergeMcpToolFinish(other.getMcpToolFinish());
           break;
         }
-        case STEP_RESTARTED: {
-          mergeStepRestarted(other.getStepRestarted());
+        case STEP_RESTART: {
+          mergeStepRestart(other.getStepRestart());
           break;
         }
         case EVENT_NOT_SET: {
@@ -984,28 +984,28 @@ private static final long serialVersionUID = 0L;
             } // case 98
             case 106: {
               input.readMessage(
-                  internalGetServerToolListFieldBuilder().getBuilder(),
+                  internalGetMcpToolListFieldBuilder().getBuilder(),
                   extensionRegistry);
               eventCase_ = 13;
               break;
             } // case 106
             case 114: {
               input.readMessage(
-                  internalGetServerToolStartFieldBuilder().getBuilder(),
+                  internalGetMcpToolStartFieldBuilder().getBuilder(),
                   extensionRegistry);
               eventCase_ = 14;
               break;
             } // case 114
             case 122: {
               input.readMessage(
-                  internalGetServerToolFinishFieldBuilder().getBuilder(),
+                  internalGetMcpToolFinishFieldBuilder().getBuilder(),
                   extensionRegistry);
               eventCase_ = 15;
               break;
             } // case 122
             case 130: {
               input.readMessage(
-                  internalGetStepRestartedFieldBuilder().getBuilder(),
+                  internalGetStepRestartFieldBuilder().getBuilder(),
                   extensionRegistry);
               eventCase_ = 16;
               break;
@@ -1677,17 +1677,17 @@ private static final long serialVersionUID = 0L;
     }
 
     private com.google.protobuf.SingleFieldBuilder<
-        io.github.outriggerinference.v1.ServerToolList, io.github.outriggerinference.v1.ServerToolList.Builder, io.github.outriggerinference.v1.ServerToolListOrBuilder> serverToolListBuilder_;
+        io.github.outriggerinference.v1.McpToolList, io.github.outriggerinference.v1.McpToolList.Builder, io.github.outriggerinference.v1.McpToolListOrBuilder> mcpToolListBuilder_;
     /**
      * <pre>
      * The tools of an MCP server were listed.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
-     * @return Whether the serverToolList field is set.
+     * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
+     * @return Whether the mcpToolList field is set.
      */
     @java.lang.Override
-    public boolean hasServerToolList() {
+    public boolean hasMcpToolList() {
       return eventCase_ == 13;
     }
     /**
@@ -1695,21 +1695,21 @@ private static final long serialVersionUID = 0L;
      * The tools of an MCP server were listed.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
-     * @return The serverToolList.
+     * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
+     * @return The mcpToolList.
      */
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolList getServerToolList() {
-      if (serverToolListBuilder_ == null) {
+    public io.github.outriggerinference.v1.McpToolList getMcpToolList() {
+      if (mcpToolListBuilder_ == null) {
         if (eventCase_ == 13) {
-          return (io.github.outriggerinference.v1.ServerToolList) event_;
+          return (io.github.outriggerinference.v1.McpToolList) event_;
         }
-        return io.github.outriggerinference.v1.ServerToolList.getDefaultInstance();
+        return io.github.outriggerinference.v1.McpToolList.getDefaultInstance();
       } else {
         if (eventCase_ == 13) {
-          return serverToolListBuilder_.getMessage();
+          return mcpToolListBuilder_.getMessage();
         }
-        return io.github.outriggerinference.v1.ServerToolList.getDefaultInstance();
+        return io.github.outriggerinference.v1.McpToolList.getDefaultInstance();
       }
     }
     /**
@@ -1717,15 +1717,15 @@ private static final long serialVersionUID = 0L;
      * The tools of an MCP server were listed.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
+     * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
      */
-    public Builder setServerToolList(io.github.outriggerinference.v1.ServerToolList value) {
-      if (serverToolListBuilder_ == null) {
+    public Builder setMcpToolList(io.github.outriggerinference.v1.McpToolList value) {
+      if (mcpToolListBuilder_ == null) {
         java.util.Objects.requireNonNull(value);
         event_ = value;
         onChanged();
       } else {
-        serverToolListBuilder_.setMessage(value);
+        mcpToolListBuilder_.setMessage(value);
       }
       eventCase_ = 13;
       return this;
@@ -1735,15 +1735,15 @@ private static final long serialVersionUID = 0L;
      * The tools of an MCP server were listed.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
+     * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
      */
-    public Builder setServerToolList(
-        io.github.outriggerinference.v1.ServerToolList.Builder builderForValue) {
-      if (serverToolListBuilder_ == null) {
+    public Builder setMcpToolList(
+        io.github.outriggerinference.v1.McpToolList.Builder builderForValue) {
+      if (mcpToolListBuilder_ == null) {
         event_ = builderForValue.build();
         onChanged();
       } else {
-        serverToolListBuilder_.setMessage(builderForValue.build());
+        mcpToolListBuilder_.setMessage(builderForValue.build());
       }
       eventCase_ = 13;
       return this;
@@ -1753,13 +1753,13 @@ private static final long serialVersionUID = 0L;
      * The tools of an MCP server were listed.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
+     * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
      */
-    public Builder mergeServerToolList(io.github.outriggerinference.v1.ServerToolList value) {
-      if (serverToolListBuilder_ == null) {
+    public Builder mergeMcpToolList(io.github.outriggerinference.v1.McpToolList value) {
+      if (mcpToolListBuilder_ == null) {
         if (eventCase_ == 13 &&
-            event_ != io.github.outriggerinference.v1.ServerToolList.getDefaultInstance()) {
-          event_ = io.github.outriggerinference.v1.ServerToolList.newBuilder((io.github.outriggerinference.v1.ServerToolList) event_)
+            event_ != io.github.outriggerinference.v1.McpToolList.getDefaultInstance()) {
+          event_ = io.github.outriggerinference.v1.McpToolList.newBuilder((io.github.outriggerinference.v1.McpToolList) event_)
               .mergeFrom(value).buildPartial();
         } else {
           event_ = value;
@@ -1767,9 +1767,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (eventCase_ == 13) {
-          serverToolListBuilder_.mergeFrom(value);
+          mcpToolListBuilder_.mergeFrom(value);
         } else {
-          serverToolListBuilder_.setMessage(value);
+          mcpToolListBuilder_.setMessage(value);
         }
       }
       eventCase_ = 13;
@@ -1780,10 +1780,10 @@ private static final long serialVersionUID = 0L;
      * The tools of an MCP server were listed.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
+     * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
      */
-    public Builder clearServerToolList() {
-      if (serverToolListBuilder_ == null) {
+    public Builder clearMcpToolList() {
+      if (mcpToolListBuilder_ == null) {
         if (eventCase_ == 13) {
           eventCase_ = 0;
           event_ = null;
@@ -1794,7 +1794,7 @@ private static final long serialVersionUID = 0L;
           eventCase_ = 0;
           event_ = null;
         }
-        serverToolListBuilder_.clear();
+        mcpToolListBuilder_.clear();
       }
       return this;
     }
@@ -1803,27 +1803,27 @@ private static final long serialVersionUID = 0L;
      * The tools of an MCP server were listed.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
+     * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
      */
-    public io.github.outriggerinference.v1.ServerToolList.Builder getServerToolListBuilder() {
-      return internalGetServerToolListFieldBuilder().getBuilder();
+    public io.github.outriggerinference.v1.McpToolList.Builder getMcpToolListBuilder() {
+      return internalGetMcpToolListFieldBuilder().getBuilder();
     }
     /**
      * <pre>
      * The tools of an MCP server were listed.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
+     * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
      */
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolListOrBuilder getServerToolListOrBuilder() {
-      if ((eventCase_ == 13) && (serverToolListBuilder_ != null)) {
-        return serverToolListBuilder_.getMessageOrBuilder();
+    public io.github.outriggerinference.v1.McpToolListOrBuilder getMcpToolListOrBuilder() {
+      if ((eventCase_ == 13) && (mcpToolListBuilder_ != null)) {
+        return mcpToolListBuilder_.getMessageOrBuilder();
       } else {
         if (eventCase_ == 13) {
-          return (io.github.outriggerinference.v1.ServerToolList) event_;
+          return (io.github.outriggerinference.v1.McpToolList) event_;
         }
-        return io.github.outriggerinference.v1.ServerToolList.getDefaultInstance();
+        return io.github.outriggerinference.v1.McpToolList.getDefaultInstance();
       }
     }
     /**
@@ -1831,116 +1831,116 @@ private static final long serialVersionUID = 0L;
      * The tools of an MCP server were listed.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
+     * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
      */
     private com.google.protobuf.SingleFieldBuilder<
-        io.github.outriggerinference.v1.ServerToolList, io.github.outriggerinference.v1.ServerToolList.Builder, io.github.outriggerinference.v1.ServerToolListOrBuilder> 
-        internalGetServerToolListFieldBuilder() {
-      if (serverToolListBuilder_ == null) {
+        io.github.outriggerinference.v1.McpToolList, io.github.outriggerinference.v1.McpToolList.Builder, io.github.outriggerinference.v1.McpToolListOrBuilder> 
+        internalGetMcpToolListFieldBuilder() {
+      if (mcpToolListBuilder_ == null) {
         if (!(eventCase_ == 13)) {
-          event_ = io.github.outriggerinference.v1.ServerToolList.getDefaultInstance();
+          event_ = io.github.outriggerinference.v1.McpToolList.getDefaultInstance();
         }
-        serverToolListBuilder_ = new com.google.protobuf.SingleFieldBuilder<
-            io.github.outriggerinference.v1.ServerToolList, io.github.outriggerinference.v1.ServerToolList.Builder, io.github.outriggerinference.v1.ServerToolListOrBuilder>(
-                (io.github.outriggerinference.v1.ServerToolList) event_,
+        mcpToolListBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.outriggerinference.v1.McpToolList, io.github.outriggerinference.v1.McpToolList.Builder, io.github.outriggerinference.v1.McpToolListOrBuilder>(
+                (io.github.outriggerinference.v1.McpToolList) event_,
                 getParentForChildren(),
                 isClean());
         event_ = null;
       }
       eventCase_ = 13;
       onChanged();
-      return serverToolListBuilder_;
+      return mcpToolListBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilder<
-        io.github.outriggerinference.v1.ServerToolStart, io.github.outriggerinference.v1.ServerToolStart.Builder, io.github.outriggerinference.v1.ServerToolStartOrBuilder> serverToolStartBuilder_;
+        io.github.outriggerinference.v1.McpToolStart, io.github.outriggerinference.v1.McpToolStart.Builder, io.github.outriggerinference.v1.McpToolStartOrBuilder> mcpToolStartBuilder_;
     /**
      * <pre>
-     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent as they happen.
+     * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+     * their events are sent as they happen.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
-     * @return Whether the serverToolStart field is set.
+     * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
+     * @return Whether the mcpToolStart field is set.
      */
     @java.lang.Override
-    public boolean hasServerToolStart() {
+    public boolean hasMcpToolStart() {
       return eventCase_ == 14;
     }
     /**
      * <pre>
-     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent as they happen.
+     * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+     * their events are sent as they happen.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
-     * @return The serverToolStart.
+     * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
+     * @return The mcpToolStart.
      */
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolStart getServerToolStart() {
-      if (serverToolStartBuilder_ == null) {
+    public io.github.outriggerinference.v1.McpToolStart getMcpToolStart() {
+      if (mcpToolStartBuilder_ == null) {
         if (eventCase_ == 14) {
-          return (io.github.outriggerinference.v1.ServerToolStart) event_;
+          return (io.github.outriggerinference.v1.McpToolStart) event_;
         }
-        return io.github.outriggerinference.v1.ServerToolStart.getDefaultInstance();
+        return io.github.outriggerinference.v1.McpToolStart.getDefaultInstance();
       } else {
         if (eventCase_ == 14) {
-          return serverToolStartBuilder_.getMessage();
+          return mcpToolStartBuilder_.getMessage();
         }
-        return io.github.outriggerinference.v1.ServerToolStart.getDefaultInstance();
+        return io.github.outriggerinference.v1.McpToolStart.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent as they happen.
+     * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+     * their events are sent as they happen.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
+     * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
      */
-    public Builder setServerToolStart(io.github.outriggerinference.v1.ServerToolStart value) {
-      if (serverToolStartBuilder_ == null) {
+    public Builder setMcpToolStart(io.github.outriggerinference.v1.McpToolStart value) {
+      if (mcpToolStartBuilder_ == null) {
         java.util.Objects.requireNonNull(value);
         event_ = value;
         onChanged();
       } else {
-        serverToolStartBuilder_.setMessage(value);
+        mcpToolStartBuilder_.setMessage(value);
       }
       eventCase_ = 14;
       return this;
     }
     /**
      * <pre>
-     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent as they happen.
+     * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+     * their events are sent as they happen.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
+     * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
      */
-    public Builder setServerToolStart(
-        io.github.outriggerinference.v1.ServerToolStart.Builder builderForValue) {
-      if (serverToolStartBuilder_ == null) {
+    public Builder setMcpToolStart(
+        io.github.outriggerinference.v1.McpToolStart.Builder builderForValue) {
+      if (mcpToolStartBuilder_ == null) {
         event_ = builderForValue.build();
         onChanged();
       } else {
-        serverToolStartBuilder_.setMessage(builderForValue.build());
+        mcpToolStartBuilder_.setMessage(builderForValue.build());
       }
       eventCase_ = 14;
       return this;
     }
     /**
      * <pre>
-     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent as they happen.
+     * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+     * their events are sent as they happen.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
+     * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
      */
-    public Builder mergeServerToolStart(io.github.outriggerinference.v1.ServerToolStart value) {
-      if (serverToolStartBuilder_ == null) {
+    public Builder mergeMcpToolStart(io.github.outriggerinference.v1.McpToolStart value) {
+      if (mcpToolStartBuilder_ == null) {
         if (eventCase_ == 14 &&
-            event_ != io.github.outriggerinference.v1.ServerToolStart.getDefaultInstance()) {
-          event_ = io.github.outriggerinference.v1.ServerToolStart.newBuilder((io.github.outriggerinference.v1.ServerToolStart) event_)
+            event_ != io.github.outriggerinference.v1.McpToolStart.getDefaultInstance()) {
+          event_ = io.github.outriggerinference.v1.McpToolStart.newBuilder((io.github.outriggerinference.v1.McpToolStart) event_)
               .mergeFrom(value).buildPartial();
         } else {
           event_ = value;
@@ -1948,9 +1948,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (eventCase_ == 14) {
-          serverToolStartBuilder_.mergeFrom(value);
+          mcpToolStartBuilder_.mergeFrom(value);
         } else {
-          serverToolStartBuilder_.setMessage(value);
+          mcpToolStartBuilder_.setMessage(value);
         }
       }
       eventCase_ = 14;
@@ -1958,14 +1958,14 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent as they happen.
+     * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+     * their events are sent as they happen.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
+     * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
      */
-    public Builder clearServerToolStart() {
-      if (serverToolStartBuilder_ == null) {
+    public Builder clearMcpToolStart() {
+      if (mcpToolStartBuilder_ == null) {
         if (eventCase_ == 14) {
           eventCase_ = 0;
           event_ = null;
@@ -1976,79 +1976,79 @@ private static final long serialVersionUID = 0L;
           eventCase_ = 0;
           event_ = null;
         }
-        serverToolStartBuilder_.clear();
+        mcpToolStartBuilder_.clear();
       }
       return this;
     }
     /**
      * <pre>
-     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent as they happen.
+     * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+     * their events are sent as they happen.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
+     * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
      */
-    public io.github.outriggerinference.v1.ServerToolStart.Builder getServerToolStartBuilder() {
-      return internalGetServerToolStartFieldBuilder().getBuilder();
+    public io.github.outriggerinference.v1.McpToolStart.Builder getMcpToolStartBuilder() {
+      return internalGetMcpToolStartFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent as they happen.
+     * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+     * their events are sent as they happen.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
+     * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
      */
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolStartOrBuilder getServerToolStartOrBuilder() {
-      if ((eventCase_ == 14) && (serverToolStartBuilder_ != null)) {
-        return serverToolStartBuilder_.getMessageOrBuilder();
+    public io.github.outriggerinference.v1.McpToolStartOrBuilder getMcpToolStartOrBuilder() {
+      if ((eventCase_ == 14) && (mcpToolStartBuilder_ != null)) {
+        return mcpToolStartBuilder_.getMessageOrBuilder();
       } else {
         if (eventCase_ == 14) {
-          return (io.github.outriggerinference.v1.ServerToolStart) event_;
+          return (io.github.outriggerinference.v1.McpToolStart) event_;
         }
-        return io.github.outriggerinference.v1.ServerToolStart.getDefaultInstance();
+        return io.github.outriggerinference.v1.McpToolStart.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-     * sent as they happen.
+     * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+     * their events are sent as they happen.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
+     * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
      */
     private com.google.protobuf.SingleFieldBuilder<
-        io.github.outriggerinference.v1.ServerToolStart, io.github.outriggerinference.v1.ServerToolStart.Builder, io.github.outriggerinference.v1.ServerToolStartOrBuilder> 
-        internalGetServerToolStartFieldBuilder() {
-      if (serverToolStartBuilder_ == null) {
+        io.github.outriggerinference.v1.McpToolStart, io.github.outriggerinference.v1.McpToolStart.Builder, io.github.outriggerinference.v1.McpToolStartOrBuilder> 
+        internalGetMcpToolStartFieldBuilder() {
+      if (mcpToolStartBuilder_ == null) {
         if (!(eventCase_ == 14)) {
-          event_ = io.github.outriggerinference.v1.ServerToolStart.getDefaultInstance();
+          event_ = io.github.outriggerinference.v1.McpToolStart.getDefaultInstance();
         }
-        serverToolStartBuilder_ = new com.google.protobuf.SingleFieldBuilder<
-            io.github.outriggerinference.v1.ServerToolStart, io.github.outriggerinference.v1.ServerToolStart.Builder, io.github.outriggerinference.v1.ServerToolStartOrBuilder>(
-                (io.github.outriggerinference.v1.ServerToolStart) event_,
+        mcpToolStartBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.outriggerinference.v1.McpToolStart, io.github.outriggerinference.v1.McpToolStart.Builder, io.github.outriggerinference.v1.McpToolStartOrBuilder>(
+                (io.github.outriggerinference.v1.McpToolStart) event_,
                 getParentForChildren(),
                 isClean());
         event_ = null;
       }
       eventCase_ = 14;
       onChanged();
-      return serverToolStartBuilder_;
+      return mcpToolStartBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilder<
-        io.github.outriggerinference.v1.ServerToolFinish, io.github.outriggerinference.v1.ServerToolFinish.Builder, io.github.outriggerinference.v1.ServerToolFinishOrBuilder> serverToolFinishBuilder_;
+        io.github.outriggerinference.v1.McpToolFinish, io.github.outriggerinference.v1.McpToolFinish.Builder, io.github.outriggerinference.v1.McpToolFinishOrBuilder> mcpToolFinishBuilder_;
     /**
      * <pre>
      * The execution of that tool has ended.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
-     * @return Whether the serverToolFinish field is set.
+     * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
+     * @return Whether the mcpToolFinish field is set.
      */
     @java.lang.Override
-    public boolean hasServerToolFinish() {
+    public boolean hasMcpToolFinish() {
       return eventCase_ == 15;
     }
     /**
@@ -2056,21 +2056,21 @@ private static final long serialVersionUID = 0L;
      * The execution of that tool has ended.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
-     * @return The serverToolFinish.
+     * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
+     * @return The mcpToolFinish.
      */
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolFinish getServerToolFinish() {
-      if (serverToolFinishBuilder_ == null) {
+    public io.github.outriggerinference.v1.McpToolFinish getMcpToolFinish() {
+      if (mcpToolFinishBuilder_ == null) {
         if (eventCase_ == 15) {
-          return (io.github.outriggerinference.v1.ServerToolFinish) event_;
+          return (io.github.outriggerinference.v1.McpToolFinish) event_;
         }
-        return io.github.outriggerinference.v1.ServerToolFinish.getDefaultInstance();
+        return io.github.outriggerinference.v1.McpToolFinish.getDefaultInstance();
       } else {
         if (eventCase_ == 15) {
-          return serverToolFinishBuilder_.getMessage();
+          return mcpToolFinishBuilder_.getMessage();
         }
-        return io.github.outriggerinference.v1.ServerToolFinish.getDefaultInstance();
+        return io.github.outriggerinference.v1.McpToolFinish.getDefaultInstance();
       }
     }
     /**
@@ -2078,15 +2078,15 @@ private static final long serialVersionUID = 0L;
      * The execution of that tool has ended.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
+     * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
      */
-    public Builder setServerToolFinish(io.github.outriggerinference.v1.ServerToolFinish value) {
-      if (serverToolFinishBuilder_ == null) {
+    public Builder setMcpToolFinish(io.github.outriggerinference.v1.McpToolFinish value) {
+      if (mcpToolFinishBuilder_ == null) {
         java.util.Objects.requireNonNull(value);
         event_ = value;
         onChanged();
       } else {
-        serverToolFinishBuilder_.setMessage(value);
+        mcpToolFinishBuilder_.setMessage(value);
       }
       eventCase_ = 15;
       return this;
@@ -2096,15 +2096,15 @@ private static final long serialVersionUID = 0L;
      * The execution of that tool has ended.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
+     * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
      */
-    public Builder setServerToolFinish(
-        io.github.outriggerinference.v1.ServerToolFinish.Builder builderForValue) {
-      if (serverToolFinishBuilder_ == null) {
+    public Builder setMcpToolFinish(
+        io.github.outriggerinference.v1.McpToolFinish.Builder builderForValue) {
+      if (mcpToolFinishBuilder_ == null) {
         event_ = builderForValue.build();
         onChanged();
       } else {
-        serverToolFinishBuilder_.setMessage(builderForValue.build());
+        mcpToolFinishBuilder_.setMessage(builderForValue.build());
       }
       eventCase_ = 15;
       return this;
@@ -2114,13 +2114,13 @@ private static final long serialVersionUID = 0L;
      * The execution of that tool has ended.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
+     * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
      */
-    public Builder mergeServerToolFinish(io.github.outriggerinference.v1.ServerToolFinish value) {
-      if (serverToolFinishBuilder_ == null) {
+    public Builder mergeMcpToolFinish(io.github.outriggerinference.v1.McpToolFinish value) {
+      if (mcpToolFinishBuilder_ == null) {
         if (eventCase_ == 15 &&
-            event_ != io.github.outriggerinference.v1.ServerToolFinish.getDefaultInstance()) {
-          event_ = io.github.outriggerinference.v1.ServerToolFinish.newBuilder((io.github.outriggerinference.v1.ServerToolFinish) event_)
+            event_ != io.github.outriggerinference.v1.McpToolFinish.getDefaultInstance()) {
+          event_ = io.github.outriggerinference.v1.McpToolFinish.newBuilder((io.github.outriggerinference.v1.McpToolFinish) event_)
               .mergeFrom(value).buildPartial();
         } else {
           event_ = value;
@@ -2128,9 +2128,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (eventCase_ == 15) {
-          serverToolFinishBuilder_.mergeFrom(value);
+          mcpToolFinishBuilder_.mergeFrom(value);
         } else {
-          serverToolFinishBuilder_.setMessage(value);
+          mcpToolFinishBuilder_.setMessage(value);
         }
       }
       eventCase_ = 15;
@@ -2141,10 +2141,10 @@ private static final long serialVersionUID = 0L;
      * The execution of that tool has ended.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
+     * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
      */
-    public Builder clearServerToolFinish() {
-      if (serverToolFinishBuilder_ == null) {
+    public Builder clearMcpToolFinish() {
+      if (mcpToolFinishBuilder_ == null) {
         if (eventCase_ == 15) {
           eventCase_ = 0;
           event_ = null;
@@ -2155,7 +2155,7 @@ private static final long serialVersionUID = 0L;
           eventCase_ = 0;
           event_ = null;
         }
-        serverToolFinishBuilder_.clear();
+        mcpToolFinishBuilder_.clear();
       }
       return this;
     }
@@ -2164,27 +2164,27 @@ private static final long serialVersionUID = 0L;
      * The execution of that tool has ended.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
+     * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
      */
-    public io.github.outriggerinference.v1.ServerToolFinish.Builder getServerToolFinishBuilder() {
-      return internalGetServerToolFinishFieldBuilder().getBuilder();
+    public io.github.outriggerinference.v1.McpToolFinish.Builder getMcpToolFinishBuilder() {
+      return internalGetMcpToolFinishFieldBuilder().getBuilder();
     }
     /**
      * <pre>
      * The execution of that tool has ended.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
+     * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
      */
     @java.lang.Override
-    public io.github.outriggerinference.v1.ServerToolFinishOrBuilder getServerToolFinishOrBuilder() {
-      if ((eventCase_ == 15) && (serverToolFinishBuilder_ != null)) {
-        return serverToolFinishBuilder_.getMessageOrBuilder();
+    public io.github.outriggerinference.v1.McpToolFinishOrBuilder getMcpToolFinishOrBuilder() {
+      if ((eventCase_ == 15) && (mcpToolFinishBuilder_ != null)) {
+        return mcpToolFinishBuilder_.getMessageOrBuilder();
       } else {
         if (eventCase_ == 15) {
-          return (io.github.outriggerinference.v1.ServerToolFinish) event_;
+          return (io.github.outriggerinference.v1.McpToolFinish) event_;
         }
-        return io.github.outriggerinference.v1.ServerToolFinish.getDefaultInstance();
+        return io.github.outriggerinference.v1.McpToolFinish.getDefaultInstance();
       }
     }
     /**
@@ -2192,29 +2192,29 @@ private static final long serialVersionUID = 0L;
      * The execution of that tool has ended.
      * </pre>
      *
-     * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
+     * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
      */
     private com.google.protobuf.SingleFieldBuilder<
-        io.github.outriggerinference.v1.ServerToolFinish, io.github.outriggerinference.v1.ServerToolFinish.Builder, io.github.outriggerinference.v1.ServerToolFinishOrBuilder> 
-        internalGetServerToolFinishFieldBuilder() {
-      if (serverToolFinishBuilder_ == null) {
+        io.github.outriggerinference.v1.McpToolFinish, io.github.outriggerinference.v1.McpToolFinish.Builder, io.github.outriggerinference.v1.McpToolFinishOrBuilder> 
+        internalGetMcpToolFinishFieldBuilder() {
+      if (mcpToolFinishBuilder_ == null) {
         if (!(eventCase_ == 15)) {
-          event_ = io.github.outriggerinference.v1.ServerToolFinish.getDefaultInstance();
+          event_ = io.github.outriggerinference.v1.McpToolFinish.getDefaultInstance();
         }
-        serverToolFinishBuilder_ = new com.google.protobuf.SingleFieldBuilder<
-            io.github.outriggerinference.v1.ServerToolFinish, io.github.outriggerinference.v1.ServerToolFinish.Builder, io.github.outriggerinference.v1.ServerToolFinishOrBuilder>(
-                (io.github.outriggerinference.v1.ServerToolFinish) event_,
+        mcpToolFinishBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.outriggerinference.v1.McpToolFinish, io.github.outriggerinference.v1.McpToolFinish.Builder, io.github.outriggerinference.v1.McpToolFinishOrBuilder>(
+                (io.github.outriggerinference.v1.McpToolFinish) event_,
                 getParentForChildren(),
                 isClean());
         event_ = null;
       }
       eventCase_ = 15;
       onChanged();
-      return serverToolFinishBuilder_;
+      return mcpToolFinishBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilder<
-        io.github.outriggerinference.v1.StepRestart, io.github.outriggerinference.v1.StepRestart.Builder, io.github.outriggerinference.v1.StepRestartOrBuilder> stepRestartedBuilder_;
+        io.github.outriggerinference.v1.StepRestart, io.github.outriggerinference.v1.StepRestart.Builder, io.github.outriggerinference.v1.StepRestartOrBuilder> stepRestartBuilder_;
     /**
      * <pre>
      * The process that executed the run stopped in the middle of this step, and another one, or the
@@ -2222,11 +2222,11 @@ private static final long serialVersionUID = 0L;
      * more, unless `continues_answer` is set: the step begins again. Only in background runs.
      * </pre>
      *
-     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
-     * @return Whether the stepRestarted field is set.
+     * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
+     * @return Whether the stepRestart field is set.
      */
     @java.lang.Override
-    public boolean hasStepRestarted() {
+    public boolean hasStepRestart() {
       return eventCase_ == 16;
     }
     /**
@@ -2236,19 +2236,19 @@ private static final long serialVersionUID = 0L;
      * more, unless `continues_answer` is set: the step begins again. Only in background runs.
      * </pre>
      *
-     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
-     * @return The stepRestarted.
+     * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
+     * @return The stepRestart.
      */
     @java.lang.Override
-    public io.github.outriggerinference.v1.StepRestart getStepRestarted() {
-      if (stepRestartedBuilder_ == null) {
+    public io.github.outriggerinference.v1.StepRestart getStepRestart() {
+      if (stepRestartBuilder_ == null) {
         if (eventCase_ == 16) {
           return (io.github.outriggerinference.v1.StepRestart) event_;
         }
         return io.github.outriggerinference.v1.StepRestart.getDefaultInstance();
       } else {
         if (eventCase_ == 16) {
-          return stepRestartedBuilder_.getMessage();
+          return stepRestartBuilder_.getMessage();
         }
         return io.github.outriggerinference.v1.StepRestart.getDefaultInstance();
       }
@@ -2260,15 +2260,15 @@ private static final long serialVersionUID = 0L;
      * more, unless `continues_answer` is set: the step begins again. Only in background runs.
      * </pre>
      *
-     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
      */
-    public Builder setStepRestarted(io.github.outriggerinference.v1.StepRestart value) {
-      if (stepRestartedBuilder_ == null) {
+    public Builder setStepRestart(io.github.outriggerinference.v1.StepRestart value) {
+      if (stepRestartBuilder_ == null) {
         java.util.Objects.requireNonNull(value);
         event_ = value;
         onChanged();
       } else {
-        stepRestartedBuilder_.setMessage(value);
+        stepRestartBuilder_.setMessage(value);
       }
       eventCase_ = 16;
       return this;
@@ -2280,15 +2280,15 @@ private static final long serialVersionUID = 0L;
      * more, unless `continues_answer` is set: the step begins again. Only in background runs.
      * </pre>
      *
-     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
      */
-    public Builder setStepRestarted(
+    public Builder setStepRestart(
         io.github.outriggerinference.v1.StepRestart.Builder builderForValue) {
-      if (stepRestartedBuilder_ == null) {
+      if (stepRestartBuilder_ == null) {
         event_ = builderForValue.build();
         onChanged();
       } else {
-        stepRestartedBuilder_.setMessage(builderForValue.build());
+        stepRestartBuilder_.setMessage(builderForValue.build());
       }
       eventCase_ = 16;
       return this;
@@ -2300,10 +2300,10 @@ private static final long serialVersionUID = 0L;
      * more, unless `continues_answer` is set: the step begins again. Only in background runs.
      * </pre>
      *
-     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
      */
-    public Builder mergeStepRestarted(io.github.outriggerinference.v1.StepRestart value) {
-      if (stepRestartedBuilder_ == null) {
+    public Builder mergeStepRestart(io.github.outriggerinference.v1.StepRestart value) {
+      if (stepRestartBuilder_ == null) {
         if (eventCase_ == 16 &&
             event_ != io.github.outriggerinference.v1.StepRestart.getDefaultInstance()) {
           event_ = io.github.outriggerinference.v1.StepRestart.newBuilder((io.github.outriggerinference.v1.StepRestart) event_)
@@ -2314,9 +2314,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (eventCase_ == 16) {
-          stepRestartedBuilder_.mergeFrom(value);
+          stepRestartBuilder_.mergeFrom(value);
         } else {
-          stepRestartedBuilder_.setMessage(value);
+          stepRestartBuilder_.setMessage(value);
         }
       }
       eventCase_ = 16;
@@ -2329,10 +2329,10 @@ private static final long serialVersionUID = 0L;
      * more, unless `continues_answer` is set: the step begins again. Only in background runs.
      * </pre>
      *
-     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
      */
-    public Builder clearStepRestarted() {
-      if (stepRestartedBuilder_ == null) {
+    public Builder clearStepRestart() {
+      if (stepRestartBuilder_ == null) {
         if (eventCase_ == 16) {
           eventCase_ = 0;
           event_ = null;
@@ -2343,7 +2343,7 @@ private static final long serialVersionUID = 0L;
           eventCase_ = 0;
           event_ = null;
         }
-        stepRestartedBuilder_.clear();
+        stepRestartBuilder_.clear();
       }
       return this;
     }
@@ -2354,10 +2354,10 @@ private static final long serialVersionUID = 0L;
      * more, unless `continues_answer` is set: the step begins again. Only in background runs.
      * </pre>
      *
-     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
      */
-    public io.github.outriggerinference.v1.StepRestart.Builder getStepRestartedBuilder() {
-      return internalGetStepRestartedFieldBuilder().getBuilder();
+    public io.github.outriggerinference.v1.StepRestart.Builder getStepRestartBuilder() {
+      return internalGetStepRestartFieldBuilder().getBuilder();
     }
     /**
      * <pre>
@@ -2366,12 +2366,12 @@ private static final long serialVersionUID = 0L;
      * more, unless `continues_answer` is set: the step begins again. Only in background runs.
      * </pre>
      *
-     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
      */
     @java.lang.Override
-    public io.github.outriggerinference.v1.StepRestartOrBuilder getStepRestartedOrBuilder() {
-      if ((eventCase_ == 16) && (stepRestartedBuilder_ != null)) {
-        return stepRestartedBuilder_.getMessageOrBuilder();
+    public io.github.outriggerinference.v1.StepRestartOrBuilder getStepRestartOrBuilder() {
+      if ((eventCase_ == 16) && (stepRestartBuilder_ != null)) {
+        return stepRestartBuilder_.getMessageOrBuilder();
       } else {
         if (eventCase_ == 16) {
           return (io.github.outriggerinference.v1.StepRestart) event_;
@@ -2386,16 +2386,16 @@ private static final long serialVersionUID = 0L;
      * more, unless `continues_answer` is set: the step begins again. Only in background runs.
      * </pre>
      *
-     * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+     * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
      */
     private com.google.protobuf.SingleFieldBuilder<
         io.github.outriggerinference.v1.StepRestart, io.github.outriggerinference.v1.StepRestart.Builder, io.github.outriggerinference.v1.StepRestartOrBuilder> 
-        internalGetStepRestartedFieldBuilder() {
-      if (stepRestartedBuilder_ == null) {
+        internalGetStepRestartFieldBuilder() {
+      if (stepRestartBuilder_ == null) {
         if (!(eventCase_ == 16)) {
           event_ = io.github.outriggerinference.v1.StepRestart.getDefaultInstance();
         }
-        stepRestartedBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+        stepRestartBuilder_ = new com.google.protobuf.SingleFieldBuilder<
             io.github.outriggerinference.v1.StepRestart, io.github.outriggerinference.v1.StepRestart.Builder, io.github.outriggerinference.v1.StepRestartOrBuilder>(
                 (io.github.outriggerinference.v1.StepRestart) event_,
                 getParentForChildren(),
@@ -2404,7 +2404,7 @@ private static final long serialVersionUID = 0L;
       }
       eventCase_ = 16;
       onChanged();
-      return stepRestartedBuilder_;
+      return stepRestartBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:outrigger.v1.RunEvent)

@@ -122,84 +122,84 @@ public interface RunEventOrBuilder extends
    * The tools of an MCP server were listed.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
-   * @return Whether the serverToolList field is set.
+   * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
+   * @return Whether the mcpToolList field is set.
    */
-  boolean hasServerToolList();
+  boolean hasMcpToolList();
   /**
    * <pre>
    * The tools of an MCP server were listed.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
-   * @return The serverToolList.
+   * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
+   * @return The mcpToolList.
    */
-  io.github.outriggerinference.v1.ServerToolList getServerToolList();
+  io.github.outriggerinference.v1.McpToolList getMcpToolList();
   /**
    * <pre>
    * The tools of an MCP server were listed.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolList server_tool_list = 13 [json_name = "serverToolList"];</code>
+   * <code>.outrigger.v1.McpToolList mcp_tool_list = 13 [json_name = "mcpToolList"];</code>
    */
-  io.github.outriggerinference.v1.ServerToolListOrBuilder getServerToolListOrBuilder();
+  io.github.outriggerinference.v1.McpToolListOrBuilder getMcpToolListOrBuilder();
 
   /**
    * <pre>
-   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent as they happen.
+   * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+   * their events are sent as they happen.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
-   * @return Whether the serverToolStart field is set.
+   * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
+   * @return Whether the mcpToolStart field is set.
    */
-  boolean hasServerToolStart();
+  boolean hasMcpToolStart();
   /**
    * <pre>
-   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent as they happen.
+   * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+   * their events are sent as they happen.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
-   * @return The serverToolStart.
+   * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
+   * @return The mcpToolStart.
    */
-  io.github.outriggerinference.v1.ServerToolStart getServerToolStart();
+  io.github.outriggerinference.v1.McpToolStart getMcpToolStart();
   /**
    * <pre>
-   * The sidecar begins to execute a tool. The tools of a step run concurrently; their events are
-   * sent as they happen.
+   * The sidecar begins to execute a tool of an MCP server. The tools of a step run concurrently;
+   * their events are sent as they happen.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolStart server_tool_start = 14 [json_name = "serverToolStart"];</code>
+   * <code>.outrigger.v1.McpToolStart mcp_tool_start = 14 [json_name = "mcpToolStart"];</code>
    */
-  io.github.outriggerinference.v1.ServerToolStartOrBuilder getServerToolStartOrBuilder();
+  io.github.outriggerinference.v1.McpToolStartOrBuilder getMcpToolStartOrBuilder();
 
   /**
    * <pre>
    * The execution of that tool has ended.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
-   * @return Whether the serverToolFinish field is set.
+   * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
+   * @return Whether the mcpToolFinish field is set.
    */
-  boolean hasServerToolFinish();
+  boolean hasMcpToolFinish();
   /**
    * <pre>
    * The execution of that tool has ended.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
-   * @return The serverToolFinish.
+   * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
+   * @return The mcpToolFinish.
    */
-  io.github.outriggerinference.v1.ServerToolFinish getServerToolFinish();
+  io.github.outriggerinference.v1.McpToolFinish getMcpToolFinish();
   /**
    * <pre>
    * The execution of that tool has ended.
    * </pre>
    *
-   * <code>.outrigger.v1.ServerToolFinish server_tool_finish = 15 [json_name = "serverToolFinish"];</code>
+   * <code>.outrigger.v1.McpToolFinish mcp_tool_finish = 15 [json_name = "mcpToolFinish"];</code>
    */
-  io.github.outriggerinference.v1.ServerToolFinishOrBuilder getServerToolFinishOrBuilder();
+  io.github.outriggerinference.v1.McpToolFinishOrBuilder getMcpToolFinishOrBuilder();
 
   /**
    * <pre>
@@ -208,10 +208,10 @@ public interface RunEventOrBuilder extends
    * more, unless `continues_answer` is set: the step begins again. Only in background runs.
    * </pre>
    *
-   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
-   * @return Whether the stepRestarted field is set.
+   * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
+   * @return Whether the stepRestart field is set.
    */
-  boolean hasStepRestarted();
+  boolean hasStepRestart();
   /**
    * <pre>
    * The process that executed the run stopped in the middle of this step, and another one, or the
@@ -219,10 +219,10 @@ public interface RunEventOrBuilder extends
    * more, unless `continues_answer` is set: the step begins again. Only in background runs.
    * </pre>
    *
-   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
-   * @return The stepRestarted.
+   * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
+   * @return The stepRestart.
    */
-  io.github.outriggerinference.v1.StepRestart getStepRestarted();
+  io.github.outriggerinference.v1.StepRestart getStepRestart();
   /**
    * <pre>
    * The process that executed the run stopped in the middle of this step, and another one, or the
@@ -230,9 +230,9 @@ public interface RunEventOrBuilder extends
    * more, unless `continues_answer` is set: the step begins again. Only in background runs.
    * </pre>
    *
-   * <code>.outrigger.v1.StepRestart step_restarted = 16 [json_name = "stepRestarted"];</code>
+   * <code>.outrigger.v1.StepRestart step_restart = 16 [json_name = "stepRestart"];</code>
    */
-  io.github.outriggerinference.v1.StepRestartOrBuilder getStepRestartedOrBuilder();
+  io.github.outriggerinference.v1.StepRestartOrBuilder getStepRestartOrBuilder();
 
   io.github.outriggerinference.v1.RunEvent.EventCase getEventCase();
 }

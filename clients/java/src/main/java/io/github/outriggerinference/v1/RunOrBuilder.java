@@ -198,7 +198,7 @@ public interface RunOrBuilder extends
 
   /**
    * <pre>
-   * Requested model, as the request named it.
+   * Requested model, as the request named it (see `Request.model`).
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -207,7 +207,7 @@ public interface RunOrBuilder extends
   java.lang.String getModel();
   /**
    * <pre>
-   * Requested model, as the request named it.
+   * Requested model, as the request named it (see `Request.model`).
    * </pre>
    *
    * <code>string model = 10 [json_name = "model"];</code>
@@ -218,7 +218,7 @@ public interface RunOrBuilder extends
 
   /**
    * <pre>
-   * Requested provider. Empty: the default provider.
+   * Requested provider. Empty if the request named none.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
@@ -227,7 +227,7 @@ public interface RunOrBuilder extends
   java.lang.String getProvider();
   /**
    * <pre>
-   * Requested provider. Empty: the default provider.
+   * Requested provider. Empty if the request named none.
    * </pre>
    *
    * <code>string provider = 11 [json_name = "provider"];</code>
@@ -571,43 +571,43 @@ java.lang.String defaultValue);
    * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+   * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
    */
-  java.util.List<io.github.outriggerinference.v1.ServerTool> 
-      getServerToolsList();
+  java.util.List<io.github.outriggerinference.v1.McpTool> 
+      getMcpToolsList();
   /**
    * <pre>
    * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+   * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
    */
-  io.github.outriggerinference.v1.ServerTool getServerTools(int index);
+  io.github.outriggerinference.v1.McpTool getMcpTools(int index);
   /**
    * <pre>
    * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+   * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
    */
-  int getServerToolsCount();
+  int getMcpToolsCount();
   /**
    * <pre>
    * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+   * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
    */
-  java.util.List<? extends io.github.outriggerinference.v1.ServerToolOrBuilder> 
-      getServerToolsOrBuilderList();
+  java.util.List<? extends io.github.outriggerinference.v1.McpToolOrBuilder> 
+      getMcpToolsOrBuilderList();
   /**
    * <pre>
    * The tools of MCP servers that were offered to the model, with the names that the model saw.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.ServerTool server_tools = 21 [json_name = "serverTools"];</code>
+   * <code>repeated .outrigger.v1.McpTool mcp_tools = 21 [json_name = "mcpTools"];</code>
    */
-  io.github.outriggerinference.v1.ServerToolOrBuilder getServerToolsOrBuilder(
+  io.github.outriggerinference.v1.McpToolOrBuilder getMcpToolsOrBuilder(
       int index);
 
   /**
@@ -632,38 +632,11 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How the run was created, if an HTTP API created it.
-   * </pre>
-   *
-   * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-   * @return Whether the origin field is set.
-   */
-  boolean hasOrigin();
-  /**
-   * <pre>
-   * How the run was created, if an HTTP API created it.
-   * </pre>
-   *
-   * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-   * @return The origin.
-   */
-  io.github.outriggerinference.v1.RunOrigin getOrigin();
-  /**
-   * <pre>
-   * How the run was created, if an HTTP API created it.
-   * </pre>
-   *
-   * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
-   */
-  io.github.outriggerinference.v1.RunOriginOrBuilder getOriginOrBuilder();
-
-  /**
-   * <pre>
    * Changes made to the conversation before it was sent. The warnings of a step are in its
    * response.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
    */
   java.util.List<io.github.outriggerinference.v1.Warning> 
       getWarningsList();
@@ -673,7 +646,7 @@ java.lang.String defaultValue);
    * response.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
    */
   io.github.outriggerinference.v1.Warning getWarnings(int index);
   /**
@@ -682,7 +655,7 @@ java.lang.String defaultValue);
    * response.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
    */
   int getWarningsCount();
   /**
@@ -691,7 +664,7 @@ java.lang.String defaultValue);
    * response.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
    */
   java.util.List<? extends io.github.outriggerinference.v1.WarningOrBuilder> 
       getWarningsOrBuilderList();
@@ -701,7 +674,7 @@ java.lang.String defaultValue);
    * response.
    * </pre>
    *
-   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   * <code>repeated .outrigger.v1.Warning warnings = 24 [json_name = "warnings"];</code>
    */
   io.github.outriggerinference.v1.WarningOrBuilder getWarningsOrBuilder(
       int index);

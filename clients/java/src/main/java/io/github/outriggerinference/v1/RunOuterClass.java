@@ -37,11 +37,6 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_outrigger_v1_Run_MetadataEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_outrigger_v1_RunOrigin_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_outrigger_v1_RunOrigin_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_outrigger_v1_RunEvent_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -52,25 +47,25 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_outrigger_v1_StepRestart_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_outrigger_v1_ServerTool_descriptor;
+    internal_static_outrigger_v1_McpTool_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_outrigger_v1_ServerTool_fieldAccessorTable;
+      internal_static_outrigger_v1_McpTool_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_outrigger_v1_ServerToolList_descriptor;
+    internal_static_outrigger_v1_McpToolList_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_outrigger_v1_ServerToolList_fieldAccessorTable;
+      internal_static_outrigger_v1_McpToolList_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_outrigger_v1_ServerToolStart_descriptor;
+    internal_static_outrigger_v1_McpToolStart_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_outrigger_v1_ServerToolStart_fieldAccessorTable;
+      internal_static_outrigger_v1_McpToolStart_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_outrigger_v1_ServerToolFinish_descriptor;
+    internal_static_outrigger_v1_McpToolFinish_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_outrigger_v1_ServerToolFinish_fieldAccessorTable;
+      internal_static_outrigger_v1_McpToolFinish_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_outrigger_v1_McpServer_descriptor;
   static final 
@@ -106,7 +101,7 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
       "proto\032\035outrigger/v1/generation.proto\032\032ou" +
       "trigger/v1/message.proto\032\033outrigger/v1/r" +
       "esponse.proto\032\037outrigger/v1/stream_event" +
-      ".proto\032\030outrigger/v1/usage.proto\"\360\t\n\003Run" +
+      ".proto\032\030outrigger/v1/usage.proto\"\266\t\n\003Run" +
       "\022\016\n\002id\030\001 \001(\tR\002id\022/\n\006status\030\002 \001(\0162\027.outri" +
       "gger.v1.RunStatusR\006status\022\033\n\tthread_id\030\003" +
       " \001(\tR\010threadId\022&\n\017previous_run_id\030\004 \001(\tR" +
@@ -130,91 +125,87 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
       "ferenceErrorR\005error\022A\n\020required_results\030" +
       "\023 \003(\0132\026.outrigger.v1.ToolCallR\017requiredR" +
       "esults\022E\n\022required_approvals\030\024 \003(\0132\026.out" +
-      "rigger.v1.ToolCallR\021requiredApprovals\022;\n" +
-      "\014server_tools\030\025 \003(\0132\030.outrigger.v1.Serve" +
-      "rToolR\013serverTools\022)\n\020cancel_requested\030\026" +
-      " \001(\010R\017cancelRequested\022#\n\rlast_sequence\030\027" +
-      " \001(\005R\014lastSequence\022/\n\006origin\030\030 \001(\0132\027.out" +
-      "rigger.v1.RunOriginR\006origin\0221\n\010warnings\030" +
-      "\031 \003(\0132\025.outrigger.v1.WarningR\010warnings\032;" +
-      "\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005val" +
-      "ue\030\002 \001(\tR\005value:\0028\001\"B\n\tRunOrigin\022\020\n\003api\030" +
-      "\001 \001(\tR\003api\022#\n\rsettings_json\030\002 \001(\tR\014setti" +
-      "ngsJson\"\220\004\n\010RunEvent\022\032\n\010sequence\030\001 \001(\005R\010" +
-      "sequence\022\022\n\004step\030\002 \001(\005R\004step\022%\n\003run\030\n \001(" +
-      "\0132\021.outrigger.v1.RunH\000R\003run\022<\n\013model_eve" +
-      "nt\030\013 \001(\0132\031.outrigger.v1.StreamEventH\000R\nm" +
-      "odelEvent\022;\n\013step_finish\030\014 \001(\0132\030.outrigg" +
-      "er.v1.StepFinishH\000R\nstepFinish\022H\n\020server" +
-      "_tool_list\030\r \001(\0132\034.outrigger.v1.ServerTo" +
-      "olListH\000R\016serverToolList\022K\n\021server_tool_" +
-      "start\030\016 \001(\0132\035.outrigger.v1.ServerToolSta" +
-      "rtH\000R\017serverToolStart\022N\n\022server_tool_fin" +
-      "ish\030\017 \001(\0132\036.outrigger.v1.ServerToolFinis" +
-      "hH\000R\020serverToolFinish\022B\n\016step_restarted\030" +
-      "\020 \001(\0132\031.outrigger.v1.StepRestartH\000R\rstep" +
-      "RestartedB\007\n\005event\"\270\002\n\013StepRestart\0228\n\006re" +
-      "ason\030\001 \001(\0162 .outrigger.v1.StepRestart.Re" +
-      "asonR\006reason\022)\n\020continues_answer\030\002 \001(\010R\017" +
-      "continuesAnswer\022B\n\021abandoned_attempt\030\003 \001" +
-      "(\0132\025.outrigger.v1.AttemptR\020abandonedAtte" +
-      "mpt\0229\n\031interrupted_tool_call_ids\030\004 \003(\tR\026" +
-      "interruptedToolCallIds\"E\n\006Reason\022\026\n\022REAS" +
-      "ON_UNSPECIFIED\020\000\022\022\n\016REASON_DRAINED\020\001\022\017\n\013" +
-      "REASON_LOST\020\002\"\331\001\n\nServerTool\022\022\n\004name\030\001 \001" +
+      "rigger.v1.ToolCallR\021requiredApprovals\0222\n" +
+      "\tmcp_tools\030\025 \003(\0132\025.outrigger.v1.McpToolR" +
+      "\010mcpTools\022)\n\020cancel_requested\030\026 \001(\010R\017can" +
+      "celRequested\022#\n\rlast_sequence\030\027 \001(\005R\014las" +
+      "tSequence\0221\n\010warnings\030\030 \003(\0132\025.outrigger." +
+      "v1.WarningR\010warnings\032;\n\rMetadataEntry\022\020\n" +
+      "\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028" +
+      "\001\"\361\003\n\010RunEvent\022\032\n\010sequence\030\001 \001(\005R\010sequen" +
+      "ce\022\022\n\004step\030\002 \001(\005R\004step\022%\n\003run\030\n \001(\0132\021.ou" +
+      "trigger.v1.RunH\000R\003run\022<\n\013model_event\030\013 \001" +
+      "(\0132\031.outrigger.v1.StreamEventH\000R\nmodelEv" +
+      "ent\022;\n\013step_finish\030\014 \001(\0132\030.outrigger.v1." +
+      "StepFinishH\000R\nstepFinish\022?\n\rmcp_tool_lis" +
+      "t\030\r \001(\0132\031.outrigger.v1.McpToolListH\000R\013mc" +
+      "pToolList\022B\n\016mcp_tool_start\030\016 \001(\0132\032.outr" +
+      "igger.v1.McpToolStartH\000R\014mcpToolStart\022E\n" +
+      "\017mcp_tool_finish\030\017 \001(\0132\033.outrigger.v1.Mc" +
+      "pToolFinishH\000R\rmcpToolFinish\022>\n\014step_res" +
+      "tart\030\020 \001(\0132\031.outrigger.v1.StepRestartH\000R" +
+      "\013stepRestartB\007\n\005event\"\270\002\n\013StepRestart\0228\n" +
+      "\006reason\030\001 \001(\0162 .outrigger.v1.StepRestart" +
+      ".ReasonR\006reason\022)\n\020continues_answer\030\002 \001(" +
+      "\010R\017continuesAnswer\022B\n\021abandoned_attempt\030" +
+      "\003 \001(\0132\025.outrigger.v1.AttemptR\020abandonedA" +
+      "ttempt\0229\n\031interrupted_tool_call_ids\030\004 \003(" +
+      "\tR\026interruptedToolCallIds\"E\n\006Reason\022\026\n\022R" +
+      "EASON_UNSPECIFIED\020\000\022\022\n\016REASON_DRAINED\020\001\022" +
+      "\017\n\013REASON_LOST\020\002\"\326\001\n\007McpTool\022\022\n\004name\030\001 \001" +
       "(\tR\004name\022!\n\014server_label\030\002 \001(\tR\013serverLa" +
       "bel\022\033\n\ttool_name\030\003 \001(\tR\010toolName\022 \n\013desc" +
       "ription\030\004 \001(\tR\013description\022*\n\021input_sche" +
       "ma_json\030\005 \001(\tR\017inputSchemaJson\022)\n\020annota" +
-      "tions_json\030\006 \001(\tR\017annotationsJson\"\227\001\n\016Se" +
-      "rverToolList\022!\n\014server_label\030\001 \001(\tR\013serv" +
-      "erLabel\022.\n\005tools\030\002 \003(\0132\030.outrigger.v1.Se" +
-      "rverToolR\005tools\0222\n\005error\030\003 \001(\0132\034.outrigg" +
-      "er.v1.InferenceErrorR\005error\"\255\001\n\017ServerTo" +
-      "olStart\022*\n\004call\030\001 \001(\0132\026.outrigger.v1.Too" +
-      "lCallR\004call\022!\n\014server_label\030\002 \001(\tR\013serve" +
-      "rLabel\022\033\n\ttool_name\030\003 \001(\tR\010toolName\022.\n\023a" +
-      "pproval_request_id\030\004 \001(\tR\021approvalReques" +
-      "tId\"\204\001\n\020ServerToolFinish\0220\n\006result\030\001 \001(\013" +
-      "2\030.outrigger.v1.ToolResultR\006result\022!\n\014se" +
-      "rver_label\030\002 \001(\tR\013serverLabel\022\033\n\ttool_na" +
-      "me\030\003 \001(\tR\010toolName\"\240\004\n\tMcpServer\022!\n\014serv" +
-      "er_label\030\001 \001(\tR\013serverLabel\022\035\n\nserver_ur" +
-      "l\030\002 \001(\tR\tserverUrl\022-\n\022server_description" +
-      "\030\003 \001(\tR\021serverDescription\022$\n\rauthorizati" +
-      "on\030\004 \001(\tR\rauthorization\022>\n\007headers\030\005 \003(\013" +
-      "2$.outrigger.v1.McpServer.HeadersEntryR\007" +
-      "headers\022@\n\rallowed_tools\030\006 \001(\0132\033.outrigg" +
-      "er.v1.McpToolFilterR\014allowedTools\0228\n\010app" +
-      "roval\030\007 \001(\0162\034.outrigger.v1.ApprovalPolic" +
-      "yR\010approval\022B\n\016always_approve\030\010 \001(\0132\033.ou" +
-      "trigger.v1.McpToolFilterR\ralwaysApprove\022" +
-      "@\n\rnever_approve\030\t \001(\0132\033.outrigger.v1.Mc" +
-      "pToolFilterR\014neverApprove\032:\n\014HeadersEntr" +
-      "y\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005valu" +
-      "e:\0028\001\"^\n\rMcpToolFilter\022\035\n\ntool_names\030\001 \003" +
-      "(\tR\ttoolNames\022 \n\tread_only\030\002 \001(\010H\000R\010read" +
-      "Only\210\001\001B\014\n\n_read_only\"b\n\014ToolApproval\022 \n" +
-      "\014tool_call_id\030\001 \001(\tR\ntoolCallId\022\030\n\007appro" +
-      "ve\030\002 \001(\010R\007approve\022\026\n\006reason\030\003 \001(\tR\006reaso" +
-      "n*\340\001\n\tRunStatus\022\032\n\026RUN_STATUS_UNSPECIFIE" +
-      "D\020\000\022\025\n\021RUN_STATUS_QUEUED\020\001\022\032\n\026RUN_STATUS" +
-      "_IN_PROGRESS\020\002\022\036\n\032RUN_STATUS_REQUIRES_AC" +
-      "TION\020\003\022\030\n\024RUN_STATUS_COMPLETED\020\004\022\031\n\025RUN_" +
-      "STATUS_INCOMPLETE\020\005\022\025\n\021RUN_STATUS_FAILED" +
-      "\020\006\022\030\n\024RUN_STATUS_CANCELLED\020\007*\302\001\n\020Incompl" +
-      "eteReason\022!\n\035INCOMPLETE_REASON_UNSPECIFI" +
-      "ED\020\000\022 \n\034INCOMPLETE_REASON_MAX_TOKENS\020\001\022$" +
-      "\n INCOMPLETE_REASON_CONTENT_FILTER\020\002\022\033\n\027" +
-      "INCOMPLETE_REASON_LIMIT\020\003\022&\n\"INCOMPLETE_" +
-      "REASON_PROVIDER_STOPPED\020\004*h\n\016ApprovalPol" +
-      "icy\022\037\n\033APPROVAL_POLICY_UNSPECIFIED\020\000\022\032\n\026" +
-      "APPROVAL_POLICY_ALWAYS\020\001\022\031\n\025APPROVAL_POL" +
-      "ICY_NEVER\020\002B\237\001\n\037io.github.outriggerinfer" +
-      "ence.v1P\001ZLgithub.com/outrigger-inferenc" +
-      "e/outrigger/clients/go/outrigger/v1;outr" +
-      "iggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\r" +
-      "Outrigger::V1b\006proto3"
+      "tions_json\030\006 \001(\tR\017annotationsJson\"\221\001\n\013Mc" +
+      "pToolList\022!\n\014server_label\030\001 \001(\tR\013serverL" +
+      "abel\022+\n\005tools\030\002 \003(\0132\025.outrigger.v1.McpTo" +
+      "olR\005tools\0222\n\005error\030\003 \001(\0132\034.outrigger.v1." +
+      "InferenceErrorR\005error\"\252\001\n\014McpToolStart\022*" +
+      "\n\004call\030\001 \001(\0132\026.outrigger.v1.ToolCallR\004ca" +
+      "ll\022!\n\014server_label\030\002 \001(\tR\013serverLabel\022\033\n" +
+      "\ttool_name\030\003 \001(\tR\010toolName\022.\n\023approval_r" +
+      "equest_id\030\004 \001(\tR\021approvalRequestId\"\201\001\n\rM" +
+      "cpToolFinish\0220\n\006result\030\001 \001(\0132\030.outrigger" +
+      ".v1.ToolResultR\006result\022!\n\014server_label\030\002" +
+      " \001(\tR\013serverLabel\022\033\n\ttool_name\030\003 \001(\tR\010to" +
+      "olName\"\240\004\n\tMcpServer\022!\n\014server_label\030\001 \001" +
+      "(\tR\013serverLabel\022\035\n\nserver_url\030\002 \001(\tR\tser" +
+      "verUrl\022-\n\022server_description\030\003 \001(\tR\021serv" +
+      "erDescription\022$\n\rauthorization\030\004 \001(\tR\rau" +
+      "thorization\022>\n\007headers\030\005 \003(\0132$.outrigger" +
+      ".v1.McpServer.HeadersEntryR\007headers\022@\n\ra" +
+      "llowed_tools\030\006 \001(\0132\033.outrigger.v1.McpToo" +
+      "lFilterR\014allowedTools\0228\n\010approval\030\007 \001(\0162" +
+      "\034.outrigger.v1.ApprovalPolicyR\010approval\022" +
+      "B\n\016always_approve\030\010 \001(\0132\033.outrigger.v1.M" +
+      "cpToolFilterR\ralwaysApprove\022@\n\rnever_app" +
+      "rove\030\t \001(\0132\033.outrigger.v1.McpToolFilterR" +
+      "\014neverApprove\032:\n\014HeadersEntry\022\020\n\003key\030\001 \001" +
+      "(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"^\n\rMcp" +
+      "ToolFilter\022\035\n\ntool_names\030\001 \003(\tR\ttoolName" +
+      "s\022 \n\tread_only\030\002 \001(\010H\000R\010readOnly\210\001\001B\014\n\n_" +
+      "read_only\"b\n\014ToolApproval\022 \n\014tool_call_i" +
+      "d\030\001 \001(\tR\ntoolCallId\022\030\n\007approve\030\002 \001(\010R\007ap" +
+      "prove\022\026\n\006reason\030\003 \001(\tR\006reason*\340\001\n\tRunSta" +
+      "tus\022\032\n\026RUN_STATUS_UNSPECIFIED\020\000\022\025\n\021RUN_S" +
+      "TATUS_QUEUED\020\001\022\032\n\026RUN_STATUS_IN_PROGRESS" +
+      "\020\002\022\036\n\032RUN_STATUS_REQUIRES_ACTION\020\003\022\030\n\024RU" +
+      "N_STATUS_COMPLETED\020\004\022\031\n\025RUN_STATUS_INCOM" +
+      "PLETE\020\005\022\025\n\021RUN_STATUS_FAILED\020\006\022\030\n\024RUN_ST" +
+      "ATUS_CANCELLED\020\007*\302\001\n\020IncompleteReason\022!\n" +
+      "\035INCOMPLETE_REASON_UNSPECIFIED\020\000\022 \n\034INCO" +
+      "MPLETE_REASON_MAX_TOKENS\020\001\022$\n INCOMPLETE" +
+      "_REASON_CONTENT_FILTER\020\002\022\033\n\027INCOMPLETE_R" +
+      "EASON_LIMIT\020\003\022&\n\"INCOMPLETE_REASON_PROVI" +
+      "DER_STOPPED\020\004*h\n\016ApprovalPolicy\022\037\n\033APPRO" +
+      "VAL_POLICY_UNSPECIFIED\020\000\022\032\n\026APPROVAL_POL" +
+      "ICY_ALWAYS\020\001\022\031\n\025APPROVAL_POLICY_NEVER\020\002B" +
+      "\237\001\n\037io.github.outriggerinference.v1P\001ZLg" +
+      "ithub.com/outrigger-inference/outrigger/" +
+      "clients/go/outrigger/v1;outriggerv1\252\002\014Ou" +
+      "trigger.V1\312\002\014Outrigger\\V1\352\002\rOutrigger::V" +
+      "1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -233,57 +224,51 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_outrigger_v1_Run_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_Run_descriptor,
-        new java.lang.String[] { "Id", "Status", "ThreadId", "PreviousRunId", "Background", "Stored", "CreatedAt", "StartedAt", "EndedAt", "Model", "Provider", "Metadata", "Steps", "Attempts", "Usage", "StopReason", "IncompleteReason", "Error", "RequiredResults", "RequiredApprovals", "ServerTools", "CancelRequested", "LastSequence", "Origin", "Warnings", });
+        new java.lang.String[] { "Id", "Status", "ThreadId", "PreviousRunId", "Background", "Stored", "CreatedAt", "StartedAt", "EndedAt", "Model", "Provider", "Metadata", "Steps", "Attempts", "Usage", "StopReason", "IncompleteReason", "Error", "RequiredResults", "RequiredApprovals", "McpTools", "CancelRequested", "LastSequence", "Warnings", });
     internal_static_outrigger_v1_Run_MetadataEntry_descriptor =
       internal_static_outrigger_v1_Run_descriptor.getNestedType(0);
     internal_static_outrigger_v1_Run_MetadataEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_Run_MetadataEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
-    internal_static_outrigger_v1_RunOrigin_descriptor =
-      getDescriptor().getMessageType(1);
-    internal_static_outrigger_v1_RunOrigin_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_outrigger_v1_RunOrigin_descriptor,
-        new java.lang.String[] { "Api", "SettingsJson", });
     internal_static_outrigger_v1_RunEvent_descriptor =
-      getDescriptor().getMessageType(2);
+      getDescriptor().getMessageType(1);
     internal_static_outrigger_v1_RunEvent_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_RunEvent_descriptor,
-        new java.lang.String[] { "Sequence", "Step", "Run", "ModelEvent", "StepFinish", "ServerToolList", "ServerToolStart", "ServerToolFinish", "StepRestarted", "Event", });
+        new java.lang.String[] { "Sequence", "Step", "Run", "ModelEvent", "StepFinish", "McpToolList", "McpToolStart", "McpToolFinish", "StepRestart", "Event", });
     internal_static_outrigger_v1_StepRestart_descriptor =
-      getDescriptor().getMessageType(3);
+      getDescriptor().getMessageType(2);
     internal_static_outrigger_v1_StepRestart_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_StepRestart_descriptor,
         new java.lang.String[] { "Reason", "ContinuesAnswer", "AbandonedAttempt", "InterruptedToolCallIds", });
-    internal_static_outrigger_v1_ServerTool_descriptor =
-      getDescriptor().getMessageType(4);
-    internal_static_outrigger_v1_ServerTool_fieldAccessorTable = new
+    internal_static_outrigger_v1_McpTool_descriptor =
+      getDescriptor().getMessageType(3);
+    internal_static_outrigger_v1_McpTool_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_outrigger_v1_ServerTool_descriptor,
+        internal_static_outrigger_v1_McpTool_descriptor,
         new java.lang.String[] { "Name", "ServerLabel", "ToolName", "Description", "InputSchemaJson", "AnnotationsJson", });
-    internal_static_outrigger_v1_ServerToolList_descriptor =
-      getDescriptor().getMessageType(5);
-    internal_static_outrigger_v1_ServerToolList_fieldAccessorTable = new
+    internal_static_outrigger_v1_McpToolList_descriptor =
+      getDescriptor().getMessageType(4);
+    internal_static_outrigger_v1_McpToolList_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_outrigger_v1_ServerToolList_descriptor,
+        internal_static_outrigger_v1_McpToolList_descriptor,
         new java.lang.String[] { "ServerLabel", "Tools", "Error", });
-    internal_static_outrigger_v1_ServerToolStart_descriptor =
-      getDescriptor().getMessageType(6);
-    internal_static_outrigger_v1_ServerToolStart_fieldAccessorTable = new
+    internal_static_outrigger_v1_McpToolStart_descriptor =
+      getDescriptor().getMessageType(5);
+    internal_static_outrigger_v1_McpToolStart_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_outrigger_v1_ServerToolStart_descriptor,
+        internal_static_outrigger_v1_McpToolStart_descriptor,
         new java.lang.String[] { "Call", "ServerLabel", "ToolName", "ApprovalRequestId", });
-    internal_static_outrigger_v1_ServerToolFinish_descriptor =
-      getDescriptor().getMessageType(7);
-    internal_static_outrigger_v1_ServerToolFinish_fieldAccessorTable = new
+    internal_static_outrigger_v1_McpToolFinish_descriptor =
+      getDescriptor().getMessageType(6);
+    internal_static_outrigger_v1_McpToolFinish_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_outrigger_v1_ServerToolFinish_descriptor,
+        internal_static_outrigger_v1_McpToolFinish_descriptor,
         new java.lang.String[] { "Result", "ServerLabel", "ToolName", });
     internal_static_outrigger_v1_McpServer_descriptor =
-      getDescriptor().getMessageType(8);
+      getDescriptor().getMessageType(7);
     internal_static_outrigger_v1_McpServer_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_McpServer_descriptor,
@@ -295,13 +280,13 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
         internal_static_outrigger_v1_McpServer_HeadersEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_outrigger_v1_McpToolFilter_descriptor =
-      getDescriptor().getMessageType(9);
+      getDescriptor().getMessageType(8);
     internal_static_outrigger_v1_McpToolFilter_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_McpToolFilter_descriptor,
         new java.lang.String[] { "ToolNames", "ReadOnly", });
     internal_static_outrigger_v1_ToolApproval_descriptor =
-      getDescriptor().getMessageType(10);
+      getDescriptor().getMessageType(9);
     internal_static_outrigger_v1_ToolApproval_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ToolApproval_descriptor,

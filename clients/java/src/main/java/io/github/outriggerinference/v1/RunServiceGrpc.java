@@ -235,37 +235,6 @@ public final class RunServiceGrpc {
     return getListRunsMethod;
   }
 
-  private static volatile io.grpc.MethodDescriptor<io.github.outriggerinference.v1.ListMessagesRequest,
-      io.github.outriggerinference.v1.ListMessagesResponse> getListMessagesMethod;
-
-  @io.grpc.stub.annotations.RpcMethod(
-      fullMethodName = SERVICE_NAME + '/' + "ListMessages",
-      requestType = io.github.outriggerinference.v1.ListMessagesRequest.class,
-      responseType = io.github.outriggerinference.v1.ListMessagesResponse.class,
-      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
-  public static io.grpc.MethodDescriptor<io.github.outriggerinference.v1.ListMessagesRequest,
-      io.github.outriggerinference.v1.ListMessagesResponse> getListMessagesMethod() {
-    io.grpc.MethodDescriptor<io.github.outriggerinference.v1.ListMessagesRequest, io.github.outriggerinference.v1.ListMessagesResponse> getListMessagesMethod;
-    if ((getListMessagesMethod = RunServiceGrpc.getListMessagesMethod) == null) {
-      synchronized (RunServiceGrpc.class) {
-        if ((getListMessagesMethod = RunServiceGrpc.getListMessagesMethod) == null) {
-          RunServiceGrpc.getListMessagesMethod = getListMessagesMethod =
-              io.grpc.MethodDescriptor.<io.github.outriggerinference.v1.ListMessagesRequest, io.github.outriggerinference.v1.ListMessagesResponse>newBuilder()
-              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
-              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListMessages"))
-              .setSampledToLocalTracing(true)
-              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
-                  io.github.outriggerinference.v1.ListMessagesRequest.getDefaultInstance()))
-              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
-                  io.github.outriggerinference.v1.ListMessagesResponse.getDefaultInstance()))
-              .setSchemaDescriptor(new RunServiceMethodDescriptorSupplier("ListMessages"))
-              .build();
-        }
-      }
-    }
-    return getListMessagesMethod;
-  }
-
   private static volatile io.grpc.MethodDescriptor<io.github.outriggerinference.v1.DeleteRunRequest,
       io.github.outriggerinference.v1.DeleteRunResponse> getDeleteRunMethod;
 
@@ -444,16 +413,6 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the messages of a thread, oldest first.
-     * </pre>
-     */
-    default void listMessages(io.github.outriggerinference.v1.ListMessagesRequest request,
-        io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.ListMessagesResponse> responseObserver) {
-      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListMessagesMethod(), responseObserver);
-    }
-
-    /**
-     * <pre>
      * Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
      * its thread remain as long as a run that continued it exists.
      * </pre>
@@ -588,17 +547,6 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the messages of a thread, oldest first.
-     * </pre>
-     */
-    public void listMessages(io.github.outriggerinference.v1.ListMessagesRequest request,
-        io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.ListMessagesResponse> responseObserver) {
-      io.grpc.stub.ClientCalls.asyncUnaryCall(
-          getChannel().newCall(getListMessagesMethod(), getCallOptions()), request, responseObserver);
-    }
-
-    /**
-     * <pre>
      * Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
      * its thread remain as long as a run that continued it exists.
      * </pre>
@@ -710,16 +658,6 @@ public final class RunServiceGrpc {
     public io.github.outriggerinference.v1.ListRunsResponse listRuns(io.github.outriggerinference.v1.ListRunsRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getListRunsMethod(), getCallOptions(), request);
-    }
-
-    /**
-     * <pre>
-     * Returns the messages of a thread, oldest first.
-     * </pre>
-     */
-    public io.github.outriggerinference.v1.ListMessagesResponse listMessages(io.github.outriggerinference.v1.ListMessagesRequest request) throws io.grpc.StatusException {
-      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
-          getChannel(), getListMessagesMethod(), getCallOptions(), request);
     }
 
     /**
@@ -836,16 +774,6 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the messages of a thread, oldest first.
-     * </pre>
-     */
-    public io.github.outriggerinference.v1.ListMessagesResponse listMessages(io.github.outriggerinference.v1.ListMessagesRequest request) {
-      return io.grpc.stub.ClientCalls.blockingUnaryCall(
-          getChannel(), getListMessagesMethod(), getCallOptions(), request);
-    }
-
-    /**
-     * <pre>
      * Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
      * its thread remain as long as a run that continued it exists.
      * </pre>
@@ -938,17 +866,6 @@ public final class RunServiceGrpc {
 
     /**
      * <pre>
-     * Returns the messages of a thread, oldest first.
-     * </pre>
-     */
-    public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.ListMessagesResponse> listMessages(
-        io.github.outriggerinference.v1.ListMessagesRequest request) {
-      return io.grpc.stub.ClientCalls.futureUnaryCall(
-          getChannel().newCall(getListMessagesMethod(), getCallOptions()), request);
-    }
-
-    /**
-     * <pre>
      * Deletes a run with its steps and events; a run in progress is cancelled first. The messages of
      * its thread remain as long as a run that continued it exists.
      * </pre>
@@ -967,8 +884,7 @@ public final class RunServiceGrpc {
   private static final int METHODID_SUBMIT_TOOL_RESULTS = 4;
   private static final int METHODID_CANCEL_RUN = 5;
   private static final int METHODID_LIST_RUNS = 6;
-  private static final int METHODID_LIST_MESSAGES = 7;
-  private static final int METHODID_DELETE_RUN = 8;
+  private static final int METHODID_DELETE_RUN = 7;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1014,10 +930,6 @@ public final class RunServiceGrpc {
         case METHODID_LIST_RUNS:
           serviceImpl.listRuns((io.github.outriggerinference.v1.ListRunsRequest) request,
               (io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.ListRunsResponse>) responseObserver);
-          break;
-        case METHODID_LIST_MESSAGES:
-          serviceImpl.listMessages((io.github.outriggerinference.v1.ListMessagesRequest) request,
-              (io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.ListMessagesResponse>) responseObserver);
           break;
         case METHODID_DELETE_RUN:
           serviceImpl.deleteRun((io.github.outriggerinference.v1.DeleteRunRequest) request,
@@ -1091,13 +1003,6 @@ public final class RunServiceGrpc {
               io.github.outriggerinference.v1.ListRunsResponse>(
                 service, METHODID_LIST_RUNS)))
         .addMethod(
-          getListMessagesMethod(),
-          io.grpc.stub.ServerCalls.asyncUnaryCall(
-            new MethodHandlers<
-              io.github.outriggerinference.v1.ListMessagesRequest,
-              io.github.outriggerinference.v1.ListMessagesResponse>(
-                service, METHODID_LIST_MESSAGES)))
-        .addMethod(
           getDeleteRunMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
@@ -1159,7 +1064,6 @@ public final class RunServiceGrpc {
               .addMethod(getSubmitToolResultsMethod())
               .addMethod(getCancelRunMethod())
               .addMethod(getListRunsMethod())
-              .addMethod(getListMessagesMethod())
               .addMethod(getDeleteRunMethod())
               .build();
         }

@@ -67,16 +67,6 @@ public final class RunServiceOuterClass extends com.google.protobuf.GeneratedFil
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_outrigger_v1_ListRunsResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_outrigger_v1_ListMessagesRequest_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_outrigger_v1_ListMessagesRequest_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_outrigger_v1_ListMessagesResponse_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_outrigger_v1_ListMessagesResponse_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_outrigger_v1_DeleteRunRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -98,64 +88,55 @@ public final class RunServiceOuterClass extends com.google.protobuf.GeneratedFil
       "\n\036outrigger/v1/run_service.proto\022\014outrig" +
       "ger.v1\032\035outrigger/v1/generation.proto\032\032o" +
       "utrigger/v1/message.proto\032\026outrigger/v1/" +
-      "run.proto\032\031outrigger/v1/thread.proto\"\367\003\n" +
-      "\020CreateRunRequest\0229\n\007options\030\001 \001(\0132\037.out" +
-      "rigger.v1.GenerationOptionsR\007options\022&\n\017" +
-      "previous_run_id\030\002 \001(\tR\rpreviousRunId\022\033\n\t" +
-      "thread_id\030\003 \001(\tR\010threadId\022\036\n\nbackground\030" +
-      "\004 \001(\010R\nbackground\022\031\n\005store\030\005 \001(\010H\000R\005stor" +
-      "e\210\001\001\022H\n\010metadata\030\006 \003(\0132,.outrigger.v1.Cr" +
-      "eateRunRequest.MetadataEntryR\010metadata\0228" +
-      "\n\013mcp_servers\030\007 \003(\0132\027.outrigger.v1.McpSe" +
-      "rverR\nmcpServers\0228\n\tapprovals\030\010 \003(\0132\032.ou" +
-      "trigger.v1.ToolApprovalR\tapprovals\022#\n\rin" +
-      "herit_tools\030\t \001(\010R\014inheritTools\032;\n\rMetad" +
-      "ataEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(" +
-      "\tR\005value:\0028\001B\010\n\006_store\"&\n\rGetRunRequest\022" +
-      "\025\n\006run_id\030\001 \001(\tR\005runId\"h\n\020StreamRunReque" +
-      "st\022\025\n\006run_id\030\001 \001(\tR\005runId\022*\n\016after_seque" +
-      "nce\030\002 \001(\005H\000R\rafterSequence\210\001\001B\021\n\017_after_" +
-      "sequence\"\237\001\n\030SubmitToolResultsRequest\022\025\n" +
-      "\006run_id\030\001 \001(\tR\005runId\0222\n\007results\030\002 \003(\0132\030." +
-      "outrigger.v1.ToolResultR\007results\0228\n\tappr" +
-      "ovals\030\003 \003(\0132\032.outrigger.v1.ToolApprovalR" +
-      "\tapprovals\")\n\020CancelRunRequest\022\025\n\006run_id" +
-      "\030\001 \001(\tR\005runId\"\237\001\n\017ListRunsRequest\022\033\n\tpag" +
-      "e_size\030\001 \001(\005R\010pageSize\022\035\n\npage_token\030\002 \001" +
-      "(\tR\tpageToken\022\033\n\tthread_id\030\003 \001(\tR\010thread" +
-      "Id\0223\n\010statuses\030\004 \003(\0162\027.outrigger.v1.RunS" +
-      "tatusR\010statuses\"a\n\020ListRunsResponse\022%\n\004r" +
-      "uns\030\001 \003(\0132\021.outrigger.v1.RunR\004runs\022&\n\017ne" +
-      "xt_page_token\030\002 \001(\tR\rnextPageToken\"n\n\023Li" +
-      "stMessagesRequest\022\033\n\tthread_id\030\001 \001(\tR\010th" +
-      "readId\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\022\035\n\np" +
-      "age_token\030\003 \001(\tR\tpageToken\"w\n\024ListMessag" +
-      "esResponse\0227\n\010messages\030\001 \003(\0132\033.outrigger" +
-      ".v1.ThreadMessageR\010messages\022&\n\017next_page" +
-      "_token\030\002 \001(\tR\rnextPageToken\")\n\020DeleteRun" +
-      "Request\022\025\n\006run_id\030\001 \001(\tR\005runId\"\023\n\021Delete" +
-      "RunResponse2\232\005\n\nRunService\022>\n\tCreateRun\022" +
-      "\036.outrigger.v1.CreateRunRequest\032\021.outrig" +
-      "ger.v1.Run\022K\n\017CreateRunStream\022\036.outrigge" +
-      "r.v1.CreateRunRequest\032\026.outrigger.v1.Run" +
-      "Event0\001\0228\n\006GetRun\022\033.outrigger.v1.GetRunR" +
-      "equest\032\021.outrigger.v1.Run\022E\n\tStreamRun\022\036" +
-      ".outrigger.v1.StreamRunRequest\032\026.outrigg" +
-      "er.v1.RunEvent0\001\022N\n\021SubmitToolResults\022&." +
-      "outrigger.v1.SubmitToolResultsRequest\032\021." +
-      "outrigger.v1.Run\022>\n\tCancelRun\022\036.outrigge" +
-      "r.v1.CancelRunRequest\032\021.outrigger.v1.Run" +
-      "\022I\n\010ListRuns\022\035.outrigger.v1.ListRunsRequ" +
-      "est\032\036.outrigger.v1.ListRunsResponse\022U\n\014L" +
-      "istMessages\022!.outrigger.v1.ListMessagesR" +
-      "equest\032\".outrigger.v1.ListMessagesRespon" +
-      "se\022L\n\tDeleteRun\022\036.outrigger.v1.DeleteRun" +
-      "Request\032\037.outrigger.v1.DeleteRunResponse" +
-      "B\237\001\n\037io.github.outriggerinference.v1P\001ZL" +
-      "github.com/outrigger-inference/outrigger" +
-      "/clients/go/outrigger/v1;outriggerv1\252\002\014O" +
-      "utrigger.V1\312\002\014Outrigger\\V1\352\002\rOutrigger::" +
-      "V1b\006proto3"
+      "run.proto\"\367\003\n\020CreateRunRequest\0229\n\007option" +
+      "s\030\001 \001(\0132\037.outrigger.v1.GenerationOptions" +
+      "R\007options\022&\n\017previous_run_id\030\002 \001(\tR\rprev" +
+      "iousRunId\022\033\n\tthread_id\030\003 \001(\tR\010threadId\022\036" +
+      "\n\nbackground\030\004 \001(\010R\nbackground\022\031\n\005store\030" +
+      "\005 \001(\010H\000R\005store\210\001\001\022H\n\010metadata\030\006 \003(\0132,.ou" +
+      "trigger.v1.CreateRunRequest.MetadataEntr" +
+      "yR\010metadata\0228\n\013mcp_servers\030\007 \003(\0132\027.outri" +
+      "gger.v1.McpServerR\nmcpServers\0228\n\tapprova" +
+      "ls\030\010 \003(\0132\032.outrigger.v1.ToolApprovalR\tap" +
+      "provals\022#\n\rinherit_tools\030\t \001(\010R\014inheritT" +
+      "ools\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003key\022" +
+      "\024\n\005value\030\002 \001(\tR\005value:\0028\001B\010\n\006_store\"&\n\rG" +
+      "etRunRequest\022\025\n\006run_id\030\001 \001(\tR\005runId\"h\n\020S" +
+      "treamRunRequest\022\025\n\006run_id\030\001 \001(\tR\005runId\022*" +
+      "\n\016after_sequence\030\002 \001(\005H\000R\rafterSequence\210" +
+      "\001\001B\021\n\017_after_sequence\"\237\001\n\030SubmitToolResu" +
+      "ltsRequest\022\025\n\006run_id\030\001 \001(\tR\005runId\0222\n\007res" +
+      "ults\030\002 \003(\0132\030.outrigger.v1.ToolResultR\007re" +
+      "sults\0228\n\tapprovals\030\003 \003(\0132\032.outrigger.v1." +
+      "ToolApprovalR\tapprovals\")\n\020CancelRunRequ" +
+      "est\022\025\n\006run_id\030\001 \001(\tR\005runId\"\237\001\n\017ListRunsR" +
+      "equest\022\033\n\tpage_size\030\001 \001(\005R\010pageSize\022\035\n\np" +
+      "age_token\030\002 \001(\tR\tpageToken\022\033\n\tthread_id\030" +
+      "\003 \001(\tR\010threadId\0223\n\010statuses\030\004 \003(\0162\027.outr" +
+      "igger.v1.RunStatusR\010statuses\"a\n\020ListRuns" +
+      "Response\022%\n\004runs\030\001 \003(\0132\021.outrigger.v1.Ru" +
+      "nR\004runs\022&\n\017next_page_token\030\002 \001(\tR\rnextPa" +
+      "geToken\")\n\020DeleteRunRequest\022\025\n\006run_id\030\001 " +
+      "\001(\tR\005runId\"\023\n\021DeleteRunResponse2\303\004\n\nRunS" +
+      "ervice\022>\n\tCreateRun\022\036.outrigger.v1.Creat" +
+      "eRunRequest\032\021.outrigger.v1.Run\022K\n\017Create" +
+      "RunStream\022\036.outrigger.v1.CreateRunReques" +
+      "t\032\026.outrigger.v1.RunEvent0\001\0228\n\006GetRun\022\033." +
+      "outrigger.v1.GetRunRequest\032\021.outrigger.v" +
+      "1.Run\022E\n\tStreamRun\022\036.outrigger.v1.Stream" +
+      "RunRequest\032\026.outrigger.v1.RunEvent0\001\022N\n\021" +
+      "SubmitToolResults\022&.outrigger.v1.SubmitT" +
+      "oolResultsRequest\032\021.outrigger.v1.Run\022>\n\t" +
+      "CancelRun\022\036.outrigger.v1.CancelRunReques" +
+      "t\032\021.outrigger.v1.Run\022I\n\010ListRuns\022\035.outri" +
+      "gger.v1.ListRunsRequest\032\036.outrigger.v1.L" +
+      "istRunsResponse\022L\n\tDeleteRun\022\036.outrigger" +
+      ".v1.DeleteRunRequest\032\037.outrigger.v1.Dele" +
+      "teRunResponseB\237\001\n\037io.github.outriggerinf" +
+      "erence.v1P\001ZLgithub.com/outrigger-infere" +
+      "nce/outrigger/clients/go/outrigger/v1;ou" +
+      "triggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352" +
+      "\002\rOutrigger::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -163,7 +144,6 @@ public final class RunServiceOuterClass extends com.google.protobuf.GeneratedFil
           io.github.outriggerinference.v1.Generation.getDescriptor(),
           io.github.outriggerinference.v1.MessageOuterClass.getDescriptor(),
           io.github.outriggerinference.v1.RunOuterClass.getDescriptor(),
-          io.github.outriggerinference.v1.ThreadOuterClass.getDescriptor(),
         });
     internal_static_outrigger_v1_CreateRunRequest_descriptor =
       getDescriptor().getMessageType(0);
@@ -213,26 +193,14 @@ public final class RunServiceOuterClass extends com.google.protobuf.GeneratedFil
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ListRunsResponse_descriptor,
         new java.lang.String[] { "Runs", "NextPageToken", });
-    internal_static_outrigger_v1_ListMessagesRequest_descriptor =
-      getDescriptor().getMessageType(7);
-    internal_static_outrigger_v1_ListMessagesRequest_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_outrigger_v1_ListMessagesRequest_descriptor,
-        new java.lang.String[] { "ThreadId", "PageSize", "PageToken", });
-    internal_static_outrigger_v1_ListMessagesResponse_descriptor =
-      getDescriptor().getMessageType(8);
-    internal_static_outrigger_v1_ListMessagesResponse_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_outrigger_v1_ListMessagesResponse_descriptor,
-        new java.lang.String[] { "Messages", "NextPageToken", });
     internal_static_outrigger_v1_DeleteRunRequest_descriptor =
-      getDescriptor().getMessageType(9);
+      getDescriptor().getMessageType(7);
     internal_static_outrigger_v1_DeleteRunRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_DeleteRunRequest_descriptor,
         new java.lang.String[] { "RunId", });
     internal_static_outrigger_v1_DeleteRunResponse_descriptor =
-      getDescriptor().getMessageType(10);
+      getDescriptor().getMessageType(8);
     internal_static_outrigger_v1_DeleteRunResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_DeleteRunResponse_descriptor,
@@ -241,7 +209,6 @@ public final class RunServiceOuterClass extends com.google.protobuf.GeneratedFil
     io.github.outriggerinference.v1.Generation.getDescriptor();
     io.github.outriggerinference.v1.MessageOuterClass.getDescriptor();
     io.github.outriggerinference.v1.RunOuterClass.getDescriptor();
-    io.github.outriggerinference.v1.ThreadOuterClass.getDescriptor();
   }
 
   // @@protoc_insertion_point(outer_class_scope)

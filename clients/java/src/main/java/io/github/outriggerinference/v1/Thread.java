@@ -7,7 +7,8 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * A conversation: messages in order.
+ * A conversation: messages in order, which runs read and append to. Over the HTTP API the thread
+ * `thread_X` is the conversation `conv_X`.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.Thread}
@@ -246,20 +247,20 @@ java.lang.String defaultValue) {
     return map.get(key);
   }
 
-  public static final int IS_CONVERSATION_FIELD_NUMBER = 4;
-  private boolean isConversation_ = false;
+  public static final int CONVERSATION_FIELD_NUMBER = 4;
+  private boolean conversation_ = false;
   /**
    * <pre>
    * Whether the caller created the thread as a conversation. Otherwise a run created it, and
    * continuing an earlier run of it forks the thread.
    * </pre>
    *
-   * <code>bool is_conversation = 4 [json_name = "isConversation"];</code>
-   * @return The isConversation.
+   * <code>bool conversation = 4 [json_name = "conversation"];</code>
+   * @return The conversation.
    */
   @java.lang.Override
-  public boolean getIsConversation() {
-    return isConversation_;
+  public boolean getConversation() {
+    return conversation_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -288,8 +289,8 @@ java.lang.String defaultValue) {
         internalGetMetadata(),
         MetadataDefaultEntryHolder.defaultEntry,
         3);
-    if (isConversation_ != false) {
-      output.writeBool(4, isConversation_);
+    if (conversation_ != false) {
+      output.writeBool(4, conversation_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -312,9 +313,9 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
           .computeMessageSize(3, metadata__);
     }
-    if (isConversation_ != false) {
+    if (conversation_ != false) {
       size += com.google.protobuf.CodedOutputStream
-        .computeBoolSize(4, isConversation_);
+        .computeBoolSize(4, conversation_);
     }
     return size;
   }
@@ -349,8 +350,8 @@ java.lang.String defaultValue) {
     }
     if (!internalGetMetadata().equals(
         other.internalGetMetadata())) return false;
-    if (getIsConversation()
-        != other.getIsConversation()) return false;
+    if (getConversation()
+        != other.getConversation()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -372,9 +373,9 @@ java.lang.String defaultValue) {
       hash = (37 * hash) + METADATA_FIELD_NUMBER;
       hash = (53 * hash) + internalGetMetadata().hashCode();
     }
-    hash = (37 * hash) + IS_CONVERSATION_FIELD_NUMBER;
+    hash = (37 * hash) + CONVERSATION_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
-        getIsConversation());
+        getConversation());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -474,7 +475,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * A conversation: messages in order.
+   * A conversation: messages in order, which runs read and append to. Over the HTTP API the thread
+   * `thread_X` is the conversation `conv_X`.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.Thread}
@@ -545,7 +547,7 @@ java.lang.String defaultValue) {
         createdAtBuilder_ = null;
       }
       internalGetMutableMetadata().clear();
-      isConversation_ = false;
+      conversation_ = false;
       return this;
     }
 
@@ -594,7 +596,7 @@ java.lang.String defaultValue) {
         result.metadata_.makeImmutable();
       }
       if (((from_bitField0_ & 0x00000008) != 0)) {
-        result.isConversation_ = isConversation_;
+        result.conversation_ = conversation_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -622,8 +624,8 @@ java.lang.String defaultValue) {
       internalGetMutableMetadata().mergeFrom(
           other.internalGetMetadata());
       bitField0_ |= 0x00000004;
-      if (other.getIsConversation() != false) {
-        setIsConversation(other.getIsConversation());
+      if (other.getConversation() != false) {
+        setConversation(other.getConversation());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -671,7 +673,7 @@ java.lang.String defaultValue) {
               break;
             } // case 26
             case 32: {
-              isConversation_ = input.readBool();
+              conversation_ = input.readBool();
               bitField0_ |= 0x00000008;
               break;
             } // case 32
@@ -1094,19 +1096,19 @@ java.lang.String defaultValue) {
       return this;
     }
 
-    private boolean isConversation_ ;
+    private boolean conversation_ ;
     /**
      * <pre>
      * Whether the caller created the thread as a conversation. Otherwise a run created it, and
      * continuing an earlier run of it forks the thread.
      * </pre>
      *
-     * <code>bool is_conversation = 4 [json_name = "isConversation"];</code>
-     * @return The isConversation.
+     * <code>bool conversation = 4 [json_name = "conversation"];</code>
+     * @return The conversation.
      */
     @java.lang.Override
-    public boolean getIsConversation() {
-      return isConversation_;
+    public boolean getConversation() {
+      return conversation_;
     }
     /**
      * <pre>
@@ -1114,13 +1116,13 @@ java.lang.String defaultValue) {
      * continuing an earlier run of it forks the thread.
      * </pre>
      *
-     * <code>bool is_conversation = 4 [json_name = "isConversation"];</code>
-     * @param value The isConversation to set.
+     * <code>bool conversation = 4 [json_name = "conversation"];</code>
+     * @param value The conversation to set.
      * @return This builder for chaining.
      */
-    public Builder setIsConversation(boolean value) {
+    public Builder setConversation(boolean value) {
 
-      isConversation_ = value;
+      conversation_ = value;
       bitField0_ |= 0x00000008;
       onChanged();
       return this;
@@ -1131,12 +1133,12 @@ java.lang.String defaultValue) {
      * continuing an earlier run of it forks the thread.
      * </pre>
      *
-     * <code>bool is_conversation = 4 [json_name = "isConversation"];</code>
+     * <code>bool conversation = 4 [json_name = "conversation"];</code>
      * @return This builder for chaining.
      */
-    public Builder clearIsConversation() {
+    public Builder clearConversation() {
       bitField0_ = (bitField0_ & ~0x00000008);
-      isConversation_ = false;
+      conversation_ = false;
       onChanged();
       return this;
     }

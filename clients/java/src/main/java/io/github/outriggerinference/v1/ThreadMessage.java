@@ -34,7 +34,6 @@ private static final long serialVersionUID = 0L;
   private ThreadMessage() {
     id_ = "";
     runId_ = "";
-    originJson_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -150,20 +149,20 @@ private static final long serialVersionUID = 0L;
     }
   }
 
-  public static final int IS_OUTPUT_FIELD_NUMBER = 3;
-  private boolean isOutput_ = false;
+  public static final int OUTPUT_FIELD_NUMBER = 3;
+  private boolean output_ = false;
   /**
    * <pre>
    * Whether the run produced it: the model's answer, or the result of a tool that the sidecar
    * executed. Otherwise it was part of the input.
    * </pre>
    *
-   * <code>bool is_output = 3 [json_name = "isOutput"];</code>
-   * @return The isOutput.
+   * <code>bool output = 3 [json_name = "output"];</code>
+   * @return The output.
    */
   @java.lang.Override
-  public boolean getIsOutput() {
-    return isOutput_;
+  public boolean getOutput() {
+    return output_;
   }
 
   public static final int MESSAGE_FIELD_NUMBER = 4;
@@ -242,53 +241,6 @@ private static final long serialVersionUID = 0L;
     return createdAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : createdAt_;
   }
 
-  public static final int ORIGIN_JSON_FIELD_NUMBER = 6;
-  @SuppressWarnings("serial")
-  private volatile java.lang.Object originJson_ = "";
-  /**
-   * <pre>
-   * The form in which an HTTP API received the message, as JSON text. Empty if it can be derived.
-   * </pre>
-   *
-   * <code>string origin_json = 6 [json_name = "originJson"];</code>
-   * @return The originJson.
-   */
-  @java.lang.Override
-  public java.lang.String getOriginJson() {
-    java.lang.Object ref = originJson_;
-    if (ref instanceof java.lang.String) {
-      return (java.lang.String) ref;
-    } else {
-      com.google.protobuf.ByteString bs = 
-          (com.google.protobuf.ByteString) ref;
-      java.lang.String s = bs.toStringUtf8();
-      originJson_ = s;
-      return s;
-    }
-  }
-  /**
-   * <pre>
-   * The form in which an HTTP API received the message, as JSON text. Empty if it can be derived.
-   * </pre>
-   *
-   * <code>string origin_json = 6 [json_name = "originJson"];</code>
-   * @return The bytes for originJson.
-   */
-  @java.lang.Override
-  public com.google.protobuf.ByteString
-      getOriginJsonBytes() {
-    java.lang.Object ref = originJson_;
-    if (ref instanceof java.lang.String) {
-      com.google.protobuf.ByteString b = 
-          com.google.protobuf.ByteString.copyFromUtf8(
-              (java.lang.String) ref);
-      originJson_ = b;
-      return b;
-    } else {
-      return (com.google.protobuf.ByteString) ref;
-    }
-  }
-
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -309,17 +261,14 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(runId_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 2, runId_);
     }
-    if (isOutput_ != false) {
-      output.writeBool(3, isOutput_);
+    if (output_ != false) {
+      output.writeBool(3, output_);
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(4, getMessage());
     }
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(5, getCreatedAt());
-    }
-    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(originJson_)) {
-      com.google.protobuf.GeneratedMessage.writeString(output, 6, originJson_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -331,9 +280,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(runId_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(2, runId_);
     }
-    if (isOutput_ != false) {
+    if (output_ != false) {
       size += com.google.protobuf.CodedOutputStream
-        .computeBoolSize(3, isOutput_);
+        .computeBoolSize(3, output_);
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
@@ -342,9 +291,6 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(5, getCreatedAt());
-    }
-    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(originJson_)) {
-      size += com.google.protobuf.GeneratedMessage.computeStringSize(6, originJson_);
     }
     return size;
   }
@@ -374,8 +320,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getId())) return false;
     if (!getRunId()
         .equals(other.getRunId())) return false;
-    if (getIsOutput()
-        != other.getIsOutput()) return false;
+    if (getOutput()
+        != other.getOutput()) return false;
     if (hasMessage() != other.hasMessage()) return false;
     if (hasMessage()) {
       if (!getMessage()
@@ -386,8 +332,6 @@ private static final long serialVersionUID = 0L;
       if (!getCreatedAt()
           .equals(other.getCreatedAt())) return false;
     }
-    if (!getOriginJson()
-        .equals(other.getOriginJson())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -403,9 +347,9 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getId().hashCode();
     hash = (37 * hash) + RUN_ID_FIELD_NUMBER;
     hash = (53 * hash) + getRunId().hashCode();
-    hash = (37 * hash) + IS_OUTPUT_FIELD_NUMBER;
+    hash = (37 * hash) + OUTPUT_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
-        getIsOutput());
+        getOutput());
     if (hasMessage()) {
       hash = (37 * hash) + MESSAGE_FIELD_NUMBER;
       hash = (53 * hash) + getMessage().hashCode();
@@ -414,8 +358,6 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + CREATED_AT_FIELD_NUMBER;
       hash = (53 * hash) + getCreatedAt().hashCode();
     }
-    hash = (37 * hash) + ORIGIN_JSON_FIELD_NUMBER;
-    hash = (53 * hash) + getOriginJson().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -560,7 +502,7 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       id_ = "";
       runId_ = "";
-      isOutput_ = false;
+      output_ = false;
       message_ = null;
       if (messageBuilder_ != null) {
         messageBuilder_.dispose();
@@ -571,7 +513,6 @@ private static final long serialVersionUID = 0L;
         createdAtBuilder_.dispose();
         createdAtBuilder_ = null;
       }
-      originJson_ = "";
       return this;
     }
 
@@ -612,7 +553,7 @@ private static final long serialVersionUID = 0L;
         result.runId_ = runId_;
       }
       if (((from_bitField0_ & 0x00000004) != 0)) {
-        result.isOutput_ = isOutput_;
+        result.output_ = output_;
       }
       int to_bitField0_ = 0;
       if (((from_bitField0_ & 0x00000008) != 0)) {
@@ -626,9 +567,6 @@ private static final long serialVersionUID = 0L;
             ? createdAt_
             : createdAtBuilder_.build();
         to_bitField0_ |= 0x00000002;
-      }
-      if (((from_bitField0_ & 0x00000020) != 0)) {
-        result.originJson_ = originJson_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -655,19 +593,14 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000002;
         onChanged();
       }
-      if (other.getIsOutput() != false) {
-        setIsOutput(other.getIsOutput());
+      if (other.getOutput() != false) {
+        setOutput(other.getOutput());
       }
       if (other.hasMessage()) {
         mergeMessage(other.getMessage());
       }
       if (other.hasCreatedAt()) {
         mergeCreatedAt(other.getCreatedAt());
-      }
-      if (!other.getOriginJson().isEmpty()) {
-        originJson_ = other.originJson_;
-        bitField0_ |= 0x00000020;
-        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -704,7 +637,7 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 18
             case 24: {
-              isOutput_ = input.readBool();
+              output_ = input.readBool();
               bitField0_ |= 0x00000004;
               break;
             } // case 24
@@ -722,11 +655,6 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 42
-            case 50: {
-              originJson_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000020;
-              break;
-            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -928,19 +856,19 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    private boolean isOutput_ ;
+    private boolean output_ ;
     /**
      * <pre>
      * Whether the run produced it: the model's answer, or the result of a tool that the sidecar
      * executed. Otherwise it was part of the input.
      * </pre>
      *
-     * <code>bool is_output = 3 [json_name = "isOutput"];</code>
-     * @return The isOutput.
+     * <code>bool output = 3 [json_name = "output"];</code>
+     * @return The output.
      */
     @java.lang.Override
-    public boolean getIsOutput() {
-      return isOutput_;
+    public boolean getOutput() {
+      return output_;
     }
     /**
      * <pre>
@@ -948,13 +876,13 @@ private static final long serialVersionUID = 0L;
      * executed. Otherwise it was part of the input.
      * </pre>
      *
-     * <code>bool is_output = 3 [json_name = "isOutput"];</code>
-     * @param value The isOutput to set.
+     * <code>bool output = 3 [json_name = "output"];</code>
+     * @param value The output to set.
      * @return This builder for chaining.
      */
-    public Builder setIsOutput(boolean value) {
+    public Builder setOutput(boolean value) {
 
-      isOutput_ = value;
+      output_ = value;
       bitField0_ |= 0x00000004;
       onChanged();
       return this;
@@ -965,12 +893,12 @@ private static final long serialVersionUID = 0L;
      * executed. Otherwise it was part of the input.
      * </pre>
      *
-     * <code>bool is_output = 3 [json_name = "isOutput"];</code>
+     * <code>bool output = 3 [json_name = "output"];</code>
      * @return This builder for chaining.
      */
-    public Builder clearIsOutput() {
+    public Builder clearOutput() {
       bitField0_ = (bitField0_ & ~0x00000004);
-      isOutput_ = false;
+      output_ = false;
       onChanged();
       return this;
     }
@@ -1283,98 +1211,6 @@ private static final long serialVersionUID = 0L;
         createdAt_ = null;
       }
       return createdAtBuilder_;
-    }
-
-    private java.lang.Object originJson_ = "";
-    /**
-     * <pre>
-     * The form in which an HTTP API received the message, as JSON text. Empty if it can be derived.
-     * </pre>
-     *
-     * <code>string origin_json = 6 [json_name = "originJson"];</code>
-     * @return The originJson.
-     */
-    public java.lang.String getOriginJson() {
-      java.lang.Object ref = originJson_;
-      if (!(ref instanceof java.lang.String)) {
-        com.google.protobuf.ByteString bs =
-            (com.google.protobuf.ByteString) ref;
-        java.lang.String s = bs.toStringUtf8();
-        originJson_ = s;
-        return s;
-      } else {
-        return (java.lang.String) ref;
-      }
-    }
-    /**
-     * <pre>
-     * The form in which an HTTP API received the message, as JSON text. Empty if it can be derived.
-     * </pre>
-     *
-     * <code>string origin_json = 6 [json_name = "originJson"];</code>
-     * @return The bytes for originJson.
-     */
-    public com.google.protobuf.ByteString
-        getOriginJsonBytes() {
-      java.lang.Object ref = originJson_;
-      if (ref instanceof String) {
-        com.google.protobuf.ByteString b = 
-            com.google.protobuf.ByteString.copyFromUtf8(
-                (java.lang.String) ref);
-        originJson_ = b;
-        return b;
-      } else {
-        return (com.google.protobuf.ByteString) ref;
-      }
-    }
-    /**
-     * <pre>
-     * The form in which an HTTP API received the message, as JSON text. Empty if it can be derived.
-     * </pre>
-     *
-     * <code>string origin_json = 6 [json_name = "originJson"];</code>
-     * @param value The originJson to set.
-     * @return This builder for chaining.
-     */
-    public Builder setOriginJson(
-        java.lang.String value) {
-      java.util.Objects.requireNonNull(value);
-      originJson_ = value;
-      bitField0_ |= 0x00000020;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * The form in which an HTTP API received the message, as JSON text. Empty if it can be derived.
-     * </pre>
-     *
-     * <code>string origin_json = 6 [json_name = "originJson"];</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearOriginJson() {
-      originJson_ = getDefaultInstance().getOriginJson();
-      bitField0_ = (bitField0_ & ~0x00000020);
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * The form in which an HTTP API received the message, as JSON text. Empty if it can be derived.
-     * </pre>
-     *
-     * <code>string origin_json = 6 [json_name = "originJson"];</code>
-     * @param value The bytes for originJson to set.
-     * @return This builder for chaining.
-     */
-    public Builder setOriginJsonBytes(
-        com.google.protobuf.ByteString value) {
-      java.util.Objects.requireNonNull(value);
-      checkByteStringIsUtf8(value);
-      originJson_ = value;
-      bitField0_ |= 0x00000020;
-      onChanged();
-      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:outrigger.v1.ThreadMessage)

@@ -56,10 +56,10 @@ public interface ThreadMessageOrBuilder extends
    * executed. Otherwise it was part of the input.
    * </pre>
    *
-   * <code>bool is_output = 3 [json_name = "isOutput"];</code>
-   * @return The isOutput.
+   * <code>bool output = 3 [json_name = "output"];</code>
+   * @return The output.
    */
-  boolean getIsOutput();
+  boolean getOutput();
 
   /**
    * <pre>
@@ -114,24 +114,4 @@ public interface ThreadMessageOrBuilder extends
    * <code>.google.protobuf.Timestamp created_at = 5 [json_name = "createdAt"];</code>
    */
   com.google.protobuf.TimestampOrBuilder getCreatedAtOrBuilder();
-
-  /**
-   * <pre>
-   * The form in which an HTTP API received the message, as JSON text. Empty if it can be derived.
-   * </pre>
-   *
-   * <code>string origin_json = 6 [json_name = "originJson"];</code>
-   * @return The originJson.
-   */
-  java.lang.String getOriginJson();
-  /**
-   * <pre>
-   * The form in which an HTTP API received the message, as JSON text. Empty if it can be derived.
-   * </pre>
-   *
-   * <code>string origin_json = 6 [json_name = "originJson"];</code>
-   * @return The bytes for originJson.
-   */
-  com.google.protobuf.ByteString
-      getOriginJsonBytes();
 }

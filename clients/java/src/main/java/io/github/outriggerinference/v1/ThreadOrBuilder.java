@@ -117,8 +117,8 @@ java.lang.String defaultValue);
    * continuing an earlier run of it forks the thread.
    * </pre>
    *
-   * <code>bool is_conversation = 4 [json_name = "isConversation"];</code>
-   * @return The isConversation.
+   * <code>bool conversation = 4 [json_name = "conversation"];</code>
+   * @return The conversation.
    */
-  boolean getIsConversation();
+  boolean getConversation();
 }

@@ -52,23 +52,22 @@ public final class ThreadOuterClass extends com.google.protobuf.GeneratedFile {
     java.lang.String[] descriptorData = {
       "\n\031outrigger/v1/thread.proto\022\014outrigger.v" +
       "1\032\037google/protobuf/timestamp.proto\032\032outr" +
-      "igger/v1/message.proto\"\371\001\n\006Thread\022\016\n\002id\030" +
+      "igger/v1/message.proto\"\364\001\n\006Thread\022\016\n\002id\030" +
       "\001 \001(\tR\002id\0229\n\ncreated_at\030\002 \001(\0132\032.google.p" +
       "rotobuf.TimestampR\tcreatedAt\022>\n\010metadata" +
       "\030\003 \003(\0132\".outrigger.v1.Thread.MetadataEnt" +
-      "ryR\010metadata\022\'\n\017is_conversation\030\004 \001(\010R\016i" +
-      "sConversation\032;\n\rMetadataEntry\022\020\n\003key\030\001 " +
-      "\001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\340\001\n\rT" +
-      "hreadMessage\022\016\n\002id\030\001 \001(\tR\002id\022\025\n\006run_id\030\002" +
-      " \001(\tR\005runId\022\033\n\tis_output\030\003 \001(\010R\010isOutput" +
-      "\022/\n\007message\030\004 \001(\0132\025.outrigger.v1.Message" +
-      "R\007message\0229\n\ncreated_at\030\005 \001(\0132\032.google.p" +
-      "rotobuf.TimestampR\tcreatedAt\022\037\n\013origin_j" +
-      "son\030\006 \001(\tR\noriginJsonB\237\001\n\037io.github.outr" +
-      "iggerinference.v1P\001ZLgithub.com/outrigge" +
-      "r-inference/outrigger/clients/go/outrigg" +
-      "er/v1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outri" +
-      "gger\\V1\352\002\rOutrigger::V1b\006proto3"
+      "ryR\010metadata\022\"\n\014conversation\030\004 \001(\010R\014conv" +
+      "ersation\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003" +
+      "key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\272\001\n\rThread" +
+      "Message\022\016\n\002id\030\001 \001(\tR\002id\022\025\n\006run_id\030\002 \001(\tR" +
+      "\005runId\022\026\n\006output\030\003 \001(\010R\006output\022/\n\007messag" +
+      "e\030\004 \001(\0132\025.outrigger.v1.MessageR\007message\022" +
+      "9\n\ncreated_at\030\005 \001(\0132\032.google.protobuf.Ti" +
+      "mestampR\tcreatedAtB\237\001\n\037io.github.outrigg" +
+      "erinference.v1P\001ZLgithub.com/outrigger-i" +
+      "nference/outrigger/clients/go/outrigger/" +
+      "v1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outrigge" +
+      "r\\V1\352\002\rOutrigger::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -81,7 +80,7 @@ public final class ThreadOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_outrigger_v1_Thread_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_Thread_descriptor,
-        new java.lang.String[] { "Id", "CreatedAt", "Metadata", "IsConversation", });
+        new java.lang.String[] { "Id", "CreatedAt", "Metadata", "Conversation", });
     internal_static_outrigger_v1_Thread_MetadataEntry_descriptor =
       internal_static_outrigger_v1_Thread_descriptor.getNestedType(0);
     internal_static_outrigger_v1_Thread_MetadataEntry_fieldAccessorTable = new
@@ -93,7 +92,7 @@ public final class ThreadOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_outrigger_v1_ThreadMessage_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ThreadMessage_descriptor,
-        new java.lang.String[] { "Id", "RunId", "IsOutput", "Message", "CreatedAt", "OriginJson", });
+        new java.lang.String[] { "Id", "RunId", "Output", "Message", "CreatedAt", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.TimestampProto.getDescriptor();
     io.github.outriggerinference.v1.MessageOuterClass.getDescriptor();

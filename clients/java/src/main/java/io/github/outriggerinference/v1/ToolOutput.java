@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
       implements com.google.protobuf.Internal.EnumLite,
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
     RESULT(10),
-    ERROR(11),
+    FAILURE(11),
     REPAIRED_CALL(12),
     REFUSAL(13),
     OUTPUT_NOT_SET(0);
@@ -81,7 +81,7 @@ private static final long serialVersionUID = 0L;
     public static OutputCase forNumber(int value) {
       switch (value) {
         case 10: return RESULT;
-        case 11: return ERROR;
+        case 11: return FAILURE;
         case 12: return REPAIRED_CALL;
         case 13: return REFUSAL;
         case 0: return OUTPUT_NOT_SET;
@@ -189,17 +189,17 @@ private static final long serialVersionUID = 0L;
     return io.github.outriggerinference.v1.ToolResult.getDefaultInstance();
   }
 
-  public static final int ERROR_FIELD_NUMBER = 11;
+  public static final int FAILURE_FIELD_NUMBER = 11;
   /**
    * <pre>
    * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
-   * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
-   * @return Whether the error field is set.
+   * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
+   * @return Whether the failure field is set.
    */
   @java.lang.Override
-  public boolean hasError() {
+  public boolean hasFailure() {
     return outputCase_ == 11;
   }
   /**
@@ -207,11 +207,11 @@ private static final long serialVersionUID = 0L;
    * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
-   * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
-   * @return The error.
+   * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
+   * @return The failure.
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ToolFailure getError() {
+  public io.github.outriggerinference.v1.ToolFailure getFailure() {
     if (outputCase_ == 11) {
        return (io.github.outriggerinference.v1.ToolFailure) output_;
     }
@@ -222,10 +222,10 @@ private static final long serialVersionUID = 0L;
    * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
-   * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
+   * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
    */
   @java.lang.Override
-  public io.github.outriggerinference.v1.ToolFailureOrBuilder getErrorOrBuilder() {
+  public io.github.outriggerinference.v1.ToolFailureOrBuilder getFailureOrBuilder() {
     if (outputCase_ == 11) {
        return (io.github.outriggerinference.v1.ToolFailure) output_;
     }
@@ -409,8 +409,8 @@ private static final long serialVersionUID = 0L;
             .equals(other.getResult())) return false;
         break;
       case 11:
-        if (!getError()
-            .equals(other.getError())) return false;
+        if (!getFailure()
+            .equals(other.getFailure())) return false;
         break;
       case 12:
         if (!getRepairedCall()
@@ -442,8 +442,8 @@ private static final long serialVersionUID = 0L;
         hash = (53 * hash) + getResult().hashCode();
         break;
       case 11:
-        hash = (37 * hash) + ERROR_FIELD_NUMBER;
-        hash = (53 * hash) + getError().hashCode();
+        hash = (37 * hash) + FAILURE_FIELD_NUMBER;
+        hash = (53 * hash) + getFailure().hashCode();
         break;
       case 12:
         hash = (37 * hash) + REPAIRED_CALL_FIELD_NUMBER;
@@ -595,8 +595,8 @@ private static final long serialVersionUID = 0L;
       if (resultBuilder_ != null) {
         resultBuilder_.clear();
       }
-      if (errorBuilder_ != null) {
-        errorBuilder_.clear();
+      if (failureBuilder_ != null) {
+        failureBuilder_.clear();
       }
       if (repairedCallBuilder_ != null) {
         repairedCallBuilder_.clear();
@@ -653,8 +653,8 @@ private static final long serialVersionUID = 0L;
         result.output_ = resultBuilder_.build();
       }
       if (outputCase_ == 11 &&
-          errorBuilder_ != null) {
-        result.output_ = errorBuilder_.build();
+          failureBuilder_ != null) {
+        result.output_ = failureBuilder_.build();
       }
       if (outputCase_ == 12 &&
           repairedCallBuilder_ != null) {
@@ -688,8 +688,8 @@ private static final long serialVersionUID = 0L;
           mergeResult(other.getResult());
           break;
         }
-        case ERROR: {
-          mergeError(other.getError());
+        case FAILURE: {
+          mergeFailure(other.getFailure());
           break;
         }
         case REPAIRED_CALL: {
@@ -742,7 +742,7 @@ private static final long serialVersionUID = 0L;
             } // case 82
             case 90: {
               input.readMessage(
-                  internalGetErrorFieldBuilder().getBuilder(),
+                  internalGetFailureFieldBuilder().getBuilder(),
                   extensionRegistry);
               outputCase_ = 11;
               break;
@@ -1062,17 +1062,17 @@ private static final long serialVersionUID = 0L;
     }
 
     private com.google.protobuf.SingleFieldBuilder<
-        io.github.outriggerinference.v1.ToolFailure, io.github.outriggerinference.v1.ToolFailure.Builder, io.github.outriggerinference.v1.ToolFailureOrBuilder> errorBuilder_;
+        io.github.outriggerinference.v1.ToolFailure, io.github.outriggerinference.v1.ToolFailure.Builder, io.github.outriggerinference.v1.ToolFailureOrBuilder> failureBuilder_;
     /**
      * <pre>
      * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
-     * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
-     * @return Whether the error field is set.
+     * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
+     * @return Whether the failure field is set.
      */
     @java.lang.Override
-    public boolean hasError() {
+    public boolean hasFailure() {
       return outputCase_ == 11;
     }
     /**
@@ -1080,19 +1080,19 @@ private static final long serialVersionUID = 0L;
      * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
-     * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
-     * @return The error.
+     * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
+     * @return The failure.
      */
     @java.lang.Override
-    public io.github.outriggerinference.v1.ToolFailure getError() {
-      if (errorBuilder_ == null) {
+    public io.github.outriggerinference.v1.ToolFailure getFailure() {
+      if (failureBuilder_ == null) {
         if (outputCase_ == 11) {
           return (io.github.outriggerinference.v1.ToolFailure) output_;
         }
         return io.github.outriggerinference.v1.ToolFailure.getDefaultInstance();
       } else {
         if (outputCase_ == 11) {
-          return errorBuilder_.getMessage();
+          return failureBuilder_.getMessage();
         }
         return io.github.outriggerinference.v1.ToolFailure.getDefaultInstance();
       }
@@ -1102,15 +1102,15 @@ private static final long serialVersionUID = 0L;
      * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
-     * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
+     * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
      */
-    public Builder setError(io.github.outriggerinference.v1.ToolFailure value) {
-      if (errorBuilder_ == null) {
+    public Builder setFailure(io.github.outriggerinference.v1.ToolFailure value) {
+      if (failureBuilder_ == null) {
         java.util.Objects.requireNonNull(value);
         output_ = value;
         onChanged();
       } else {
-        errorBuilder_.setMessage(value);
+        failureBuilder_.setMessage(value);
       }
       outputCase_ = 11;
       return this;
@@ -1120,15 +1120,15 @@ private static final long serialVersionUID = 0L;
      * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
-     * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
+     * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
      */
-    public Builder setError(
+    public Builder setFailure(
         io.github.outriggerinference.v1.ToolFailure.Builder builderForValue) {
-      if (errorBuilder_ == null) {
+      if (failureBuilder_ == null) {
         output_ = builderForValue.build();
         onChanged();
       } else {
-        errorBuilder_.setMessage(builderForValue.build());
+        failureBuilder_.setMessage(builderForValue.build());
       }
       outputCase_ = 11;
       return this;
@@ -1138,10 +1138,10 @@ private static final long serialVersionUID = 0L;
      * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
-     * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
+     * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
      */
-    public Builder mergeError(io.github.outriggerinference.v1.ToolFailure value) {
-      if (errorBuilder_ == null) {
+    public Builder mergeFailure(io.github.outriggerinference.v1.ToolFailure value) {
+      if (failureBuilder_ == null) {
         if (outputCase_ == 11 &&
             output_ != io.github.outriggerinference.v1.ToolFailure.getDefaultInstance()) {
           output_ = io.github.outriggerinference.v1.ToolFailure.newBuilder((io.github.outriggerinference.v1.ToolFailure) output_)
@@ -1152,9 +1152,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (outputCase_ == 11) {
-          errorBuilder_.mergeFrom(value);
+          failureBuilder_.mergeFrom(value);
         } else {
-          errorBuilder_.setMessage(value);
+          failureBuilder_.setMessage(value);
         }
       }
       outputCase_ = 11;
@@ -1165,10 +1165,10 @@ private static final long serialVersionUID = 0L;
      * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
-     * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
+     * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
      */
-    public Builder clearError() {
-      if (errorBuilder_ == null) {
+    public Builder clearFailure() {
+      if (failureBuilder_ == null) {
         if (outputCase_ == 11) {
           outputCase_ = 0;
           output_ = null;
@@ -1179,7 +1179,7 @@ private static final long serialVersionUID = 0L;
           outputCase_ = 0;
           output_ = null;
         }
-        errorBuilder_.clear();
+        failureBuilder_.clear();
       }
       return this;
     }
@@ -1188,22 +1188,22 @@ private static final long serialVersionUID = 0L;
      * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
-     * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
+     * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
      */
-    public io.github.outriggerinference.v1.ToolFailure.Builder getErrorBuilder() {
-      return internalGetErrorFieldBuilder().getBuilder();
+    public io.github.outriggerinference.v1.ToolFailure.Builder getFailureBuilder() {
+      return internalGetFailureFieldBuilder().getBuilder();
     }
     /**
      * <pre>
      * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
-     * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
+     * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
      */
     @java.lang.Override
-    public io.github.outriggerinference.v1.ToolFailureOrBuilder getErrorOrBuilder() {
-      if ((outputCase_ == 11) && (errorBuilder_ != null)) {
-        return errorBuilder_.getMessageOrBuilder();
+    public io.github.outriggerinference.v1.ToolFailureOrBuilder getFailureOrBuilder() {
+      if ((outputCase_ == 11) && (failureBuilder_ != null)) {
+        return failureBuilder_.getMessageOrBuilder();
       } else {
         if (outputCase_ == 11) {
           return (io.github.outriggerinference.v1.ToolFailure) output_;
@@ -1216,16 +1216,16 @@ private static final long serialVersionUID = 0L;
      * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
-     * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
+     * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
      */
     private com.google.protobuf.SingleFieldBuilder<
         io.github.outriggerinference.v1.ToolFailure, io.github.outriggerinference.v1.ToolFailure.Builder, io.github.outriggerinference.v1.ToolFailureOrBuilder> 
-        internalGetErrorFieldBuilder() {
-      if (errorBuilder_ == null) {
+        internalGetFailureFieldBuilder() {
+      if (failureBuilder_ == null) {
         if (!(outputCase_ == 11)) {
           output_ = io.github.outriggerinference.v1.ToolFailure.getDefaultInstance();
         }
-        errorBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+        failureBuilder_ = new com.google.protobuf.SingleFieldBuilder<
             io.github.outriggerinference.v1.ToolFailure, io.github.outriggerinference.v1.ToolFailure.Builder, io.github.outriggerinference.v1.ToolFailureOrBuilder>(
                 (io.github.outriggerinference.v1.ToolFailure) output_,
                 getParentForChildren(),
@@ -1234,7 +1234,7 @@ private static final long serialVersionUID = 0L;
       }
       outputCase_ = 11;
       onChanged();
-      return errorBuilder_;
+      return failureBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilder<

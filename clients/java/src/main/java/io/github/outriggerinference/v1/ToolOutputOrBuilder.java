@@ -62,27 +62,27 @@ public interface ToolOutputOrBuilder extends
    * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
-   * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
-   * @return Whether the error field is set.
+   * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
+   * @return Whether the failure field is set.
    */
-  boolean hasError();
+  boolean hasFailure();
   /**
    * <pre>
    * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
-   * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
-   * @return The error.
+   * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
+   * @return The failure.
    */
-  io.github.outriggerinference.v1.ToolFailure getError();
+  io.github.outriggerinference.v1.ToolFailure getFailure();
   /**
    * <pre>
    * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
-   * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
+   * <code>.outrigger.v1.ToolFailure failure = 11 [json_name = "failure"];</code>
    */
-  io.github.outriggerinference.v1.ToolFailureOrBuilder getErrorOrBuilder();
+  io.github.outriggerinference.v1.ToolFailureOrBuilder getFailureOrBuilder();
 
   /**
    * <pre>

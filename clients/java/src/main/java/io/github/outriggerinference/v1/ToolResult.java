@@ -162,19 +162,19 @@ private static final long serialVersionUID = 0L;
     return content_.get(index);
   }
 
-  public static final int IS_ERROR_FIELD_NUMBER = 3;
-  private boolean isError_ = false;
+  public static final int FAILED_FIELD_NUMBER = 3;
+  private boolean failed_ = false;
   /**
    * <pre>
    * Whether the tool failed. The content then describes the failure.
    * </pre>
    *
-   * <code>bool is_error = 3 [json_name = "isError"];</code>
-   * @return The isError.
+   * <code>bool failed = 3 [json_name = "failed"];</code>
+   * @return The failed.
    */
   @java.lang.Override
-  public boolean getIsError() {
-    return isError_;
+  public boolean getFailed() {
+    return failed_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -197,8 +197,8 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < content_.size(); i++) {
       output.writeMessage(2, content_.get(i));
     }
-    if (isError_ != false) {
-      output.writeBool(3, isError_);
+    if (failed_ != false) {
+      output.writeBool(3, failed_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -216,9 +216,9 @@ private static final long serialVersionUID = 0L;
           }
           size += 1 * count;
         }
-    if (isError_ != false) {
+    if (failed_ != false) {
       size += com.google.protobuf.CodedOutputStream
-        .computeBoolSize(3, isError_);
+        .computeBoolSize(3, failed_);
     }
     return size;
   }
@@ -248,8 +248,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getToolCallId())) return false;
     if (!getContentList()
         .equals(other.getContentList())) return false;
-    if (getIsError()
-        != other.getIsError()) return false;
+    if (getFailed()
+        != other.getFailed()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -267,9 +267,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + CONTENT_FIELD_NUMBER;
       hash = (53 * hash) + getContentList().hashCode();
     }
-    hash = (37 * hash) + IS_ERROR_FIELD_NUMBER;
+    hash = (37 * hash) + FAILED_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
-        getIsError());
+        getFailed());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -413,7 +413,7 @@ private static final long serialVersionUID = 0L;
         contentBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000002);
-      isError_ = false;
+      failed_ = false;
       return this;
     }
 
@@ -464,7 +464,7 @@ private static final long serialVersionUID = 0L;
         result.toolCallId_ = toolCallId_;
       }
       if (((from_bitField0_ & 0x00000004) != 0)) {
-        result.isError_ = isError_;
+        result.failed_ = failed_;
       }
     }
 
@@ -511,8 +511,8 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
-      if (other.getIsError() != false) {
-        setIsError(other.getIsError());
+      if (other.getFailed() != false) {
+        setFailed(other.getFailed());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -557,7 +557,7 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 18
             case 24: {
-              isError_ = input.readBool();
+              failed_ = input.readBool();
               bitField0_ |= 0x00000004;
               break;
             } // case 24
@@ -976,31 +976,31 @@ private static final long serialVersionUID = 0L;
       return contentBuilder_;
     }
 
-    private boolean isError_ ;
+    private boolean failed_ ;
     /**
      * <pre>
      * Whether the tool failed. The content then describes the failure.
      * </pre>
      *
-     * <code>bool is_error = 3 [json_name = "isError"];</code>
-     * @return The isError.
+     * <code>bool failed = 3 [json_name = "failed"];</code>
+     * @return The failed.
      */
     @java.lang.Override
-    public boolean getIsError() {
-      return isError_;
+    public boolean getFailed() {
+      return failed_;
     }
     /**
      * <pre>
      * Whether the tool failed. The content then describes the failure.
      * </pre>
      *
-     * <code>bool is_error = 3 [json_name = "isError"];</code>
-     * @param value The isError to set.
+     * <code>bool failed = 3 [json_name = "failed"];</code>
+     * @param value The failed to set.
      * @return This builder for chaining.
      */
-    public Builder setIsError(boolean value) {
+    public Builder setFailed(boolean value) {
 
-      isError_ = value;
+      failed_ = value;
       bitField0_ |= 0x00000004;
       onChanged();
       return this;
@@ -1010,12 +1010,12 @@ private static final long serialVersionUID = 0L;
      * Whether the tool failed. The content then describes the failure.
      * </pre>
      *
-     * <code>bool is_error = 3 [json_name = "isError"];</code>
+     * <code>bool failed = 3 [json_name = "failed"];</code>
      * @return This builder for chaining.
      */
-    public Builder clearIsError() {
+    public Builder clearFailed() {
       bitField0_ = (bitField0_ & ~0x00000004);
-      isError_ = false;
+      failed_ = false;
       onChanged();
       return this;
     }

@@ -79,8 +79,8 @@ public interface ToolResultOrBuilder extends
    * Whether the tool failed. The content then describes the failure.
    * </pre>
    *
-   * <code>bool is_error = 3 [json_name = "isError"];</code>
-   * @return The isError.
+   * <code>bool failed = 3 [json_name = "failed"];</code>
+   * @return The failed.
    */
-  boolean getIsError();
+  boolean getFailed();
 }

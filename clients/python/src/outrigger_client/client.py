@@ -1,0 +1,318 @@
+"""The synchronous client."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import grpc
+
+from outrigger_client.access_key import AccessKeyInterceptor, access_key_of
+from outrigger_client.call_info import CallSettings, OnCall
+from outrigger_client.calls import Calls
+from outrigger_client.channel import channel_options, target_of
+from outrigger_client.decoders import CompletionDecoder, GenerationDecoder, ObjectDecoder, object_result
+from outrigger_client.errors import NotFoundError, local_error
+from outrigger_client.options import (
+    GenerationArguments,
+    ObjectArguments,
+    generation_options,
+    object_spec,
+    run_tools_start,
+)
+from outrigger_client.results import GenerateResult, ObjectResult
+from outrigger_client.runs import Runs
+from outrigger_client.streams import CompletionStream, GenerationStream, ObjectStream
+from outrigger_client.threads import ToolThreads
+from outrigger_client.tool_loop import MAX_CONCURRENT_TOOLS, RepairFunction, ToolLoop
+from outrigger_client.tools import AnyTool, ToolSet, tool_set
+from outrigger_client.v1.catalog_service_pb2 import (
+    Capability,
+    GetLatestModelRequest,
+    GetModelRequest,
+    ListModelsRequest,
+    ModelInfo,
+)
+from outrigger_client.v1.catalog_service_pb2_grpc import CatalogServiceStub
+from outrigger_client.v1.error_pb2 import ErrorKind
+from outrigger_client.v1.generation_pb2 import GenerationOptions
+from outrigger_client.v1.generation_service_pb2 import (
+    GenerateObjectRequest,
+    GenerateRequest,
+    StreamGenerateRequest,
+    StreamObjectRequest,
+)
+from outrigger_client.v1.generation_service_pb2_grpc import GenerationServiceStub
+from outrigger_client.v1.inference_service_pb2_grpc import InferenceServiceStub
+from outrigger_client.v1.request_pb2 import Request
+from outrigger_client.v1.response_pb2 import Response
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+T = TypeVar("T")
+
+
+class Client:
+    """A connection to the sidecar. Safe for concurrent use; a program keeps one for its lifetime.
+
+    Every method takes `timeout`: seconds for the whole call, which also bound what the sidecar does.
+    All methods raise OutriggerError where a call fails.
+
+    Args:
+        address: `host:port` or `unix:///path`. By default OUTRIGGER_ADDRESS, else `localhost:6190`.
+        access_key: The key for a sidecar that asks its callers for one. By default OUTRIGGER_ACCESS_KEY, else
+            none. Without TLS it travels in the clear.
+        tls: True for TLS with the machine's certificates, or credentials. Default: no TLS.
+        interceptors: Interceptors of gRPC, for instance those of OpenTelemetry.
+        max_concurrent_tools: How many tools of one loop run at once, at most.
+        hide_tool_errors: Whether models are told "the tool failed" instead of the text of a tool's exception,
+            which may hold addresses, paths or data of others. A ToolError is always told.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        access_key: str | None = None,
+        tls: bool | grpc.ChannelCredentials = False,
+        interceptors: Sequence[Any] = (),
+        max_concurrent_tools: int = MAX_CONCURRENT_TOOLS,
+        hide_tool_errors: bool = False,
+    ) -> None:
+        self._hide_tool_errors = hide_tool_errors
+        target, options = target_of(address), channel_options()
+        if tls is False:
+            channel = grpc.insecure_channel(target, options)
+        else:
+            credentials = grpc.ssl_channel_credentials() if tls is True else tls
+            channel = grpc.secure_channel(target, credentials, options)
+        key = access_key_of(access_key)
+        own = () if key is None else (AccessKeyInterceptor(key),)
+        self._channel = grpc.intercept_channel(channel, *own, *interceptors)
+        self._calls = Calls(self._channel, target, CallSettings())
+        self._inference = InferenceServiceStub(self._channel)
+        self._generation = GenerationServiceStub(self._channel)
+        self._catalog = CatalogServiceStub(self._channel)
+        self._max_concurrent_tools = max_concurrent_tools
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection, and cancels the calls that run."""
+        self._calls.close()
+        self._channel.close()
+
+    @property
+    def channel(self) -> grpc.Channel:
+        """The channel, for the stubs in `outrigger_client.v1`."""
+        return self._channel
+
+    def with_options(
+        self, *, headers: Mapping[str, str] | None = None, on_call: OnCall | None = None
+    ) -> Self:
+        """The same client, over the same connection, with other settings for its calls.
+
+        Args:
+            headers: Sent with each call, for instance `{"x-request-id": "..."}`, beside those set before.
+            on_call: Is told of each call that ended: its code, headers and request id.
+        """
+        derived = copy.copy(self)
+        derived._calls = self._calls.derived(self._calls.settings.derived(headers, on_call))
+        return derived
+
+    @property
+    def runs(self) -> Runs:
+        """The run engine: generations that are stored, and that may go on in the background."""
+        return Runs(self._calls)
+
+    def wait_until_ready(self, timeout: float) -> None:
+        """Waits until the sidecar accepts connections. Raises NetworkError if it does not in time."""
+        self._calls.check_open()
+        try:
+            grpc.channel_ready_future(self._channel).result(timeout=timeout)
+        except grpc.FutureTimeoutError:
+            message = f"the sidecar accepted no connection within {timeout} s"
+            raise local_error(ErrorKind.ERROR_KIND_NETWORK, message) from None
+
+    def complete(self, request: Request, *, timeout: float | None = None) -> Response:
+        """Calls a model once and returns its whole answer."""
+        return self._calls.unary("Complete", self._inference.Complete, request, timeout)
+
+    def stream(self, request: Request, *, timeout: float | None = None) -> CompletionStream:
+        """Calls a model once and returns its answer as a stream."""
+        call = self._calls.stream("Stream", self._inference.Stream, lambda: request, timeout)
+        return CompletionStream(call, CompletionDecoder())
+
+    def generate(
+        self,
+        *,
+        model: str,
+        tools: Sequence[AnyTool] = (),
+        repair: RepairFunction | None = None,
+        timeout: float | None = None,
+        **arguments: Unpack[GenerationArguments],
+    ) -> GenerateResult:
+        """Generates, with retries and the tool loop.
+
+        Args:
+            model: The provider's own id of the model.
+            tools: Functions that the model may call, and definitions of tools whose calls come back.
+            repair: Repairs a call whose arguments do not match the tool's schema.
+            timeout: Seconds for all of it.
+            arguments: See GenerationArguments.
+        """
+        chosen = tool_set(tools)
+        options = generation_options(model, chosen, **arguments)
+        if chosen.executable:
+            return self._run_tools(options, chosen, repair, timeout, omit_events=True).result()
+        request = GenerateRequest(options=options)
+        answer = self._calls.unary("Generate", self._generation.Generate, request, timeout)
+        return GenerateResult(answer.result)
+
+    def stream_generate(
+        self,
+        *,
+        model: str,
+        tools: Sequence[AnyTool] = (),
+        repair: RepairFunction | None = None,
+        timeout: float | None = None,
+        **arguments: Unpack[GenerationArguments],
+    ) -> GenerationStream:
+        """Generates like `generate`, and returns a stream of events."""
+        chosen = tool_set(tools)
+        options = generation_options(model, chosen, **arguments)
+        if chosen.executable:
+            return self._run_tools(options, chosen, repair, timeout, omit_events=False)
+        request = StreamGenerateRequest(options=options)
+        call = self._calls.stream("StreamGenerate", self._generation.StreamGenerate, lambda: request, timeout)
+        return GenerationStream(call, GenerationDecoder())
+
+    @overload
+    def generate_object(
+        self,
+        *,
+        model: str,
+        schema: type[T],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> ObjectResult[T]: ...
+
+    @overload
+    def generate_object(
+        self,
+        *,
+        model: str,
+        schema: Mapping[str, object],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> ObjectResult[Any]: ...
+
+    def generate_object(
+        self, *, model: str, schema: Any, timeout: float | None = None, **arguments: Unpack[ObjectArguments]
+    ) -> ObjectResult[Any]:
+        """Generates an object.
+
+        Args:
+            model: The provider's own id of the model.
+            schema: Its type: a dataclass, a TypedDict, a pydantic model, or a JSON Schema as a mapping.
+            timeout: Seconds for all of it.
+            arguments: See ObjectArguments.
+        """
+        spec = object_spec(model, schema, **arguments)
+        request = GenerateObjectRequest(options=spec.options, object=spec.format)
+        answer = self._calls.unary("GenerateObject", self._generation.GenerateObject, request, timeout)
+        return object_result(answer.result, spec.shape)
+
+    @overload
+    def stream_object(
+        self,
+        *,
+        model: str,
+        schema: type[T],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> ObjectStream[T]: ...
+
+    @overload
+    def stream_object(
+        self,
+        *,
+        model: str,
+        schema: Mapping[str, object],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> ObjectStream[Any]: ...
+
+    def stream_object(
+        self, *, model: str, schema: Any, timeout: float | None = None, **arguments: Unpack[ObjectArguments]
+    ) -> ObjectStream[Any]:
+        """Generates like `generate_object`, and returns a stream of partial objects."""
+        spec = object_spec(model, schema, **arguments)
+        request = StreamObjectRequest(options=spec.options, object=spec.format)
+        call = self._calls.stream("StreamObject", self._generation.StreamObject, lambda: request, timeout)
+        return ObjectStream(call, ObjectDecoder(spec.shape))
+
+    def get_model_info(
+        self, model: str, *, provider: str = "", timeout: float | None = None
+    ) -> ModelInfo | None:
+        """What the catalog knows about a model, by its id or an alias. None if it does not know it."""
+        request = GetModelRequest(model=model, provider=provider)
+        try:
+            return self._calls.unary("GetModel", self._catalog.GetModel, request, timeout)
+        except NotFoundError:
+            return None
+
+    def list_models(
+        self,
+        *,
+        provider: str = "",
+        capabilities: Sequence[Capability.ValueType] = (),
+        timeout: float | None = None,
+    ) -> Iterator[ModelInfo]:
+        """The known models that have all these capabilities, newest first within a provider."""
+        token = ""
+        while True:
+            request = ListModelsRequest(provider=provider, capabilities=capabilities, page_token=token)
+            page = self._calls.unary("ListModels", self._catalog.ListModels, request, timeout)
+            yield from page.models
+            token = page.next_page_token
+            if not token:
+                return
+
+    def get_latest_model(
+        self,
+        provider: str,
+        *,
+        capabilities: Sequence[Capability.ValueType] = (),
+        timeout: float | None = None,
+    ) -> ModelInfo | None:
+        """A provider's newest model that has all these capabilities. None if none has."""
+        request = GetLatestModelRequest(provider=provider, capabilities=capabilities)
+        try:
+            return self._calls.unary("GetLatestModel", self._catalog.GetLatestModel, request, timeout)
+        except NotFoundError:
+            return None
+
+    def _run_tools(
+        self,
+        options: GenerationOptions,
+        tools: ToolSet,
+        repair: RepairFunction | None,
+        timeout: float | None,
+        *,
+        omit_events: bool,
+    ) -> GenerationStream:
+        start = run_tools_start(options, tools, omit_events=omit_events, repair_calls=repair is not None)
+        loop = ToolLoop(start, tools, repair, hide_errors=self._hide_tool_errors)
+        threads = ToolThreads(loop, self._max_concurrent_tools)
+        call = self._calls.stream("RunTools", self._generation.RunTools, threads.requests, timeout)
+        return GenerationStream(call, GenerationDecoder(), threads)

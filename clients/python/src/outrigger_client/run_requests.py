@@ -1,0 +1,133 @@
+"""The requests of the run engine, and where the reading of a run's events stands: shared by both clients."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from outrigger_client.errors import NetworkError, OutriggerError, local_error
+from outrigger_client.options import GenerationArguments, generation_options
+from outrigger_client.tools import AnyTool, tool_set
+from outrigger_client.v1.error_pb2 import ErrorKind
+from outrigger_client.v1.message_pb2 import ToolResult
+from outrigger_client.v1.run_pb2 import McpServer, Run, RunEvent, RunStatus, ToolApproval
+from outrigger_client.v1.run_service_pb2 import (
+    CreateRunRequest,
+    ListRunsRequest,
+    StreamRunRequest,
+    SubmitToolResultsRequest,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+RESUME_SECONDS = 60.0
+"""Bounds how long the events of a run are waited for while the sidecar is away."""
+
+RESUME_DELAY = 0.25
+"""Seconds between two attempts to resume."""
+
+_UNDER_WAY = (RunStatus.RUN_STATUS_QUEUED, RunStatus.RUN_STATUS_IN_PROGRESS)
+
+
+class RunArguments(GenerationArguments, total=False):
+    """Keyword arguments of a run: those of a generation, and how the run is kept. Each is optional."""
+
+    tools: Sequence[AnyTool]
+    """Tools. A run executes no function of this process: their calls end it with REQUIRES_ACTION."""
+    previous_run_id: str
+    """The run to continue. Not together with `thread_id`."""
+    thread_id: str
+    """The thread to continue. Default: a new one, or that of the previous run."""
+    background: bool
+    """Whether the run goes on when the caller is gone. `create` then returns at once. Default false."""
+    store: bool
+    """Whether the run is stored. Default true."""
+    labels: Mapping[str, str]
+    """Stored with the run: at most 16. `metadata` is for the provider."""
+    mcp_servers: Sequence[McpServer]
+    """MCP servers whose tools the model may call. The sidecar executes them."""
+    approvals: Sequence[ToolApproval]
+    """Decisions on calls that need approval."""
+    inherit_tools: bool
+    """Whether the tools and MCP servers of the previous run are used if there are none here."""
+
+
+def create_request(model: str, /, **arguments: Unpack[RunArguments]) -> CreateRunRequest:
+    """The request that creates a run. Raises TypeError for an unknown argument."""
+    request = CreateRunRequest(
+        previous_run_id=arguments.pop("previous_run_id", ""),
+        thread_id=arguments.pop("thread_id", ""),
+        background=arguments.pop("background", False),
+        store=arguments.pop("store", None),
+        metadata=arguments.pop("labels", {}),
+        mcp_servers=arguments.pop("mcp_servers", ()),
+        approvals=arguments.pop("approvals", ()),
+        inherit_tools=arguments.pop("inherit_tools", False),
+    )
+    tools = tool_set(arguments.pop("tools", ()))
+    # What is left are the arguments of every generation.
+    rest: GenerationArguments = arguments
+    request.options.CopyFrom(generation_options(model, tools, **rest))
+    return request
+
+
+def submit_request(
+    run_id: str, results: Sequence[ToolResult], approvals: Sequence[ToolApproval]
+) -> SubmitToolResultsRequest:
+    """The request that continues a run."""
+    return SubmitToolResultsRequest(run_id=run_id, results=results, approvals=approvals)
+
+
+def list_request(
+    thread_id: str, statuses: Sequence[RunStatus.ValueType], page_size: int, token: str
+) -> ListRunsRequest:
+    """The request of one page."""
+    return ListRunsRequest(thread_id=thread_id, statuses=statuses, page_size=page_size, page_token=token)
+
+
+def is_under_way(run: Run) -> bool:
+    """Whether a run is neither over nor waits for its caller."""
+    return run.status in _UNDER_WAY
+
+
+class RunPosition:
+    """How far the events of a run have been read, and whether they can be resumed.
+
+    Args:
+        run_id: Empty if the run is being created.
+        after: Number of the last event that is known; None for none.
+    """
+
+    def __init__(self, run_id: str, after: int | None) -> None:
+        self.run_id = run_id
+        self._last = after
+        self._is_over = False
+        self._give_up = time.monotonic() + RESUME_SECONDS
+
+    @property
+    def request(self) -> StreamRunRequest:
+        """Asks for the events that have not been read."""
+        return StreamRunRequest(run_id=self.run_id, after_sequence=self._last)
+
+    def take(self, event: RunEvent) -> None:
+        """Notes an event that was read."""
+        self._last = event.sequence
+        self._give_up = time.monotonic() + RESUME_SECONDS
+        if event.HasField("run"):
+            self._is_over = not is_under_way(event.run)
+            if event.run.background:
+                self.run_id = event.run.id
+
+    def must_resume(self, error: OutriggerError | None) -> bool:
+        """Whether there are further events after a stream ended like this. Raises if it failed for good."""
+        if self._is_over:
+            if error is not None:
+                raise error
+            return False
+        is_lost = error is None or isinstance(error, NetworkError) or error.kind == "STREAM"
+        if self.run_id and is_lost and time.monotonic() < self._give_up:
+            return True
+        message = "the events of the run ended without its last one"
+        raise error or local_error(ErrorKind.ERROR_KIND_STREAM, message)

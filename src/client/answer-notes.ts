@@ -1,0 +1,20 @@
+/** Adds warnings to answers. */
+import type { Response, Warning } from "../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+
+/** The response with warnings before its own. */
+export function withNotes(response: Response, notes: readonly Warning[]): Response {
+  return { ...response, warnings: [...notes, ...response.warnings] };
+}
+
+/** The event with these warnings if it carries the warnings of a stream. */
+export function noteIn(event: StreamEvent, notes: readonly Warning[]): StreamEvent {
+  const { event: step } = event;
+  if (step.case === "streamStart") {
+    const value = { ...step.value, warnings: [...notes, ...step.value.warnings] };
+    return { ...event, event: { case: "streamStart", value } };
+  }
+  if (step.case !== "finish" || step.value.response === undefined) return event;
+  const value = { ...step.value, response: withNotes(step.value.response, notes) };
+  return { ...event, event: { case: "finish", value } };
+}

@@ -1,0 +1,94 @@
+/** The one rule by which the name of a model leads to a provider and its model. docs/models.md explains it. */
+import type { ProviderModels } from "../catalog/provider-models.ts";
+import type { CallTarget } from "../core/adapter.ts";
+
+/** What an alias of a model stands for. */
+export interface ModelAlias {
+  /** Provider that serves the model. Undefined: by the prefix of the model, else the default provider. */
+  readonly provider?: string | undefined;
+  readonly model: string;
+}
+
+/** What the rule depends on. */
+export interface ModelRouting {
+  /** The models of the registered providers, in the order of registration. */
+  readonly providers: ReadonlyMap<string, ProviderModels>;
+  /** Undefined: there is none. */
+  readonly defaultProvider: string | undefined;
+  /** Models by the names that requests may use for them. */
+  readonly aliases: Readonly<Record<string, ModelAlias>>;
+}
+
+/** Where a request goes. */
+export interface ResolvedModel extends CallTarget {
+  /** The alias that the request named. */
+  readonly alias?: string;
+  /** Whether the request named no model, so that the newest one was chosen. */
+  readonly isChosen?: boolean;
+}
+
+/** Options of `resolveModel`. */
+export interface ResolveOptions {
+  /**
+   * Whether a name without a provider goes to the provider for which the catalog lists it: for APIs that have no field
+   * for a provider. Default false.
+   */
+  readonly usesCatalog?: boolean;
+}
+
+/**
+ * Where a request goes that names this provider and model; either may be empty. The first of these that fits:
+ *
+ * 1. The provider that the request names, with the model as it is.
+ * 2. The target of an alias.
+ * 3. `provider/model`, if the part before the first slash is exactly the name of a registered provider.
+ * 4. With `usesCatalog`: the default provider if the catalog lists the model for it, else the first registered provider
+ *    for which it does.
+ * 5. The default provider, empty if there is none, with the model as it is.
+ *
+ * Without a model it is the provider's newest one in the catalog; the model stays empty if the catalog has none.
+ */
+export function resolveModel(
+  { provider, model }: CallTarget,
+  routing: ModelRouting,
+  { usesCatalog = false }: ResolveOptions = {},
+): ResolvedModel {
+  const { aliases, defaultProvider = "" } = routing;
+  if (provider !== "") return withModel({ provider, model }, routing);
+  if (Object.hasOwn(aliases, model)) return { ...resolveAlias(aliases[model], routing), alias: model };
+  const prefixed = splitName(model, routing);
+  if (prefixed !== undefined) return prefixed;
+  const listed = usesCatalog && model !== "" ? findProvider(model, routing) : undefined;
+  return withModel({ provider: listed ?? defaultProvider, model }, routing);
+}
+
+/** The registered provider for which the catalog lists a model, the default one first. */
+export function findProvider(
+  model: string,
+  { providers, defaultProvider = "" }: ModelRouting,
+): string | undefined {
+  return [defaultProvider, ...providers.keys()].find(
+    (name) => providers.get(name)?.getModelInfo(model) !== undefined,
+  );
+}
+
+/** The target of an alias. Aliases do not refer to each other. */
+function resolveAlias(alias: ModelAlias | undefined, routing: ModelRouting): CallTarget {
+  const { provider, model = "" } = alias ?? {};
+  if (provider !== undefined) return { provider, model };
+  return splitName(model, routing) ?? { provider: routing.defaultProvider ?? "", model };
+}
+
+/** The parts of `provider/model`. Undefined if the name is not of this form. */
+function splitName(name: string, { providers }: ModelRouting): CallTarget | undefined {
+  const slash = name.indexOf("/");
+  if (slash <= 0 || slash === name.length - 1) return undefined;
+  const provider = name.slice(0, slash);
+  return providers.has(provider) ? { provider, model: name.slice(slash + 1) } : undefined;
+}
+
+function withModel(target: CallTarget, { providers }: ModelRouting): ResolvedModel {
+  if (target.model !== "") return target;
+  const newest = providers.get(target.provider)?.getLatestModel();
+  return newest === undefined ? target : { ...target, model: newest.id, isChosen: true };
+}

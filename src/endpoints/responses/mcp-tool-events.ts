@@ -1,0 +1,203 @@
+/** The events of tools that the sidecar executes: those of MCP servers. */
+import type { ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
+import type { McpTool, McpToolFinish, McpToolList, McpToolStart } from "../../gen/outrigger/v1/run_pb.ts";
+import { asObject, tryParseJson } from "../../kit/json/json.ts";
+import { answerMessageId } from "../../runs/ids.ts";
+import type { EventOutput } from "./event-output.ts";
+import { emitInput } from "./hosted-events.ts";
+import { type ItemPlace, itemIdOf } from "./ids.ts";
+import { emitState, type OutputPlace } from "./open-items.ts";
+import type { OutputList } from "./output-list.ts";
+
+/** A call that is being executed. */
+interface RunningCall {
+  readonly place: OutputPlace;
+  readonly fields: McpCallFields;
+}
+
+/** What an item of a call has from its start on. */
+interface McpCallFields {
+  readonly id: string;
+  readonly type: "mcp_call";
+  readonly approval_request_id: string | null;
+  readonly arguments: string;
+  readonly name: string;
+  readonly server_label: string;
+}
+
+/** Writes the items of the tools that the sidecar executes in a run. */
+export class McpToolEvents {
+  readonly #runId: string;
+  readonly #output: EventOutput;
+  readonly #list: OutputList;
+  #tools = new Map<string, McpTool>();
+  /** Where the calls of the run are, by their ids. */
+  #places = new Map<string, ItemPlace>();
+  /** Calls that the model has written and that have no item yet, by their ids. */
+  #open = new Map<string, ToolCall>();
+  /** Ids of the requests for approval, by the ids of their calls. */
+  readonly #requests: Map<string, string>;
+  #running = new Map<string, RunningCall>();
+  /** Number of items that belong to no message. */
+  #others = 0;
+
+  /** @param approved See ResponseSettings. */
+  constructor(
+    runId: string,
+    output: EventOutput,
+    list: OutputList,
+    approved: Readonly<Record<string, string>>,
+  ) {
+    this.#requests = new Map(Object.entries(approved));
+    this.#runId = runId;
+    this.#output = output;
+    this.#list = list;
+  }
+
+  /** A copy that continues from here. */
+  copy(output: EventOutput, list: OutputList): McpToolEvents {
+    const copy = new McpToolEvents(this.#runId, output, list, Object.fromEntries(this.#requests));
+    copy.#tools = new Map(this.#tools);
+    copy.#places = new Map(this.#places);
+    copy.#open = new Map(this.#open);
+    copy.#running = new Map(this.#running);
+    copy.#others = this.#others;
+    return copy;
+  }
+
+  /** Whether the sidecar executes the tool of that name. */
+  has(name: string): boolean {
+    return this.#tools.has(name);
+  }
+
+  /** Takes note of tools. */
+  know(tools: readonly McpTool[]): void {
+    for (const tool of tools) this.#tools.set(tool.name, tool);
+  }
+
+  /** The tools of a server were listed, or could not be. */
+  list({ serverLabel, tools, error }: McpToolList): void {
+    this.know(tools);
+    const item = { id: this.#otherId("mcp_list_tools"), type: "mcp_list_tools", server_label: serverLabel };
+    const place = this.#list.add({ ...item, tools: [] });
+    emitState(this.#output, "response.mcp_list_tools.in_progress", place);
+    const end = error === undefined ? "completed" : "failed";
+    emitState(this.#output, `response.mcp_list_tools.${end}`, place);
+    const failure = error === undefined ? {} : { error: error.message };
+    this.#list.finish(place, { ...item, tools: tools.map(toolOf), ...failure });
+  }
+
+  /** The model has written a call. */
+  called(call: ToolCall, place: ItemPlace): void {
+    if (!this.has(call.name)) return;
+    this.#open.set(call.id, call);
+    this.#places.set(call.id, place);
+  }
+
+  /** A call is being executed. */
+  start({ call, serverLabel, toolName, approvalRequestId }: McpToolStart): void {
+    if (call === undefined) return;
+    const approved = this.#requests.get(approvalRequestId) ?? null;
+    const fields = this.#fieldsOf(call, { name: toolName, server_label: serverLabel }, approved);
+    this.#running.set(call.id, { fields, place: this.#begin(fields) });
+  }
+
+  /** A call was executed. */
+  finish({ result }: McpToolFinish): void {
+    const running = this.#running.get(result?.toolCallId ?? "");
+    if (running === undefined || result === undefined) return;
+    this.#running.delete(result.toolCallId);
+    const { place, fields } = running;
+    emitState(this.#output, `response.mcp_call.${result.failed ? "failed" : "completed"}`, place);
+    this.#list.finish(place, { ...fields, ...outcomeOf(result) });
+  }
+
+  /** The calls that are being executed are begun again later, or never, as other items. */
+  interrupt(): void {
+    for (const [id, { place, fields }] of this.#running) {
+      this.#list.finish(place, { ...fields, error: null, output: null, status: "incomplete" });
+      this.#list.drop(place.outputIndex, place.outputIndex + 1);
+      this.#places.delete(id);
+    }
+    this.#running.clear();
+  }
+
+  /** The calls that the model has written and that were not executed count no more. */
+  abandon(): void {
+    this.#open.clear();
+  }
+
+  /** Calls wait for the caller's approval. */
+  requestApprovals(calls: readonly ToolCall[]): void {
+    for (const call of calls) {
+      const type = "mcp_approval_request";
+      const id = this.#idOf(type, call);
+      this.#requests.set(call.id, id);
+      const item = { id, type, arguments: call.input.value ?? "", ...this.#ownNamesOf(call.name) };
+      this.#list.finish(this.#list.add(item), item);
+    }
+  }
+
+  /** Calls of a response that ended before they were executed. */
+  endUnexecuted(): void {
+    for (const call of [...this.#open.values()]) {
+      const fields = this.#fieldsOf(call, this.#ownNamesOf(call.name), null);
+      const place = this.#begin(fields);
+      this.#list.finish(place, { ...fields, error: null, output: null, status: "incomplete" });
+    }
+  }
+
+  #begin(fields: McpCallFields): OutputPlace {
+    const state = { arguments: "", error: null, output: null, status: "in_progress" };
+    const place = this.#list.add({ ...fields, ...state });
+    emitState(this.#output, "response.mcp_call.in_progress", place);
+    emitInput("mcp_call", fields.arguments, this.#output, place);
+    return place;
+  }
+
+  #fieldsOf(call: ToolCall, names: OwnNames, approved: string | null): McpCallFields {
+    const type = "mcp_call";
+    const id = this.#idOf(type, call);
+    return { id, type, approval_request_id: approved, arguments: call.input.value ?? "", ...names };
+  }
+
+  /** The id of the item of a call, which is not open any more. */
+  #idOf(type: string, { id }: ToolCall): string {
+    const place = this.#places.get(id);
+    this.#open.delete(id);
+    return place === undefined ? this.#otherId(type) : itemIdOf(type, place.messageId, place.part);
+  }
+
+  #ownNamesOf(name: string): OwnNames {
+    const tool = this.#tools.get(name);
+    return { name: tool?.toolName ?? name, server_label: tool?.serverLabel ?? "" };
+  }
+
+  /** Id of an item that belongs to no message of the run: no answer has the number that it has for a message. */
+  #otherId(type: string): string {
+    this.#others += 1;
+    return itemIdOf(type, answerMessageId(this.#runId, 0, false), this.#others);
+  }
+}
+
+/** The names that a server gives itself and its tool. */
+interface OwnNames {
+  readonly name: string;
+  readonly server_label: string;
+}
+
+function outcomeOf(result: ToolResult) {
+  const text = result.content.map(({ part }) => (part.case === "text" ? part.value : "")).join("");
+  if (!result.failed) return { error: null, output: text, status: "completed" };
+  const error = { type: "mcp_tool_execution_error", content: [{ type: "text", text }] };
+  return { error, output: null, status: "failed" };
+}
+
+function toolOf({ toolName, description, inputSchemaJson, annotationsJson }: McpTool): object {
+  return {
+    annotations: asObject(tryParseJson(annotationsJson)) ?? null,
+    description: description === "" ? null : description,
+    input_schema: asObject(tryParseJson(inputSchemaJson)) ?? {},
+    name: toolName,
+  };
+}

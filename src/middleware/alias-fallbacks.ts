@@ -1,0 +1,41 @@
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { ModelAlias } from "../client/model-names.ts";
+import type { CallOptions } from "../core/adapter.ts";
+import { createFallback, type FallbackKind, type FallbackTarget } from "./fallback.ts";
+import type { MiddlewareObserver } from "./observer.ts";
+
+/** An alias of a model, and where the calls that name it go if they fail. */
+export interface AliasWithFallbacks extends ModelAlias {
+  /** As `targets` of `createFallback`. Default: nowhere. */
+  readonly fallbacks?: readonly FallbackTarget[] | undefined;
+  /** Errors after which a call goes there, as `on` of `createFallback`. */
+  readonly fallbackOn?: readonly FallbackKind[] | undefined;
+}
+
+/** Options of `createAliasFallbacks`. */
+export interface AliasFallbackOptions {
+  readonly observer?: MiddlewareObserver | undefined;
+}
+
+/**
+ * Fallbacks for the calls whose requests name their model by an alias of the Client (`ClientOptions.modelAliases`).
+ * @param aliases The same as the Client has. Aliases without fallbacks are passed by.
+ * @throws ConfigurationError if the fallbacks of an alias are an empty list, or too many.
+ */
+export function createAliasFallbacks(
+  aliases: Readonly<Record<string, AliasWithFallbacks>>,
+  { observer }: AliasFallbackOptions = {},
+): Required<MiddlewareMethods> {
+  const chains = new Map<string, Required<MiddlewareMethods>>();
+  for (const [name, { fallbacks: targets, fallbackOn: on }] of Object.entries(aliases))
+    if (targets !== undefined) chains.set(name, createFallback({ targets, on, observer }));
+  const find = ({ modelAlias = "" }: CallOptions) => chains.get(modelAlias);
+  return {
+    complete(request, next, options) {
+      return find(options)?.complete(request, next, options) ?? next(request);
+    },
+    stream(request, next, options) {
+      return find(options)?.stream(request, next, options) ?? next(request);
+    },
+  };
+}

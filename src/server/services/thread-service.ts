@@ -1,0 +1,31 @@
+import { ThreadService } from "../../gen/outrigger/v1/thread_service_pb.ts";
+import type { RunEngine } from "../../runs/engine.ts";
+import { CallSignals } from "./call-signal.ts";
+import type { Inference } from "./inference.ts";
+import { createService, type Service } from "./service.ts";
+
+/** ThreadService over an engine. @param inference As for RunService; these methods call no model. */
+export function createThreadService(engine: RunEngine, inference: Inference): Service {
+  const signals = new CallSignals();
+  const parts = { engine, inference, signals };
+  return createService(
+    ThreadService,
+    {
+      createThread: async (request, context) => (await loadMethods()).createThread(parts, request, context),
+      getThread: async (request, context) => (await loadMethods()).getThread(parts, request, context),
+      updateThread: async (request, context) => (await loadMethods()).updateThread(parts, request, context),
+      deleteThread: async (request, context) => (await loadMethods()).deleteThread(parts, request, context),
+      appendMessages: async (request, context) =>
+        (await loadMethods()).appendMessages(parts, request, context),
+      listMessages: async (request, context) => (await loadMethods()).listMessages(parts, request, context),
+      getMessage: async (request, context) => (await loadMethods()).getMessage(parts, request, context),
+      deleteMessage: async (request, context) => (await loadMethods()).deleteMessage(parts, request, context),
+    },
+    { cutOff: () => signals.cutOff() },
+  );
+}
+
+/** See RunService. */
+function loadMethods() {
+  return import("./runs/methods.ts");
+}

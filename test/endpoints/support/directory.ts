@@ -1,0 +1,29 @@
+import { type Catalog, defaultCatalog } from "../../../src/catalog/catalog.ts";
+import { ProviderModels } from "../../../src/catalog/provider-models.ts";
+import type { ModelAlias } from "../../../src/client/model-names.ts";
+import type { ProviderApi } from "../../../src/client/providers.ts";
+import { getCatalogProvider, ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
+
+/** What a directory of models is made of. */
+export interface DirectoryParts {
+  /** By name. Default: none. */
+  readonly providers?: ReadonlyMap<string, ProviderApi>;
+  /** Default: the first provider. */
+  readonly defaultProvider?: string | undefined;
+  readonly aliases?: Readonly<Record<string, ModelAlias>>;
+  readonly catalog?: Catalog;
+}
+
+/** A directory as a Client with these providers has it. */
+export function createDirectory({
+  providers = new Map(),
+  defaultProvider = [...providers.keys()][0],
+  aliases = {},
+  catalog = defaultCatalog,
+}: DirectoryParts = {}): ModelDirectory {
+  const models = [...providers].map(
+    ([name, api]) => [name, new ProviderModels(catalog, name, getCatalogProvider(api))] as const,
+  );
+  const routing = { providers: new Map(models), defaultProvider, aliases };
+  return new ModelDirectory({ providers, routing, catalog });
+}
