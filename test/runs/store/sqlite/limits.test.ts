@@ -224,6 +224,17 @@ describe("a body that is too large", () => {
   });
 });
 
+describe("a large body", () => {
+  it("leaves no copy in the statement that wrote it", async () => {
+    const store = await openMemory();
+    await endedRun(store, { input: [largeText(2 * MEBIBYTE)] });
+    for (const [text, kept] of getDriver(store).statements) {
+      expect(kept.length, text).toBeLessThan(MEBIBYTE);
+    }
+    await store.close();
+  });
+});
+
 describe("a page of large messages", () => {
   it("ends early", async () => {
     const store = await openMemory({}, 64 * MEBIBYTE);
