@@ -8,6 +8,7 @@ import type { RunCreation, RunCreationResult } from "../store.ts";
 import {
   type Bodies,
   getCreationTime,
+  getFirstCallId,
   getOverTime,
   type MessageRow,
   outOfSequence,
@@ -15,7 +16,6 @@ import {
   type RunRow,
 } from "./bodies.ts";
 import type { Call, Queries } from "./driver.ts";
-import { firstCallId } from "./first-call-id.ts";
 import { IS_HELD } from "./holds.ts";
 
 export const LOCK_THREAD = `
@@ -63,7 +63,8 @@ const READ_NUMBER = "SELECT :inserted_number AS number";
 /** Follows INSERT_RUN as well. */
 const INSERT_REQUEST = "INSERT INTO :schema.requests (run, body) VALUES (:inserted_number, $1)";
 
-const INSERT_FIRST_EVENTS = "INSERT INTO :schema.events (run, last_sequence, body) VALUES (:inserted_number, $1, $2)";
+const INSERT_FIRST_EVENTS =
+  "INSERT INTO :schema.events (run, last_sequence, body) VALUES (:inserted_number, $1, $2)";
 
 const INSERT_EVENTS = "INSERT INTO :schema.events (run, last_sequence, body) VALUES ($1, $2, $3)";
 
@@ -283,7 +284,7 @@ export function insertMessages(
 ): Call[] {
   return messages.flatMap((message, index) => {
     const { id, runId, isOutput } = message;
-    const callId = firstCallId(message) ?? null;
+    const callId = getFirstCallId(message) ?? null;
     const values = [id, owner, runId, isOutput ? 1 : 0, callId, bodies.writeMessage(message)];
     return [
       { text: INSERT_MESSAGE, values },

@@ -33,6 +33,7 @@ import {
   Bodies,
   getCreationTime,
   getLatestTime,
+  isIndexedId,
   type MessageRow,
   outOfSequence,
   type RunRow,
@@ -55,7 +56,6 @@ import {
   USE_THREAD,
 } from "./create-run.ts";
 import type { Call, Driver, Reader, Value } from "./driver.ts";
-import { isIndexedId } from "./first-call-id.ts";
 import * as holds from "./holds.ts";
 import { createRevision, createThroughOutage, readThroughOutage, UncertainWrites } from "./outages.ts";
 import * as reads from "./reads.ts";

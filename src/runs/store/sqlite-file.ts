@@ -242,7 +242,10 @@ const WORDS: Readonly<Record<string, string>> = {
 export function toSqlite(text: string): string {
   return text
     .replace(/= :any_(?:text|number)\((\$\d+)\)/g, "IN (SELECT value FROM json_each($1))")
-    .replace(/:schema\.|:inserted_number\b|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g, (word) => WORDS[word] ?? word)
+    .replace(
+      /:schema\.|:inserted_number\b|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g,
+      (word) => WORDS[word] ?? word,
+    )
     .replace(/\$(\d+)/g, "?$1");
 }
 

@@ -3,9 +3,8 @@ import { type Run, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
 import { isTerminal } from "../status.ts";
 import type { RunWrite } from "../store.ts";
-import { type Bodies, getLatestTime, getOverTime } from "./bodies.ts";
+import { type Bodies, getFirstCallId, getLatestTime, getOverTime } from "./bodies.ts";
 import type { Call, SpaceUse, Value } from "./driver.ts";
-import { firstCallId } from "./first-call-id.ts";
 
 /** The condition for the hold. Its number finds the run quickly, but may be that of a later one if the run was deleted. */
 const HELD = "runs.number = $1 AND runs.id = $2 AND runs.holder = $3 AND runs.fence = $4";
@@ -161,7 +160,7 @@ function appendMessages(messages: readonly ThreadMessage[], bodies: Bodies, mark
   if (messages.length === 0) return [];
   const inserted = messages.flatMap((message, index) => {
     const { id, runId, isOutput } = message;
-    const callId = firstCallId(message) ?? null;
+    const callId = getFirstCallId(message) ?? null;
     return [
       marked(INSERT_MESSAGE, id, runId, isOutput ? 1 : 0, callId, bodies.writeMessage(message)),
       marked(INSERT_LINK, index),

@@ -4,7 +4,7 @@ import { ModelDirectory } from "../../../../src/endpoints/models/model-directory
 import { type ReadRequest, readRequest } from "../../../../src/endpoints/responses/read-request.ts";
 import type { Run } from "../../../../src/gen/outrigger/v1/run_pb.ts";
 import type { ThreadMessage } from "../../../../src/gen/outrigger/v1/thread_pb.ts";
-import { firstCallId } from "../../../../src/runs/store/first-call-id.ts";
+import { getFirstCallId } from "../../../../src/runs/store/bodies.ts";
 
 /** Four providers, one for each wire API; `openai` is the default. */
 const directory = new ModelDirectory({
@@ -40,7 +40,7 @@ export function read(
         listMessages: async () => ({ elements: messages, hasMore: false }),
         getMessage: (owner, id) => find(owner, messages, id),
         findCall: async (owner, id) =>
-          messages.findLast((message) => owner === "key" && firstCallId(message) === id),
+          messages.findLast((message) => owner === "key" && getFirstCallId(message) === id),
       },
     },
   });

@@ -186,10 +186,10 @@ describe("a SQLite store in a file whose disk is full", () => {
 describe("long work of a SQLite store", () => {
   it("returns to the event loop in between", async () => {
     const store = await openFile();
-    for (let index = 0; index < 600; index += 1) await endedRun(store);
+    for (let index = 0; index < 2000; index += 1) await endedRun(store);
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);
-    await store.removeOld(new Date(8.64e15), 600);
+    await store.removeOld(new Date(8.64e15), 2000);
     clearInterval(timer);
     expect(turns).toBeGreaterThan(1);
     await store.close();
