@@ -117,3 +117,15 @@ export interface StartedRun {
   /** Reads the events to their end, unless they are being iterated. Returns the run with its steps as it is then. */
   result(): Promise<Run>;
 }
+
+/** Notified about runs, for logs and metrics. Must not throw. */
+export interface RunObserver {
+  /** A run was created. */
+  runCreated?(run: Run): void;
+  /** A run that this process executed has ended or requires action. */
+  runEnded?(run: Run): void;
+  /** Number of runs in the queue, of all processes. Called every few seconds. */
+  queueMeasured?(queued: number): void;
+  /** A background task has failed, for instance the removal of old runs. */
+  failed?(what: string, error: unknown): void;
+}

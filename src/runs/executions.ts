@@ -7,8 +7,8 @@ import { drain, type EngineParts, readRun } from "./engine-parts.ts";
 import { missing } from "./errors.ts";
 import { LiveRun, type LiveRunOptions } from "./live-run.ts";
 import { hasSecrets } from "./read-request.ts";
-import { createStatusEvent } from "./run-event.ts";
 import type { RunPlan } from "./run-execution.ts";
+import { createStatusEvent } from "./run-log.ts";
 import { RunReader } from "./run-reader.ts";
 import { isUnderWay } from "./status.ts";
 

@@ -4,8 +4,7 @@ import type { Run, RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import type { ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
 import { StoreFullError } from "./errors.ts";
 import type { EventHub } from "./event-hub.ts";
-import { createRunEvent, type RunEventValue } from "./run-event.ts";
-import type { RunLog } from "./run-log.ts";
+import { createRunEvent, type RunEventValue, type RunLog } from "./run-log.ts";
 import type { Hold, RunStore } from "./store.ts";
 
 /** Maximum number of events waiting for a write before the run has to wait. */

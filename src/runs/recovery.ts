@@ -13,14 +13,14 @@ import {
 } from "../gen/outrigger/v1/run_pb.ts";
 import { openCallsOf, withProgress } from "../generation/contract/open-calls.ts";
 import { failedResult } from "../generation/failed-result.ts";
+import type { RunObserver } from "./engine.ts";
 import { StoreFullError } from "./errors.ts";
 import { isAbandoned } from "./ids.ts";
-import type { RunObserver } from "./observer.ts";
 import { isOutage } from "./outage.ts";
 import { outputsOfResults } from "./outputs.ts";
 import { type BegunCall, type RunProgress, readProgress } from "./progress.ts";
 import { hasSecrets } from "./read-request.ts";
-import { createRunEvent, createStatusEvent, type RunEventValue } from "./run-event.ts";
+import { createRunEvent, createStatusEvent, type RunEventValue } from "./run-log.ts";
 import { toolFinishEvent } from "./server-tool-executor.ts";
 import { mayRepeat } from "./server-tools.ts";
 import { type StatusChange, withStatus } from "./status.ts";
@@ -33,7 +33,7 @@ const MAX_LOSSES = 3;
 const INTERRUPTED =
   "the sidecar stopped while this call was executed: it may have had its effect, and it was not repeated";
 
-/** Where runs are kept, and who is notified of their ends. */
+/** The store of runs, and who is notified of their ends. */
 export interface RecoveryParts {
   readonly store: RunStore;
   readonly observer: RunObserver;

@@ -16,8 +16,8 @@ import { missing, RunStateError } from "./errors.ts";
 import { createMessageId, createRunId, createThreadId } from "./ids.ts";
 import { runAfterContinuation } from "./outcome.ts";
 import type { RunDraft } from "./read-request.ts";
-import { createStatusEvent } from "./run-event.ts";
 import { type RunFields, withRunFields } from "./run-fields.ts";
+import { createStatusEvent } from "./run-log.ts";
 import type { Hold, Holder, RunCreation, RunCreationResult, StoredMessage } from "./store.ts";
 
 /** How a run is created. */

@@ -2,7 +2,19 @@ import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Run, RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import type { ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
 import type { EventHub } from "./event-hub.ts";
-import { createRunEvent, type RunEventValue } from "./run-event.ts";
+
+/** The content of an event. */
+export type RunEventValue = RunEvent["event"];
+
+/** An event. Written out: it is made for each event of a model. */
+export function createRunEvent(sequence: number, step: number, event: RunEventValue): RunEvent {
+  return { $typeName: "outrigger.v1.RunEvent", sequence, step, event };
+}
+
+/** The event that says how a run is now. */
+export function createStatusEvent(sequence: number, run: Run): RunEvent {
+  return createRunEvent(sequence, 0, { case: "run", value: run });
+}
 
 /** Takes what happens in a run under way, and delivers its events to the readers. */
 export interface RunLog {

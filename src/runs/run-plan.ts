@@ -1,6 +1,6 @@
 /** What runs execute: made of their requests, or of what the store has. */
+import type { CallOptions } from "../core/adapter.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
-import { createCallerClient } from "./caller-client.ts";
 import type { RunInput, RunOptions } from "./engine.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import type { HistoryShare } from "./history-memory.ts";
@@ -74,7 +74,18 @@ export function getInputPath({ input }: Pick<RunInput, "input">): string {
   return input === undefined ? "options.request.messages" : "input";
 }
 
-/** The client for a run that is not executed for a waiting caller. */
+/**
+ * The client for a run that is not executed for a waiting caller: its calls are made on behalf of the owner. The caller is
+ * looked up for each call, so that changes to the access keys take effect.
+ */
 function ownerClient({ client, callerNamed }: EngineParts, owner: string, share: HistoryShare): ModelClient {
-  return createCallerClient(client, () => callerNamed(owner), share.openAnswers(owner));
+  const memory = share.openAnswers(owner);
+  const addOwner = (options: CallOptions = {}) => ({ ...options, caller: callerNamed(owner), memory });
+  return {
+    complete: (request, options) => client.complete(request, addOwner(options)),
+    stream: (request, options) => client.stream(request, addOwner(options)),
+    resolveModel: (name) => client.resolveModel?.(name) ?? name,
+    supportsToolChoice: (mode, model, provider) => client.supportsToolChoice?.(mode, model, provider) ?? true,
+    supportsJsonSchema: (model, provider) => client.supportsJsonSchema?.(model, provider) ?? true,
+  };
 }

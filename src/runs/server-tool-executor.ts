@@ -7,7 +7,7 @@ import { untilAborted } from "../generation/linked-signal.ts";
 import type { StepContext, ToolExecutor, ToolOutcome } from "../generation/step-tools.ts";
 import { abortErrorOf } from "../kit/http/abort.ts";
 import type { Gate } from "./gate.ts";
-import type { RunEventValue } from "./run-event.ts";
+import type { RunEventValue } from "./run-log.ts";
 import type { OpenedServerTools } from "./server-tools.ts";
 
 /** How the tools of a run are executed. */

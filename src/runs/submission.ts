@@ -13,7 +13,7 @@ import { missing, RunStateError } from "./errors.ts";
 import { outputsOfResults } from "./outputs.ts";
 import { checkApprovals } from "./read-request.ts";
 import { newThreadMessage } from "./run-creation.ts";
-import { createStatusEvent } from "./run-event.ts";
+import { createStatusEvent } from "./run-log.ts";
 import { withStatus } from "./status.ts";
 import type { HeldRun, RunStore, StoredRun } from "./store.ts";
 

@@ -221,7 +221,7 @@ describe("a background run whose process dies", () => {
     let isBlocked = false;
     const slow = wrapStore(store, {
       write: async (write) => {
-        if (write.events?.some(({ event }) => event.case === "serverToolList") === true) {
+        if (write.events?.some(({ event }) => event.case === "mcpToolList") === true) {
           isBlocked = true;
           await blocked.promise;
         }

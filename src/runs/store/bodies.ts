@@ -18,6 +18,9 @@ import type { BodyCodec } from "./body-codec.ts";
 /** Events in one row, at most: a reader takes whole rows. */
 const MAX_EVENTS_PER_ROW = 64;
 
+/** Longest id that is indexed: an entry of an index must fit into a page, also in PostgreSQL (2704 bytes). */
+const MAX_ID_LENGTH = 512;
+
 /** The columns of a RunRow. Most writes append events only, so the last sequence number is in the events. */
 export const RUN_COLUMNS = `runs.number, runs.id, runs.owner, runs.thread_id, runs.status, runs.cancel_requested,
   runs.start_position, runs.end_position, runs.body,
@@ -169,4 +172,19 @@ export function getLatestTime(messages: readonly StoredMessage[]): number {
 /** The failure of a write whose events do not follow those that are stored. */
 export function outOfSequence(expected: number, found: number): InternalError {
   return new InternalError(`expected the event ${expected} of a run, found the event ${found}`);
+}
+
+/** Id of the first tool call of a model's message, by which the message is found again. Undefined: it has none. */
+export function getFirstCallId({
+  output,
+  message,
+}: Pick<StoredMessage, "output" | "message">): string | undefined {
+  if (!output) return undefined;
+  const call = message?.content.find(({ part }) => part.case === "toolCall")?.part;
+  return call?.case === "toolCall" && isIndexedId(call.value.id) ? call.value.id : undefined;
+}
+
+/** Whether messages are found by this id of a call. PostgreSQL has no texts with U+0000. */
+export function isIndexedId(id: string): boolean {
+  return id !== "" && id.length <= MAX_ID_LENGTH && !id.includes("\0");
 }

@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, randomFillSync } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { InternalError, InvalidRequestError } from "../../core/errors.ts";
 import { type RunEvent, RunEventSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import { type EncryptionKey, KEY_ID_BYTES } from "./encryption-key.ts";
-import { joinWithLengths, splitByLengths } from "./length-prefixed.ts";
 
 /** Options of a BodyCodec. */
 export interface BodyCodecOptions {
@@ -65,14 +65,19 @@ export class BodyCodec {
     return fromBinary(schema, this.decode(body, place));
   }
 
-  /** The body of several events. */
+  /** The body of several events: each after its length, as a varint. */
   writeEvents(events: readonly RunEvent[], place: string): Uint8Array {
-    return this.encode(joinWithLengths(events.map((event) => toBinary(RunEventSchema, event))), place);
+    const writer = new BinaryWriter();
+    for (const event of events) writer.bytes(toBinary(RunEventSchema, event));
+    return this.encode(writer.finish(), place);
   }
 
   /** The events of a body. */
   readEvents(body: Uint8Array, place: string): RunEvent[] {
-    return splitByLengths(this.decode(body, place)).map((bytes) => fromBinary(RunEventSchema, bytes));
+    const reader = new BinaryReader(this.decode(body, place));
+    const events: RunEvent[] = [];
+    while (reader.pos < reader.len) events.push(fromBinary(RunEventSchema, reader.bytes()));
+    return events;
   }
 
   /** The body of bytes. */

@@ -8,6 +8,7 @@ import type { RunCreation, RunCreationResult, StoredMessage } from "../store.ts"
 import {
   type Bodies,
   getCreationTime,
+  getFirstCallId,
   getOverTime,
   type MessageRow,
   outOfSequence,
@@ -15,7 +16,6 @@ import {
   type RunRow,
 } from "./bodies.ts";
 import type { Call, Queries } from "./driver.ts";
-import { firstCallId } from "./first-call-id.ts";
 import { IS_HELD } from "./holds.ts";
 
 export const LOCK_THREAD = `
@@ -57,14 +57,16 @@ const INSERT_RUN = `
     end_position, holder, fence, body)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
 
-/** Cheaper than RETURNING, for which SQLite opens a temporary table. */
-const FIND_NUMBER = "SELECT number FROM :schema.runs WHERE id = $1";
+/** Follows INSERT_RUN. Cheaper than RETURNING, for which SQLite opens a temporary table. */
+const READ_NUMBER = "SELECT :inserted_number AS number";
 
-const INSERT_REQUEST = `
-  INSERT INTO :schema.requests (run, body) SELECT number, $2 FROM :schema.runs WHERE id = $1`;
+/** Follows INSERT_RUN as well. */
+const INSERT_REQUEST = "INSERT INTO :schema.requests (run, body) VALUES (:inserted_number, $1)";
 
-const INSERT_EVENTS = `
-  INSERT INTO :schema.events (run, last_sequence, body) SELECT number, $2, $3 FROM :schema.runs WHERE id = $1`;
+const INSERT_FIRST_EVENTS =
+  "INSERT INTO :schema.events (run, last_sequence, body) VALUES (:inserted_number, $1, $2)";
+
+const INSERT_EVENTS = "INSERT INTO :schema.events (run, last_sequence, body) VALUES ($1, $2, $3)";
 
 export const USE_THREAD = `
   UPDATE :schema.threads
@@ -79,8 +81,7 @@ const INSERT_MESSAGE = `
 
 const INSERT_LINK = `
   INSERT INTO :schema.thread_messages (thread, position, message)
-  SELECT threads.number, $3, messages.number FROM :schema.threads, :schema.messages
-  WHERE threads.id = $1 AND messages.id = $2`;
+  SELECT number, $2, :inserted_number FROM :schema.threads WHERE id = $1`;
 
 /** A thread that is locked. */
 export interface ThreadRow {
@@ -216,8 +217,9 @@ async function conclude(
   if (first !== undefined && first.sequence !== current.lastSequence + 1) {
     throw outOfSequence(current.lastSequence + 1, first.sequence);
   }
+  const rows = bodies.writeEvents(run.id, events);
   await execute(queries, [
-    ...insertEvents(run.id, events, bodies),
+    ...rows.map((row) => ({ text: INSERT_EVENTS, values: [previous.number, row.last_sequence, row.body] })),
     { text: CONCLUDE, values: [run.id, run.status, getOverTime(run), bodies.writeRun(run)] },
   ]);
 }
@@ -238,6 +240,10 @@ function insertRun(
     ...(run.createdAt && { createdAt: run.createdAt }),
   });
   const isNew = source === undefined || forked;
+  const firstEvents = bodies.writeEvents(
+    run.id,
+    events.map((event) => setThread(event, threadId)),
+  );
   return [
     ...(isNew ? [insertThread(owner, thread, end, createdAt, bodies)] : []),
     ...(forked && source ? [{ text: COPY_MESSAGES, values: [threadId, source.number, position] }] : []),
@@ -245,13 +251,9 @@ function insertRun(
       text: INSERT_RUN,
       values: [...row, holder?.id ?? null, holder === undefined ? 0 : 1, bodies.writeRun(run)],
     },
-    { text: FIND_NUMBER, values: [run.id] },
-    { text: INSERT_REQUEST, values: [run.id, bodies.writeRequest(run.id, { request, origin })] },
-    ...insertEvents(
-      run.id,
-      events.map((event) => setThread(event, threadId)),
-      bodies,
-    ),
+    { text: READ_NUMBER, values: [] },
+    { text: INSERT_REQUEST, values: [bodies.writeRequest(run.id, { request, origin })] },
+    ...firstEvents.map((row) => ({ text: INSERT_FIRST_EVENTS, values: [row.last_sequence, row.body] })),
     ...insertMessages(owner, threadId, position, input, bodies),
     ...(isNew ? [] : [{ text: USE_THREAD, values: [threadId, end, createdAt] }]),
   ];
@@ -282,20 +284,13 @@ export function insertMessages(
 ): Call[] {
   return messages.flatMap((message, index) => {
     const { id, runId, output } = message;
-    const callId = firstCallId(message) ?? null;
+    const callId = getFirstCallId(message) ?? null;
     const values = [id, owner, runId, output ? 1 : 0, callId, bodies.writeMessage(message)];
     return [
       { text: INSERT_MESSAGE, values },
-      { text: INSERT_LINK, values: [threadId, id, position + index] },
+      { text: INSERT_LINK, values: [threadId, position + index] },
     ];
   });
-}
-
-/** The statements that insert events of a run. Without a check of its hold. */
-function insertEvents(runId: string, events: readonly RunEvent[], bodies: Bodies): Call[] {
-  return bodies
-    .writeEvents(runId, events)
-    .map(({ last_sequence, body }) => ({ text: INSERT_EVENTS, values: [runId, last_sequence, body] }));
 }
 
 /** Executes statements inside a transaction, without waiting for each. Returns the rows of each. */

@@ -10,6 +10,7 @@ export type Value = string | number | null | Uint8Array | readonly string[] | re
  * these placeholders, which each driver replaces by its own words:
  *
  * - `:schema.` before the name of a table,
+ * - `:inserted_number`: the number of the row that this transaction inserted last,
  * - `:now`: the clock for the liveness of processes, in milliseconds,
  * - `:for_update`, `:for_share`, `:skip_locked` at the end of a SELECT,
  * - `= :any_text($1)`, `= :any_number($1)`: equals an element of the array.

@@ -86,8 +86,12 @@ function toResult(
 
 const READ_REVISION = "SELECT revision FROM :schema.runs WHERE id = $1";
 
-/** Revisions of writes are random, so that two writes do not have the same one. */
 const REVISIONS = 2 ** 48;
+
+/** A revision marks a write. Random, so that two writes do not have the same one. */
+export function createRevision(): number {
+  return Math.floor(Math.random() * REVISIONS);
+}
 
 interface UncertainWrite {
   readonly write: RunWrite;
@@ -113,8 +117,7 @@ export class UncertainWrites {
    */
   write(write: RunWrite, attempt: (rest: RunWrite, revision: number) => Promise<boolean>): Promise<boolean> {
     const { runId } = write.hold;
-    const revision = Math.floor(Math.random() * REVISIONS);
-    if (!this.#driver.isShared) return attempt(write, revision);
+    const revision = createRevision();
     return repeatThroughOutage(async () => {
       const uncertain = this.#writes.get(runId);
       const isStored = uncertain !== undefined && (await this.#isStored(uncertain));

@@ -172,6 +172,7 @@ class PostgresDriver implements Driver {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
+  ":inserted_number": "lastval()",
   ":now": "(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
   ":for_update": "FOR UPDATE",
   ":for_share": "FOR SHARE",
@@ -184,7 +185,10 @@ function toPostgres(text: string, schema: string): string {
     .replaceAll(":schema.", `${schema}.`)
     .replace(/:any_text\((\$\d+)\)/g, "ANY ($1::text[])")
     .replace(/:any_number\((\$\d+)\)/g, "ANY ($1::bigint[])")
-    .replace(/:now\b|:for_update\b|:for_share\b|:skip_locked\b/g, (word) => WORDS[word] ?? word);
+    .replace(
+      /:inserted_number\b|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g,
+      (word) => WORDS[word] ?? word,
+    );
 }
 
 /** A text of PostgreSQL cannot hold NUL. No stored id has one, so another character in its place finds nothing either. */

@@ -75,7 +75,7 @@ export const READ_HISTORY_OF_RUN = `
   WHERE runs.id = $1
   ORDER BY thread_messages.position`;
 
-/** The sizes are summed up before the bodies are read. */
+/** The sizes are summed up before the bodies are read. The rows are sorted afterwards: a sort by SQLite copies bodies. */
 const READ_EVENTS = `
   WITH page AS (
     SELECT run, last_sequence, octet_length(body) AS size FROM :schema.events
@@ -87,8 +87,7 @@ const READ_EVENTS = `
   SELECT events.last_sequence, events.body
   FROM measured JOIN :schema.events
     ON events.run = measured.run AND events.last_sequence = measured.last_sequence
-  WHERE measured.bytes_before < ${MAX_EVENT_BYTES}
-  ORDER BY events.last_sequence`;
+  WHERE measured.bytes_before < ${MAX_EVENT_BYTES}`;
 
 /** Reads the events of a run after a sequence number. */
 export async function readEvents(
@@ -100,6 +99,7 @@ export async function readEvents(
 ): Promise<RunEvent[]> {
   const values = [runId, afterSequence, Math.min(maxEvents, MAX_EVENT_ROWS)];
   const rows = await driver.read<EventRow>(READ_EVENTS, values);
+  rows.sort((left, right) => left.last_sequence - right.last_sequence);
   const events = rows.flatMap((row) => bodies.readEvents(runId, row));
   // The first row may begin before the requested event.
   return events.filter(({ sequence }) => sequence > afterSequence).slice(0, maxEvents);
@@ -164,7 +164,7 @@ const FIND_POSITION = `SELECT thread_messages.position ${OF_THREAD} AND messages
 const FIND_RUN_PLACE = `
   SELECT thread_id, start_position, end_position FROM :schema.runs WHERE id = $1 AND owner = $2`;
 
-/** A page that ends early if its bodies are large. `total` counts its rows without that limit. */
+/** A page that ends early if its bodies are large, unsorted. `total` counts its rows without that limit. */
 function createMessagePageText(bounds: string, direction: string): string {
   return `
     WITH page AS (
@@ -176,10 +176,9 @@ function createMessagePageText(bounds: string, direction: string): string {
         count(*) OVER () AS total
       FROM page
     )
-    SELECT messages.id, messages.body, measured.total
+    SELECT measured.position, messages.id, messages.body, measured.total
     FROM measured JOIN :schema.messages ON messages.number = measured.number
-    WHERE measured.bytes <= ${MAX_PAGE_BYTES} OR measured.bytes = measured.size
-    ORDER BY measured.position ${direction}`;
+    WHERE measured.bytes <= ${MAX_PAGE_BYTES} OR measured.bytes = measured.size`;
 }
 
 const LIST_OLDEST_FIRST = createMessagePageText(
@@ -193,6 +192,7 @@ const LIST_LATEST_FIRST = createMessagePageText(
 );
 
 interface ListedMessageRow extends MessageRow {
+  readonly position: number;
   readonly total: number;
 }
 
@@ -212,6 +212,8 @@ export async function listMessages(
   const bounds = isOldestFirst ? [start ?? first - 1, end] : [start ?? end, first];
   const text = isOldestFirst ? LIST_OLDEST_FIRST : LIST_LATEST_FIRST;
   const rows = await driver.read<ListedMessageRow>(text, [...list, ...bounds, limit + 1]);
+  const sign = isOldestFirst ? 1 : -1;
+  rows.sort((left, right) => sign * (left.position - right.position));
   const elements = rows.slice(0, limit).map((row) => bodies.readMessage(row));
   return { elements, hasMore: elements.length < (rows[0]?.total ?? 0) };
 }

@@ -75,14 +75,12 @@ export class Room {
   }
 
   /** Executes a change, again after removing old runs if it finds no room. */
-  async make<Result>(change: () => Promise<Result>): Promise<Result> {
-    for (;;) {
-      try {
-        return await change();
-      } catch (thrown) {
-        if (!(thrown instanceof NoRoomError) || !(await this.#evict(thrown.missingBytes))) throw thrown;
-      }
-    }
+  make<Result>(change: () => Promise<Result>): Promise<Result> {
+    if (this.#space?.evicts !== true) return change();
+    return change().catch(async (thrown: unknown) => {
+      if (thrown instanceof NoRoomError && (await this.#evict(thrown.missingBytes))) return this.make(change);
+      throw thrown;
+    });
   }
 
   /** False if nothing can be removed. */

@@ -12,6 +12,7 @@ import {
 } from "../../gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
 import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
+import { isUnderWay } from "../status.ts";
 import type {
   AppendResult,
   HeldRun,
@@ -33,6 +34,7 @@ import {
   Bodies,
   getCreationTime,
   getLatestTime,
+  isIndexedId,
   type MessageRow,
   outOfSequence,
   type RunRow,
@@ -55,9 +57,8 @@ import {
   USE_THREAD,
 } from "./create-run.ts";
 import type { Call, Driver, Reader, Value } from "./driver.ts";
-import { isIndexedId } from "./first-call-id.ts";
 import * as holds from "./holds.ts";
-import { createThroughOutage, readThroughOutage, UncertainWrites } from "./outages.ts";
+import { createRevision, createThroughOutage, readThroughOutage, UncertainWrites } from "./outages.ts";
 import * as reads from "./reads.ts";
 import * as removal from "./removal.ts";
 import { Room } from "./room.ts";
@@ -83,12 +84,12 @@ export interface SqlRunStoreOptions {
   readonly onProblem: (problem: unknown) => void;
 }
 
-/** Numbers of a run that were right under a hold. */
-interface HeldNumbers extends writes.Numbers {
+/** What was right of a run under a hold. */
+interface KnownHold extends writes.HeldRow {
   readonly fence: number;
 }
 
-interface HeldRow extends StoredRunRow {
+interface TakenRow extends StoredRunRow {
   readonly fence: number;
 }
 
@@ -100,8 +101,8 @@ export class SqlRunStore implements RunStore {
   readonly #onProblem: (problem: unknown) => void;
   readonly #uncertainWrites: UncertainWrites;
   readonly #room: Room;
-  /** Numbers of runs that this process holds, so that a write needs no look at them before. */
-  readonly #held = new Map<string, HeldNumbers>();
+  /** The runs that this process holds, so that a write needs no look at them before. Without those being written. */
+  readonly #held = new Map<string, KnownHold>();
   /** Calls under way that take runs: their runs are held, but the caller does not know them yet. */
   #taking = 0;
   /** Set while abandoned runs are taken. */
@@ -137,7 +138,10 @@ export class SqlRunStore implements RunStore {
     if (request.previousRunId !== "") this.#announce(request.previousRunId);
     if (holder === undefined || created.hold !== undefined) return created;
     const hold = { runId: created.run.id, holderId: holder.id, fence: 1 };
-    if (number !== undefined) this.#held.set(hold.runId, { number, steps: 0, fence: hold.fence });
+    if (number !== undefined) {
+      const last_sequence = creation.events.at(-1)?.sequence ?? -1;
+      this.#held.set(hold.runId, { number, last_sequence, steps: 0, fence: hold.fence });
+    }
     return { ...created, hold };
   }
 
@@ -190,72 +194,49 @@ export class SqlRunStore implements RunStore {
   }
 
   async write(write: RunWrite): Promise<boolean> {
-    const { runId } = write.hold;
-    let isWritten = false;
-    try {
-      isWritten = await this.#uncertainWrites.write(write, (rest, revision) =>
-        this.#room.make(() => this.#write(rest, revision)),
-      );
-    } finally {
-      if (!isWritten || writes.endsHold(write)) this.#held.delete(runId);
-    }
+    const isWritten = this.isShared
+      ? await this.#uncertainWrites.write(write, (rest, revision) => this.#write(rest, revision))
+      : await this.#write(write, createRevision());
     if (!isWritten) return false;
-    this.#announce(runId);
+    this.#announce(write.hold.runId);
     if (write.run?.status === RunStatus.QUEUED) this.#driver.notices.announceQueued();
     return true;
   }
 
   async #write(write: RunWrite, revision: number): Promise<boolean> {
     const { hold, run, events = [], steps = [] } = write;
-    const held = this.#getHeld(write) ?? (await this.#readHeld(hold));
+    const { runId, fence } = hold;
+    const known = this.#held.get(runId);
+    const held = known?.fence === fence ? known : await this.#readHeld(hold);
     if (held === undefined) return false;
     // Until the outcome is known.
-    if (steps.length > 0) this.#held.delete(hold.runId);
+    this.#held.delete(runId);
+    const [first] = events;
+    if (first !== undefined && first.sequence !== held.last_sequence + 1) return this.#refuse(hold, first);
     const { calls, checking } = writes.createWriteCalls(write, revision, held, this.#bodies);
-    const results = await this.#driver.batch(calls, writes.getSpaceUse(write));
-    if (results[checking]?.changes === 0) {
-      await this.#checkSequence(held, hold, events);
-      return false;
+    const use = writes.getSpaceUse(write);
+    const answers = await this.#room.make(() => this.#driver.batch(calls, use));
+    if (answers[checking]?.changes === 0) return false;
+    if (!writes.endsHold(write)) {
+      const last_sequence = events.at(-1)?.sequence ?? held.last_sequence;
+      this.#held.set(runId, { number: held.number, last_sequence, steps: held.steps + steps.length, fence });
     }
-    if (steps.length > 0) this.#held.set(hold.runId, { ...held, steps: (held.steps ?? 0) + steps.length });
-    if (run === undefined || run.status === RunStatus.IN_PROGRESS || run.status === RunStatus.QUEUED) {
-      this.#room.add(hold.runId, countBytes(calls));
-    } else {
-      this.#room.remove(hold.runId);
-    }
+    if (run !== undefined && !isUnderWay(run.status)) this.#room.remove(runId);
+    else this.#room.add(runId, countBytes(calls));
     return true;
   }
 
-  /** Only the holder adds steps, so its own count stays right. */
-  #getHeld(write: RunWrite): HeldNumbers | undefined {
-    const held = this.#held.get(write.hold.runId);
-    if (held?.fence !== write.hold.fence) return undefined;
-    return held.steps === undefined && writes.writesSteps(write) ? undefined : held;
+  async #readHeld({ runId, holderId, fence }: Hold): Promise<KnownHold | undefined> {
+    const values = [runId, holderId, fence];
+    const [row] = await this.#driver.read<writes.HeldRow>(writes.FIND_HELD, values, "run");
+    return row && { ...row, fence };
   }
 
-  async #readHeld({ runId, fence }: Hold): Promise<HeldNumbers | undefined> {
-    const [row] = await this.#driver.read<writes.Numbers>(writes.FIND_NUMBERS, [runId], "run");
-    if (row === undefined) return undefined;
-    const held = { ...row, fence };
-    this.#held.set(runId, held);
-    return held;
-  }
-
-  /** Finds out why nothing was written: the run is not held, or the events do not follow the stored ones. */
-  async #checkSequence(
-    { number }: writes.Numbers,
-    { holderId, fence }: Hold,
-    [first]: readonly RunEvent[],
-  ): Promise<void> {
-    if (first === undefined) return;
-    const [row] = await this.#driver.read<{ last_sequence: number }>(
-      writes.LAST_SEQUENCE,
-      [number, holderId, fence],
-      "run",
-    );
-    if (row !== undefined && row.last_sequence !== first.sequence - 1) {
-      throw outOfSequence(row.last_sequence + 1, first.sequence);
-    }
+  /** Refuses events that do not follow the stored ones. False if the run is not held any more. */
+  async #refuse(hold: Hold, { sequence }: RunEvent): Promise<boolean> {
+    const held = await this.#readHeld(hold);
+    if (held !== undefined) throw outOfSequence(held.last_sequence + 1, sequence);
+    return false;
   }
 
   async readEvents(runId: string, afterSequence: number, maxEvents: number): Promise<readonly RunEvent[]> {
@@ -338,13 +319,12 @@ export class SqlRunStore implements RunStore {
   /** Takes runs by a statement that returns their rows. Runs that cannot be read are failed. */
   async #take(holder: Holder, text: string, values: readonly Value[]): Promise<HeldRun[]> {
     const [answer] = await this.#driver.batch([{ text, values }], "any");
-    const rows = (answer?.rows ?? []) as HeldRow[];
+    const rows = (answer?.rows ?? []) as TakenRow[];
     const taken: HeldRun[] = [];
     for (const row of [...rows].sort((left, right) => left.number - right.number)) {
       const hold = { runId: row.id, holderId: holder.id, fence: row.fence };
       try {
         taken.push({ ...this.#bodies.readStoredRun(row), hold });
-        this.#held.set(row.id, { number: row.number, steps: undefined, fence: row.fence });
         this.#room.add(row.id, getBodySpace(row.body.byteLength + row.request.byteLength));
       } catch (thrown) {
         this.#onProblem(thrown);
@@ -355,7 +335,7 @@ export class SqlRunStore implements RunStore {
   }
 
   /** Ends a run whose body or request cannot be read, so that its conversation can be continued. */
-  async #failUnreadable({ number, id, thread_id, last_sequence }: HeldRow, hold: Hold): Promise<void> {
+  async #failUnreadable({ number, id, thread_id, last_sequence }: TakenRow, hold: Hold): Promise<void> {
     const sequence = (last_sequence ?? -1) + 1;
     const run = create(RunSchema, {
       id,
@@ -371,7 +351,7 @@ export class SqlRunStore implements RunStore {
     const { calls } = writes.createWriteCalls(
       { hold, run, events: [event] },
       0,
-      { number, steps: undefined },
+      { number, steps: 0 },
       this.#bodies,
     );
     await this.#driver.batch([{ text: writes.REPLACE_REQUEST, values: [number, request] }, ...calls], "end");

@@ -231,6 +231,7 @@ function migrate(connection: DatabaseSync, name: string): DatabaseSync {
 
 const WORDS: Readonly<Record<string, string>> = {
   ":schema.": "",
+  ":inserted_number": "last_insert_rowid()",
   ":now": "process_clock()",
   ":for_update": "",
   ":for_share": "",
@@ -241,12 +242,15 @@ const WORDS: Readonly<Record<string, string>> = {
 export function toSqlite(text: string): string {
   return text
     .replace(/= :any_(?:text|number)\((\$\d+)\)/g, "IN (SELECT value FROM json_each($1))")
-    .replace(/:schema\.|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g, (word) => WORDS[word] ?? word)
+    .replace(
+      /:schema\.|:inserted_number\b|:now\b|:for_update\b|:for_share\b|:skip_locked\b/g,
+      (word) => WORDS[word] ?? word,
+    )
     .replace(/\$(\d+)/g, "?$1");
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  ":identity": "INTEGER PRIMARY KEY AUTOINCREMENT",
+  ":identity": "INTEGER PRIMARY KEY",
   ":id": "TEXT",
   ":bytes": "BLOB",
   ":long": "INTEGER",

@@ -24,6 +24,9 @@ const STATEMENT_BYTES = 3 * 4096;
 
 const NO_ROWS: readonly unknown[] = [];
 
+/** Larger bodies are not left behind in the statement that wrote them, in bytes. */
+const MAX_KEPT_BODY_BYTES = 64 * 1024;
+
 /** Space of deleted rows that a file keeps for later ones, in pages. */
 const KEPT_PAGES = 256;
 
@@ -137,9 +140,9 @@ export class SqliteDriver implements Driver {
     this.#release();
   }
 
-  /** The statements that were executed so far, for tests of their plans. */
-  get statements(): readonly string[] {
-    return [...this.#statements.keys()];
+  /** The statements that were executed so far, and as SQLite keeps them, with values. For tests. */
+  get statements(): ReadonlyMap<string, string> {
+    return new Map([...this.#statements].map(([text, { statement }]) => [text, statement.expandedSQL]));
   }
 
   /** Whether a transaction is open, or this turn of the event loop takes long already. */
@@ -246,11 +249,17 @@ export class SqliteDriver implements Driver {
     // Transactions exclude each other.
     if (onlyLocks === true) return { rows: NO_ROWS, changes: 0 };
     const prepared = this.#prepare(text);
+    const { statement, hasRows } = prepared;
     const bound = bind(prepared, values);
-    if (!prepared.hasRows)
-      return { rows: NO_ROWS, changes: Number(prepared.statement.run(...bound).changes) };
-    const rows = prepared.statement.all(...bound);
-    return { rows, changes: rows.length };
+    if (hasRows) {
+      const rows = statement.all(...bound);
+      return { rows, changes: rows.length };
+    }
+    try {
+      return { rows: NO_ROWS, changes: Number(statement.run(...bound).changes) };
+    } finally {
+      if (values.some(isLargeBody)) releaseValues(statement);
+    }
   }
 
   #prepare(text: string): Prepared {
@@ -288,4 +297,20 @@ export class SqliteDriver implements Driver {
 function bind({ hasArrays }: Prepared, values: readonly Value[]): SQLInputValue[] {
   if (!hasArrays) return values as SQLInputValue[];
   return values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value)) as SQLInputValue[];
+}
+
+function isLargeBody(value: Value): boolean {
+  return value instanceof Uint8Array && value.byteLength > MAX_KEPT_BODY_BYTES;
+}
+
+/**
+ * Releases the values of a statement, which SQLite copies and keeps until others are bound. node:sqlite has no call for
+ * that, but drops them before it refuses a value that cannot be bound.
+ */
+function releaseValues(statement: StatementSync): void {
+  try {
+    statement.run(undefined as unknown as SQLInputValue);
+  } catch {
+    // Expected: the statement was not executed.
+  }
 }

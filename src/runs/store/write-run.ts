@@ -2,23 +2,16 @@
 import { type Run, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { isTerminal } from "../status.ts";
 import type { RunWrite, StoredMessage } from "../store.ts";
-import { type Bodies, getLatestTime, getOverTime } from "./bodies.ts";
+import { type Bodies, getFirstCallId, getLatestTime, getOverTime } from "./bodies.ts";
 import type { Call, SpaceUse, Value } from "./driver.ts";
-import { firstCallId } from "./first-call-id.ts";
 
-/** The condition for the hold. Parameters: the number of the run, its holder, its fence. */
-const HOLD = "runs.number = $1 AND runs.holder = $2 AND runs.fence = $3";
-
-/** The condition for the sequence number of the last event that is stored before the write. */
-const IS_NEXT = "$4 = (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number)";
-
-/** The conditions for a write that may have no events: the last sequence number is null then. */
-const HELD = `${HOLD} AND (CAST($4 AS INTEGER) IS NULL OR ${IS_NEXT})`;
+/** The condition for the hold. Its number finds the run quickly, but may be that of a later one if the run was deleted. */
+const HELD = "runs.number = $1 AND runs.id = $2 AND runs.holder = $3 AND runs.fence = $4";
 
 /** A write of events only. The row of the run is locked, so that no other process takes the run meanwhile. */
 const APPEND_EVENTS = `
   INSERT INTO :schema.events (run, last_sequence, body)
-  SELECT runs.number, $5, $6 FROM :schema.runs WHERE ${HOLD} AND ${IS_NEXT} :for_share`;
+  SELECT runs.number, $5, $6 FROM :schema.runs WHERE ${HELD} :for_share`;
 
 /** Threads are locked before runs. */
 const LOCK_THREAD = `
@@ -60,9 +53,8 @@ const INSERT_MESSAGE = `
 
 const INSERT_LINK = `
   INSERT INTO :schema.thread_messages (thread, position, message)
-  SELECT threads.number, threads.next_position + $4, messages.number
-  FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id JOIN :schema.messages ON messages.id = $3
-  WHERE ${MARKED}`;
+  SELECT threads.number, threads.next_position + $3, :inserted_number
+  FROM :schema.runs JOIN :schema.threads ON threads.id = runs.thread_id WHERE ${MARKED}`;
 
 const USE_THREAD = `
   UPDATE :schema.threads
@@ -73,20 +65,20 @@ const USE_THREAD = `
 export const REPLACE_REQUEST = `
   UPDATE :schema.requests SET body = $2 WHERE run = $1`;
 
-/** Reads the number of a run, and that of its steps. */
-export const FIND_NUMBERS = `
-  SELECT number, (SELECT count(*) FROM :schema.steps WHERE run = runs.number) AS steps
-  FROM :schema.runs WHERE id = $1`;
-
-/** The sequence number of the last event of a run that a process holds. */
-export const LAST_SEQUENCE = `
-  SELECT (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number) AS last_sequence
-  FROM :schema.runs WHERE ${HOLD}`;
-
-/** Whether a write needs to know the number of steps that are stored. */
-export function writesSteps({ latestStep, steps = [] }: RunWrite): boolean {
-  return latestStep !== undefined || steps.length > 0;
+/** What the store keeps in memory of a run that this process holds. Only the holder adds steps and events. */
+export interface HeldRow {
+  readonly number: number;
+  readonly last_sequence: number;
+  /** The number of steps. */
+  readonly steps: number;
 }
+
+const HELD_COLUMNS = `runs.number, (SELECT count(*) FROM :schema.steps WHERE run = runs.number) AS steps,
+  (SELECT coalesce(max(last_sequence), -1) FROM :schema.events WHERE run = runs.number) AS last_sequence`;
+
+/** Reads a HeldRow, if the hold is the run's latest one. */
+export const FIND_HELD = `
+  SELECT ${HELD_COLUMNS} FROM :schema.runs WHERE runs.id = $1 AND runs.holder = $2 AND runs.fence = $3`;
 
 /** Whether a write ends the hold: no process works on the run in its new status. */
 export function endsHold({ run }: Pick<RunWrite, "run">): boolean {
@@ -98,13 +90,6 @@ export function getSpaceUse({ run }: RunWrite): SpaceUse {
   return run !== undefined && isTerminal(run.status) ? "end" : "append";
 }
 
-/** The number of a run, which never changes, and that of its steps, which only the holder changes. */
-export interface Numbers {
-  readonly number: number;
-  /** Undefined: not known. */
-  readonly steps: number | undefined;
-}
-
 /** The statements of a write. */
 export interface WriteCalls {
   readonly calls: readonly Call[];
@@ -112,21 +97,16 @@ export interface WriteCalls {
   readonly checking: number;
 }
 
-/**
- * The statements of a write.
- * @param revision Marks the run, unless the write has only events.
- * @param numbers With the number of steps if the write has some.
- */
+/** The statements of a write. @param revision Marks the run, unless the write has only events. */
 export function createWriteCalls(
   write: RunWrite,
   revision: number,
-  { number, steps: stepCount = 0 }: Numbers,
+  { number, steps }: Pick<HeldRow, "number" | "steps">,
   bodies: Bodies,
 ): WriteCalls {
   const { hold, run, events = [], messages = [] } = write;
-  const before = events[0] === undefined ? null : events[0].sequence - 1;
-  const held: Value[] = [number, hold.holderId, hold.fence, before];
   const rows = bodies.writeEvents(hold.runId, events);
+  const held = [number, hold.runId, hold.holderId, hold.fence];
   const [row] = rows;
   if (rows.length === 1 && row !== undefined && hasOnlyEvents(write)) {
     return { calls: [{ text: APPEND_EVENTS, values: [...held, row.last_sequence, row.body] }], checking: 0 };
@@ -140,7 +120,7 @@ export function createWriteCalls(
       ...locks,
       run === undefined ? { text: MARK_RUN, values: mark } : updateRun(run, endsHold(write), mark, bodies),
       ...rows.map(({ last_sequence, body }) => marked(INSERT_EVENTS, last_sequence, body)),
-      ...writeSteps(write, stepCount, bodies, marked),
+      ...writeSteps(write, steps, bodies, marked),
       ...appendMessages(messages, bodies, marked),
     ],
     checking: locks.length,
@@ -149,8 +129,8 @@ export function createWriteCalls(
 
 type Marked = (text: string, ...values: Value[]) => Call;
 
-function hasOnlyEvents(write: RunWrite): boolean {
-  return write.run === undefined && !writesSteps(write) && (write.messages ?? []).length === 0;
+function hasOnlyEvents({ run, latestStep, steps = [], messages = [] }: RunWrite): boolean {
+  return run === undefined && latestStep === undefined && steps.length === 0 && messages.length === 0;
 }
 
 function updateRun(run: Run, ends: boolean, mark: readonly Value[], bodies: Bodies): Call {
@@ -179,10 +159,10 @@ function appendMessages(messages: readonly StoredMessage[], bodies: Bodies, mark
   if (messages.length === 0) return [];
   const inserted = messages.flatMap((message, index) => {
     const { id, runId, output } = message;
-    const callId = firstCallId(message) ?? null;
+    const callId = getFirstCallId(message) ?? null;
     return [
       marked(INSERT_MESSAGE, id, runId, output ? 1 : 0, callId, bodies.writeMessage(message)),
-      marked(INSERT_LINK, id, index),
+      marked(INSERT_LINK, index),
     ];
   });
   return [...inserted, marked(USE_THREAD, messages.length, getLatestTime(messages))];

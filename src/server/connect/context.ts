@@ -1,4 +1,5 @@
 import type { HandlerContext } from "@connectrpc/connect";
+import { requestShareKey } from "../requests/request-memory.ts";
 import { exchangeKey } from "./exchange.ts";
 
 /**
@@ -16,6 +17,7 @@ export function watchContext({ method, values, signal }: HandlerContext): void {
   if (signal.aborted) onEnd();
   else signal.addEventListener("abort", onEnd, { once: true });
   exchange.begin();
+  values.set(requestShareKey, exchange.share);
 }
 
 /** Connect ends a call that succeeded by an abort without a reason, which makes an AbortError. */

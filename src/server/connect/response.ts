@@ -12,6 +12,8 @@ export interface Flow {
   readonly isUnary: boolean;
   /** Whether the peer is gone. A write would then never be flushed. */
   isDisconnected(): boolean;
+  /** Called with the size of the one message, of which no other form is needed any more. */
+  onMessage(bytes: number): void;
   /** Limits what waits for all readers together. */
   readonly unsent: UnsentResponses;
 }
@@ -65,6 +67,7 @@ async function sendBody(
     if (!hasBegun) begin();
     hasBegun = true;
     if (flow.isUnary) {
+      flow.onMessage(frame.byteLength);
       const last = await writeAllButLast(frame, response, flow);
       unflushedBytes += last.byteLength;
       response.write(last);

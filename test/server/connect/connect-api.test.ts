@@ -1,4 +1,4 @@
-import { createClient } from "@connectrpc/connect";
+import { Code, createClient } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { MemoryAccount } from "../../../src/core/memory-account.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
@@ -50,4 +50,18 @@ it("answers the first calls of a server, which come over all protocols at once",
     ),
   );
   expect(answers.map(({ model }) => model)).toEqual(models);
+});
+
+it.each(Object.entries(TRANSPORTS))("counts the memory of answers over %s", async (_name, transportTo) => {
+  const server = await servers.start({
+    complete: async (call) => {
+      await call.memory?.reserve(Number.MAX_SAFE_INTEGER, call.signal);
+      return textResponse(call, "x");
+    },
+  });
+  const client = createClient(InferenceService, transportTo(server.url));
+  await expect(client.complete({ model: "m" })).rejects.toMatchObject({
+    code: Code.ResourceExhausted,
+    rawMessage: expect.stringContaining("max_answer_memory"),
+  });
 });

@@ -20,6 +20,8 @@ export interface ScriptedCall {
   readonly request: Request;
   readonly inferenceId: string;
   readonly signal: AbortSignal;
+  /** Pays for the answer. */
+  readonly memory: CallOptions["memory"];
 }
 
 /** How to answer. What is left out is not expected to be called. */
@@ -38,7 +40,8 @@ export function scriptedInference(script: Script): ScriptedInference {
   const begin = (request: Request, options: CallOptions | undefined): ScriptedCall => {
     if (options?.signal === undefined || options.inferenceId === undefined)
       throw new Error("signal and inference id are missing");
-    const call = { request, inferenceId: options.inferenceId, signal: options.signal };
+    const { inferenceId, signal, memory } = options;
+    const call = { request, inferenceId, signal, memory };
     calls.push(call);
     return call;
   };

@@ -1,7 +1,7 @@
 import { NotFoundError } from "../../../../src/core/errors.ts";
 import { type ReadRequest, readRequest } from "../../../../src/endpoints/responses/read-request.ts";
 import type { RunWithOrigin } from "../../../../src/runs/engine.ts";
-import { firstCallId } from "../../../../src/runs/store/first-call-id.ts";
+import { getFirstCallId } from "../../../../src/runs/store/bodies.ts";
 import type { StoredMessage } from "../../../../src/runs/store.ts";
 import { createDirectory } from "../../support/directory.ts";
 
@@ -38,7 +38,7 @@ export function read(
         listMessages: async () => ({ elements: messages, hasMore: false }),
         getMessage: (owner, id) => find(owner, messages, id),
         findCall: async (owner, id) =>
-          messages.findLast((message) => owner === "key" && firstCallId(message) === id),
+          messages.findLast((message) => owner === "key" && getFirstCallId(message) === id),
       },
     },
   });

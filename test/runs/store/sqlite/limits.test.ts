@@ -186,10 +186,10 @@ describe("a SQLite store in a file whose disk is full", () => {
 describe("long work of a SQLite store", () => {
   it("returns to the event loop in between", async () => {
     const store = await openFile();
-    for (let index = 0; index < 600; index += 1) await endedRun(store);
+    for (let index = 0; index < 2000; index += 1) await endedRun(store);
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);
-    await store.removeOld(new Date(8.64e15), 600);
+    await store.removeOld(new Date(8.64e15), 2000);
     clearInterval(timer);
     expect(turns).toBeGreaterThan(1);
     await store.close();
@@ -220,6 +220,17 @@ describe("a body that is too large", () => {
     await expect(store.createRun(toCreate)).rejects.toThrow(InvalidRequestError);
     expect(await store.getRun("owner", toCreate.run.id)).toBeUndefined();
     expect(await store.getThread("owner", toCreate.run.threadId)).toBeUndefined();
+    await store.close();
+  });
+});
+
+describe("a large body", () => {
+  it("leaves no copy in the statement that wrote it", async () => {
+    const store = await openMemory();
+    await endedRun(store, { input: [largeText(2 * MEBIBYTE)] });
+    for (const [text, kept] of getDriver(store).statements) {
+      expect(kept.length, text).toBeLessThan(MEBIBYTE);
+    }
     await store.close();
   });
 });
