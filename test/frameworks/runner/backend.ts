@@ -21,8 +21,13 @@ const MODELS: Readonly<Record<WireApi, string>> = {
 /** The wire APIs, in the order of the table. */
 export const wireApis: readonly WireApi[] = ["openai", "anthropic", "gemini", "compatible"];
 
-/** Name of the model whose streams fail in the middle. */
-const FAILING_MODEL = "failing";
+/** The other models, which are the same at each wire API. */
+const OTHER_MODELS = {
+  failing: "sim-text:error_after=12",
+  failing_call: "sim-tools:preamble=1,error_after=5",
+  echo: "sim-echo",
+  failing_echo: "sim-echo:error_after=80",
+};
 
 /** The models of a program's checks. */
 export interface Target {
@@ -31,13 +36,22 @@ export interface Target {
   readonly model: string;
   /** A model whose answers and streams report a failure in the middle. */
   readonly failing: string;
+  /** A model that writes a sentence, and reports a failure in the middle of it, before its tool call. */
+  readonly failing_call: string;
+  /** A model that repeats the last message. */
+  readonly echo: string;
+  /** A model that repeats the last message, and reports a failure in the middle. */
+  readonly failing_echo: string;
 }
 
 /** The models of each wire API, as requests to the sidecar name them. */
 export const targets: readonly Target[] = wireApis.map((api) => ({
   api,
   model: `${api}/${MODELS[api]}`,
-  failing: `${api}/${FAILING_MODEL}`,
+  failing: `${api}/failing`,
+  failing_call: `${api}/failing_call`,
+  echo: `${api}/echo`,
+  failing_echo: `${api}/failing_echo`,
 }));
 
 /** A sidecar with the simulator behind it. */
@@ -52,7 +66,7 @@ export interface Backend {
 /** Starts a simulator, and the sidecar with each of its wire APIs as a provider. */
 export async function startBackend(): Promise<Backend> {
   const reasoning = Object.values(MODELS).map((name) => [name, "sim-reasoning"]);
-  const aliases = { ...Object.fromEntries(reasoning), [FAILING_MODEL]: "sim-text:error_after=12" };
+  const aliases = { ...Object.fromEntries(reasoning), ...OTHER_MODELS };
   const simulator = await startSimulator({ aliases });
   const folder = await mkdtemp(join(tmpdir(), "outrigger-frameworks-"));
   const config = join(folder, "outrigger.json");

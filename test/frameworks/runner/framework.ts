@@ -2,9 +2,6 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { WireApi } from "./backend.ts";
 
-/** A check of a framework at a wire API, as its program prints it: `anthropic/stream`. */
-export type CheckName = `${WireApi}/${string}`;
-
 /** A framework or agent, and the program that checks it. */
 export interface Framework {
   /** Its name in the table and for `--only`. */
@@ -18,8 +15,18 @@ export interface Framework {
   readonly args?: readonly string[];
   /** The checks of the program at each wire API. Default: {@link frameworkChecks}. */
   readonly checks?: readonly string[];
-  /** Checks that fail because of the framework itself, by name without the wire API, with the reason. */
-  readonly limitations?: Readonly<Record<string, string>>;
+  /** Checks that fail because of the framework itself. */
+  readonly limitations?: readonly Limitation[];
+}
+
+/** Checks that fail at a wire API because of the framework itself. */
+export interface Limitation {
+  readonly api: WireApi;
+  readonly checks: readonly string[];
+  /** What the failures say. A failure that says something else is not this one. */
+  readonly error: string;
+  /** The reason, for the table. */
+  readonly reason: string;
 }
 
 /** The checks of a framework at each wire API. */

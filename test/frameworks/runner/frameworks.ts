@@ -1,4 +1,4 @@
-import type { Framework } from "./framework.ts";
+import { type Framework, frameworkChecks } from "./framework.ts";
 
 /** All frameworks, in the order of the table. */
 export const frameworks: readonly Framework[] = [
@@ -14,6 +14,57 @@ export const frameworks: readonly Framework[] = [
     language: "node",
     package: "@ai-sdk/open-responses",
     args: ["open-responses"],
+  },
+  {
+    name: "llama-index",
+    folder: "llama-index",
+    language: "python",
+    package: "llama-index-llms-openai-like",
+    checks: [...frameworkChecks, "stored_second_turn"],
+    limitations: [
+      {
+        api: "anthropic",
+        checks: ["tools", "stream", "second_turn"],
+        error: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
+        reason:
+          "it sends store: false and leaves out the reasoning that the model needs back; store=True helps",
+      },
+    ],
+  },
+  { name: "agno", folder: "agno", language: "python", package: "agno" },
+  {
+    name: "haystack",
+    folder: "haystack",
+    language: "python",
+    package: "haystack-ai",
+    limitations: [
+      {
+        api: "anthropic",
+        checks: ["second_turn"],
+        error: "The block is bound to a different conversation",
+        reason: "its agent puts the instructions in front of a history that has them already",
+      },
+    ],
+  },
+  {
+    name: "instructor",
+    folder: "instructor",
+    language: "python",
+    package: "instructor",
+    checks: frameworkChecks.filter((check) => check !== "tools"),
+  },
+  {
+    name: "dspy",
+    folder: "dspy",
+    language: "python",
+    package: "dspy",
+    checks: [...frameworkChecks, "predict"],
+  },
+  {
+    name: "agent-framework",
+    folder: "agent-framework",
+    language: "python",
+    package: "agent-framework-openai",
   },
 ];
 

@@ -7,12 +7,20 @@ import { type Framework, frameworksFolder } from "./framework.ts";
 /** Longest time for the program of a framework, in milliseconds: longer than all of its own time limits. */
 const PROGRAM_TIMEOUT = 420_000;
 
+/** Telemetry, and downloads when a package is loaded. */
+const SWITCHED_OFF = {
+  AGNO_TELEMETRY: "false",
+  HAYSTACK_TELEMETRY_ENABLED: "False",
+  LITELLM_LOCAL_MODEL_COST_MAP: "True",
+};
+
 /** Runs the program of an installed framework to its end. */
 export async function runProgram(
   framework: Framework,
   installation: string,
-  env: Readonly<Record<string, string>>,
+  settings: Readonly<Record<string, string>>,
 ): Promise<Outcome> {
+  const env = { ...SWITCHED_OFF, ...settings };
   if (framework.language === "python")
     return await run(createPythonCommand(framework, installation, env), PROGRAM_TIMEOUT);
   const folder = copyNodeProgram(framework, installation);

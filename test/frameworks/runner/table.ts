@@ -9,7 +9,7 @@ export interface Row {
   readonly results: Verdict["cells"] | string;
 }
 
-/** Formats the results as a table with numbered notes. */
+/** Formats the results as a table with numbered notes. A number without a mark is a limit of the framework itself. */
 export function formatTable(rows: readonly Row[]): string {
   const notes: string[] = [];
   const lines = [["framework", "version", ...wireApis], ...rows.map((row) => formatRow(row, notes))];
@@ -34,5 +34,6 @@ function formatCell({ failures, limitations }: Cell, notes: string[]): string {
     if (!notes.includes(reason)) notes.push(reason);
     return `(${notes.indexOf(reason) + 1})`;
   });
-  return [failures.length === 0 ? "✓" : "✗", ...numbers].join(" ");
+  if (numbers.length === 0) return "✓";
+  return [...(failures.length === 0 ? [] : ["✗"]), ...numbers].join(" ");
 }

@@ -26,23 +26,38 @@ export function readVerdict(framework: Framework, outcome: Outcome): Verdict {
   for (const api of wireApis) {
     for (const check of checks) {
       const line = lines[names.indexOf(`${api}/${check}`)] ?? "";
-      const limitation = framework.limitations?.[`${api}/${check}`] ?? framework.limitations?.[check];
-      const passes = line.startsWith("ok ");
-      if (passes && limitation === undefined) {
-        tally.passed += 1;
-      } else if (!passes && limitation !== undefined) {
-        tally.skipped += 1;
-        cells[api].limitations.push(`${framework.name}, ${check}: ${limitation}`);
-      } else {
-        tally.failed += 1;
-        const reason = passes
-          ? "passes, so it is no limitation any more"
-          : line.slice(`FAIL ${api}/${check}: `.length);
-        cells[api].failures.push(`${framework.name}, ${api}/${check}: ${reason}`);
-      }
+      const kind = addResult(framework, cells[api], { api, check, line });
+      tally[kind] += 1;
     }
   }
   return { cells, tally };
+}
+
+/** The line that a program printed for a check. */
+interface CheckResult {
+  readonly api: WireApi;
+  readonly check: string;
+  readonly line: string;
+}
+
+function addResult(
+  { name, limitations = [] }: Framework,
+  cell: Cell,
+  { api, check, line }: CheckResult,
+): keyof Tally {
+  const passes = line.startsWith("ok ");
+  const limitation = limitations.find((each) => each.api === api && each.checks.includes(check));
+  if (limitation === undefined && passes) return "passed";
+  if (limitation !== undefined && !passes && line.includes(limitation.error)) {
+    const note = `${name}, ${limitation.checks.join(", ")}: ${limitation.reason}`;
+    if (!cell.limitations.includes(note)) cell.limitations.push(note);
+    return "skipped";
+  }
+  const reason = passes
+    ? "passes, so it is no limitation any more"
+    : line.slice(`FAIL ${api}/${check}: `.length);
+  cell.failures.push(`${name}, ${api}/${check}: ${reason}`);
+  return "failed";
 }
 
 /** The checks of a framework at each wire API. */

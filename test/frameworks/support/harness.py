@@ -36,6 +36,12 @@ class Target:
     """Reasons, calls tools, and answers with what they returned."""
     failing: str
     """Reports a failure in the middle of an answer."""
+    failing_call: str
+    """Writes a sentence, and reports a failure in the middle of it, before its tool call."""
+    echo: str
+    """Repeats the last message."""
+    failing_echo: str
+    """Repeats the last message, and reports a failure in the middle."""
 
 
 class Weather:
@@ -67,15 +73,15 @@ def check_deltas(deltas: list[str], text: object) -> None:
     assert isinstance(text, str) and "".join(deltas) == text, f"the deltas are {''.join(deltas)!r}, want {text!r}"
 
 
-async def check_failure(deltas: AsyncIterator[object]) -> None:
-    """The failure reached the program as an exception, after the part of the text that came before it."""
+async def check_failure(deltas: AsyncIterator[object], after_output: bool = True) -> None:
+    """The failure reached the program as an exception, after the part of the output that came before it."""
     count = 0
     try:
         async for _ in deltas:
             count += 1
     except Exception as error:
         assert FAILURE in str(error), f"the exception is {error!r}"
-        assert count > 0, f"{error!r} came before the text"
+        assert count > 0 or not after_output, f"{error!r} came before the text"
         return
     raise AssertionError("the stream ended as if it were complete")
 
