@@ -1,5 +1,5 @@
 /**
- * Tests that agent frameworks and command-line agents work over `/v1/responses`, each with its defaults: only the base
+ * Tests that agent frameworks work over `/v1/responses`, each with its defaults: only the base
  * URL, the key and the name of the model differ from a program that was written for OpenAI. Behind the sidecar is the
  * simulator, with each of its wire APIs.
  *
@@ -22,7 +22,7 @@ import { listChecks, readVerdict } from "./runner/verdict.ts";
 
 /** Variables of a developer that would change what is tested, or that hold keys. */
 const FOREIGN_VARIABLES =
-  /^(OPENAI|ANTHROPIC|GEMINI|GOOGLE|AZURE|LANGCHAIN|LANGSMITH|LITELLM|COPILOT|OPENCODE)_/;
+  /^(OPENAI|ANTHROPIC|GEMINI|GOOGLE|AZURE|LANGCHAIN|LANGSMITH|LITELLM)_/;
 
 /** The result of a framework. */
 interface Result {

@@ -47,6 +47,20 @@ export const frameworks: readonly Framework[] = [
     ],
   },
   {
+    name: "strands",
+    folder: "strands",
+    language: "python",
+    package: "strands-agents",
+    limitations: [
+      {
+        api: "anthropic",
+        checks: ["tools", "stream", "second_turn"],
+        error: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
+        reason: "it sends store: false and leaves out the reasoning that the model needs back",
+      },
+    ],
+  },
+  {
     name: "instructor",
     folder: "instructor",
     language: "python",
