@@ -21,8 +21,7 @@ import { formatTable, type Row } from "./runner/table.ts";
 import { listChecks, readVerdict } from "./runner/verdict.ts";
 
 /** Variables of a developer that would change what is tested, or that hold keys. */
-const FOREIGN_VARIABLES =
-  /^(OPENAI|ANTHROPIC|GEMINI|GOOGLE|AZURE|LANGCHAIN|LANGSMITH|LITELLM)_/;
+const FOREIGN_VARIABLES = /^(OPENAI|ANTHROPIC|GEMINI|GOOGLE|AZURE|LANGCHAIN|LANGSMITH|LITELLM)_/;
 
 /** The result of a framework. */
 interface Result {
