@@ -13,10 +13,11 @@ export interface Row {
 export function formatTable(rows: readonly Row[]): string {
   const notes: string[] = [];
   const lines = [["framework", "version", ...wireApis], ...rows.map((row) => formatRow(row, notes))];
-  // Texts that stand for all results of a row may be longer than their column.
-  const widths = ["framework", "version", ...wireApis].map((_, column) =>
-    Math.max(...lines.filter((line) => line.length > 3).map((line) => line[column]?.length ?? 0)),
-  );
+  const widths = ["framework", "version", ...wireApis].map((_, column) => {
+    // A text that stands for all results of a row may be longer than its column.
+    const cells = lines.map((line) => (line.length === 3 && column === 2 ? "" : (line[column] ?? "")));
+    return Math.max(...cells.map(({ length }) => length));
+  });
   const table = lines.map((line) => {
     const cells = line.map((cell, column) => cell.padEnd(widths[column] ?? 0));
     return cells.join("  ").trimEnd();
