@@ -1,0 +1,88 @@
+import { type Framework, frameworkChecks } from "./framework.ts";
+
+/** All frameworks, in the order of the table. */
+export const frameworks: readonly Framework[] = [
+  { name: "openai-agents", folder: "openai-agents", language: "python", package: "openai-agents" },
+  { name: "openai-agents-js", folder: "openai-agents-js", language: "node", package: "@openai/agents" },
+  { name: "pydantic-ai", folder: "pydantic-ai", language: "python", package: "pydantic-ai-slim" },
+  { name: "langchain", folder: "langchain", language: "python", package: "langchain-openai" },
+  { name: "langchain-js", folder: "langchain-js", language: "node", package: "@langchain/openai" },
+  { name: "ai-sdk-openai", folder: "ai-sdk", language: "node", package: "@ai-sdk/openai", args: ["openai"] },
+  {
+    name: "ai-sdk-open-responses",
+    folder: "ai-sdk",
+    language: "node",
+    package: "@ai-sdk/open-responses",
+    args: ["open-responses"],
+  },
+  {
+    name: "llama-index",
+    folder: "llama-index",
+    language: "python",
+    package: "llama-index-llms-openai-like",
+    checks: [...frameworkChecks, "stored_second_turn"],
+    limitations: [
+      {
+        api: "anthropic",
+        checks: ["tools", "stream", "second_turn"],
+        error: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
+        reason:
+          "it sends store: false and leaves out the reasoning that the model needs back; store=True helps",
+      },
+    ],
+  },
+  { name: "agno", folder: "agno", language: "python", package: "agno" },
+  {
+    name: "haystack",
+    folder: "haystack",
+    language: "python",
+    package: "haystack-ai",
+    limitations: [
+      {
+        api: "anthropic",
+        checks: ["second_turn"],
+        error: "The block is bound to a different conversation",
+        reason: "its agent puts the instructions in front of a history that has them already",
+      },
+    ],
+  },
+  {
+    name: "strands",
+    folder: "strands",
+    language: "python",
+    package: "strands-agents",
+    limitations: [
+      {
+        api: "anthropic",
+        checks: ["tools", "stream", "second_turn"],
+        error: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
+        reason: "it sends store: false and leaves out the reasoning that the model needs back",
+      },
+    ],
+  },
+  {
+    name: "instructor",
+    folder: "instructor",
+    language: "python",
+    package: "instructor",
+    checks: frameworkChecks.filter((check) => check !== "tools"),
+  },
+  {
+    name: "dspy",
+    folder: "dspy",
+    language: "python",
+    package: "dspy",
+    checks: [...frameworkChecks, "predict"],
+  },
+  {
+    name: "agent-framework",
+    folder: "agent-framework",
+    language: "python",
+    package: "agent-framework-openai",
+  },
+];
+
+/** The frameworks that a name of `--only` chooses: that one, or all of a family, such as `ai-sdk`. */
+export function chooseFrameworks(name: string): readonly Framework[] {
+  return frameworks.filter((each) => each.name === name || each.name.startsWith(`${name}-`));
+}

@@ -1,0 +1,97 @@
+/**
+ * Runs the checks of a framework at each wire API, and prints their results. A program defines one function for each
+ * check, which takes a target, and passes them to `main`. The wire APIs are checked at the same time, and the checks of
+ * one in turn.
+ */
+import assert from "node:assert/strict";
+
+export const baseURL = process.env.OUTRIGGER_BASE_URL;
+export const apiKey = "any";
+
+export const question = "How is the weather in Oslo?";
+export const nextQuestion = "And in Paris?";
+const result = "11 degrees and rain";
+
+/** Longest time for one check, in milliseconds; on a busy machine too. */
+const CHECK_TIMEOUT = 60_000;
+
+/** The function of a tool. It counts its calls. */
+export function createWeather() {
+  const weather = {
+    calls: 0,
+    getWeather({ city }) {
+      assert.ok(typeof city === "string" && city !== "", `the city is ${JSON.stringify(city)}`);
+      weather.calls += 1;
+      return result;
+    },
+  };
+  return weather;
+}
+
+/** The tool was called, and the model has read what it returned. */
+export function checkAnswer(text, weather, calls = 1) {
+  assert.equal(weather.calls, calls, `the tool was called ${weather.calls} times, want ${calls}`);
+  assert.ok(typeof text === "string" && text.includes(result), `the answer is ${JSON.stringify(text)}`);
+}
+
+/** The text arrived in pieces, and no piece is missing. */
+export function checkDeltas(deltas, text) {
+  assert.ok(deltas.length > 2, `there are ${deltas.length} deltas`);
+  assert.equal(deltas.join(""), text);
+}
+
+/** The city of a structured output. */
+export function checkCity(city) {
+  assert.equal(typeof city?.name, "string", `the city is ${JSON.stringify(city)}`);
+  assert.equal(typeof city.people, "number", `the city is ${JSON.stringify(city)}`);
+}
+
+/** The failure reaches the program as an exception, after the part of the text that came before it. */
+export async function checkFailure(deltas) {
+  let count = 0;
+  try {
+    for await (const _ of deltas) count += 1;
+  } catch (error) {
+    assert.match(toText(error), /reported a failure/, "the exception is another one");
+    assert.ok(count > 0, "the exception came before the text");
+    return;
+  }
+  assert.fail("the stream ended as if it were complete");
+}
+
+/** Some frameworks throw the provider's error object. */
+function toText(error) {
+  return error instanceof Error ? `${error.message}` : JSON.stringify(error);
+}
+
+/** @param checks Functions by the names of the checks. */
+export async function main(checks) {
+  const targets = JSON.parse(process.env.OUTRIGGER_TARGETS);
+  const passed = await Promise.all(targets.map((target) => runChecks(target, checks)));
+  // Some frameworks leave timers or sockets behind that would keep the program alive.
+  process.exit(passed.every(Boolean) ? 0 : 1);
+}
+
+async function runChecks(target, checks) {
+  let passed = true;
+  for (const [name, check] of Object.entries(checks)) {
+    if (!(await run(`${target.api}/${name}`, () => check(target)))) passed = false;
+  }
+  return passed;
+}
+
+async function run(name, check) {
+  const { promise: late, reject } = Promise.withResolvers();
+  const timer = setTimeout(() => reject(new Error(`no result within ${CHECK_TIMEOUT} ms`)), CHECK_TIMEOUT);
+  try {
+    await Promise.race([check(), late]);
+    process.stdout.write(`ok ${name}\n`);
+    return true;
+  } catch (error) {
+    process.stderr.write(`${error?.stack ?? error}\n`);
+    process.stdout.write(`FAIL ${name}: ${String(error).replaceAll(/\s+/g, " ").slice(0, 1000)}\n`);
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,116 @@
+"""Runs the checks of a framework at each wire API, and prints their results.
+
+A program defines one function for each check, which takes a `Target`, and passes them to `main`. A function may be
+asynchronous. The wire APIs are checked at the same time, and the checks of one in turn.
+"""
+
+import asyncio
+import inspect
+import json
+import os
+import sys
+import traceback
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+BASE_URL = os.environ["OUTRIGGER_BASE_URL"]
+API_KEY = "any"
+
+CHECK_TIMEOUT = 60
+"""Longest time for one check, in seconds; on a busy machine too."""
+
+QUESTION = "How is the weather in Oslo?"
+RESULT = "11 degrees and rain"
+NEXT_QUESTION = "And in Paris?"
+
+FAILURE = "reported a failure"
+"""Words of the message of every failure that a provider reports."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The models of one wire API."""
+
+    api: str
+    model: str
+    """Reasons, calls tools, and answers with what they returned."""
+    failing: str
+    """Reports a failure in the middle of an answer."""
+    failing_call: str
+    """Writes a sentence, and reports a failure in the middle of it, before its tool call."""
+    echo: str
+    """Repeats the last message."""
+    failing_echo: str
+    """Repeats the last message, and reports a failure in the middle."""
+
+
+class Weather:
+    """The function of a tool. It counts its calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def get_weather(self, city: str) -> str:
+        """Returns the weather of a city.
+
+        Args:
+            city: The name of the city.
+        """
+        assert isinstance(city, str) and city, f"the city is {city!r}"
+        self.calls += 1
+        return RESULT
+
+
+def check_answer(text: object, weather: Weather, calls: int = 1) -> None:
+    """The tool was called, and the model has read what it returned."""
+    assert weather.calls == calls, f"the tool was called {weather.calls} times, want {calls}"
+    assert isinstance(text, str) and RESULT in text, f"the answer is {text!r}"
+
+
+def check_deltas(deltas: list[str], text: object) -> None:
+    """The text arrived in pieces, and no piece is missing."""
+    assert len(deltas) > 2, f"there are {len(deltas)} deltas"
+    assert isinstance(text, str) and "".join(deltas) == text, f"the deltas are {''.join(deltas)!r}, want {text!r}"
+
+
+async def check_failure(deltas: AsyncIterator[object], after_output: bool = True) -> None:
+    """The failure reached the program as an exception, after the part of the output that came before it."""
+    count = 0
+    try:
+        async for _ in deltas:
+            count += 1
+    except Exception as error:
+        assert FAILURE in str(error), f"the exception is {error!r}"
+        assert count > 0 or not after_output, f"{error!r} came before the text"
+        return
+    raise AssertionError("the stream ended as if it were complete")
+
+
+def main(checks: list[Callable[[Target], object]]) -> None:
+    targets = [Target(**each) for each in json.loads(os.environ["OUTRIGGER_TARGETS"])]
+    passed = asyncio.run(run_all(targets, checks))
+    sys.stdout.flush()
+    # Some frameworks leave threads behind that would keep the program alive.
+    os._exit(0 if passed else 1)
+
+
+async def run_all(targets: list[Target], checks: list[Callable[[Target], object]]) -> bool:
+    return all(await asyncio.gather(*(run_checks(target, checks) for target in targets)))
+
+
+async def run_checks(target: Target, checks: list[Callable[[Target], object]]) -> bool:
+    return all([await run(f"{target.api}/{check.__name__}", check, target) for check in checks])
+
+
+async def run(name: str, check: Callable[[Target], object], target: Target) -> bool:
+    try:
+        if inspect.iscoroutinefunction(check):
+            await asyncio.wait_for(check(target), CHECK_TIMEOUT)
+        else:
+            await asyncio.wait_for(asyncio.to_thread(check, target), CHECK_TIMEOUT)
+    except Exception as error:
+        traceback.print_exc()
+        print(f"FAIL {name}: {type(error).__name__}: {' '.join(str(error).split())[:1000]}", flush=True)
+        return False
+    print(f"ok {name}", flush=True)
+    return True
