@@ -53,8 +53,6 @@ export default defineConfig({
           name: "runs",
           include: [RUNS],
           setupFiles: [WATCH_PROCESSES, WATCH_THIS_PROCESS],
-          // Leases of some hundred milliseconds run out when a machine is busy.
-          retry: 1,
         },
       },
       { extends: true, test: { name: "bundle", include: PROCESSES, globalSetup } },
@@ -66,8 +64,6 @@ export default defineConfig({
           include: [ATTACKS],
           setupFiles: [WATCH_PROCESSES],
           testTimeout: 600_000,
-          // What they measure also depends on what else the machine does.
-          retry: 1,
           sequence: { groupOrder: 1 },
           globalSetup,
         },
