@@ -57,8 +57,6 @@ export default defineConfig({
           name: "runs",
           include: [RUNS],
           setupFiles: [WATCH_PROCESSES, WATCH_THIS_PROCESS],
-          // Leases of some hundred milliseconds run out when a machine is busy.
-          retry: 1,
         },
       },
       { extends: true, test: { name: "bundle", include: PROCESSES, globalSetup } },
@@ -71,8 +69,6 @@ export default defineConfig({
           maxWorkers: 1,
           setupFiles: [WATCH_PROCESSES],
           testTimeout: 600_000,
-          // What they measure also depends on what else the machine does.
-          retry: 1,
           sequence: { groupOrder: 1 },
           globalSetup,
         },

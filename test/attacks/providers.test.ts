@@ -1,8 +1,8 @@
 /** Providers that never stop, or send what takes many times its size once it is parsed. */
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { expectWithstood, useSidecars } from "./support/sidecar.ts";
 
 const attacks = useSidecars();
@@ -170,8 +170,8 @@ const ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** A provider that writes an answer without end, as fast as it is read. */
-async function serve({ isWhole, head, piece }: Attack): Promise<number> {
+/** A provider that writes answers without end, as fast as they are read. */
+async function serve({ isWhole, head, piece }: Attack): Promise<Server> {
   const server = createServer((request, response) => {
     request.resume();
     response.on("error", () => {});
@@ -189,17 +189,33 @@ async function serve({ isWhole, head, piece }: Attack): Promise<number> {
     write();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
+  return server;
 }
 
-/** Calls the attacker. Gives the text of the answer, in which the error is. */
-async function ask(url: string, { isWhole, includeRaw = false }: Attack): Promise<string> {
+/** Serves attacks. Returns their entries of `providers` in the configuration, and what ends them. */
+async function serveAll(list: readonly Attack[]) {
+  const servers = await Promise.all(list.map(serve));
+  const providers = servers.map((server, index) => {
+    const { port } = server.address() as AddressInfo;
+    const api = list[index]?.api ?? "openai-chat";
+    // The adapters of the other APIs add the version themselves.
+    const path = api.startsWith("openai") ? "/v1" : "";
+    const entry = { api, api_key: "sk-attacker", base_url: `http://127.0.0.1:${port}${path}` };
+    return [`attacker-${index}`, entry];
+  });
+  const close = () => {
+    for (const server of servers) {
+      server.closeAllConnections();
+      server.close();
+    }
+  };
+  return { providers: Object.fromEntries(providers), close };
+}
+
+/** Calls an attacker. Gives the text of the answer, in which the error is. */
+async function ask(url: string, provider: string, { isWhole, includeRaw = false }: Attack): Promise<string> {
   const request = {
-    provider: "attacker",
+    provider,
     model: "m",
     messages: [{ role: "ROLE_USER", content: [{ text: "hi" }] }],
   };
@@ -221,22 +237,30 @@ async function ask(url: string, { isWhole, includeRaw = false }: Attack): Promis
   return tail.join("");
 }
 
-describe("an answer without end", () => {
-  it.each(ATTACKS)("is left at a limit: $name", async (attack) => {
-    const port = await serve(attack);
-    const { api = "openai-chat" } = attack;
-    // The adapters of the other APIs add the version themselves.
-    const path = api.startsWith("openai") ? "/v1" : "";
-    const attacker = { api, api_key: "sk-attacker", base_url: `http://127.0.0.1:${port}${path}` };
-    const { limits = {} } = attack;
-    const sidecar = await attacks.start({ heapMiB: HEAP_MIB, providers: { attacker }, config: { limits } });
-    let told = "";
-    expectWithstood(
-      await sidecar.withstand(async () => {
-        told = await ask(sidecar.url, attack);
-      }),
-    );
-    expect(told).toContain(attack.limit);
-    await sidecar.expectRecovered();
+/** Attacks whose sidecars have the same limits. */
+const GROUPS = Object.entries(Object.groupBy(ATTACKS, ({ limits = {} }) => JSON.stringify(limits)));
+
+describe.each(GROUPS)("an answer without end, with the limits %s", (limits, list = []) => {
+  let close: (() => void) | undefined;
+  const shared = attacks.share(async () => {
+    const served = await serveAll(list);
+    close = served.close;
+    return { heapMiB: HEAP_MIB, providers: served.providers, config: { limits: JSON.parse(limits) } };
   });
+  afterAll(() => close?.());
+
+  it.each(list.map((attack, index) => ({ ...attack, index })))(
+    "is left at a limit: $name",
+    async (attack) => {
+      const sidecar = shared();
+      let told = "";
+      expectWithstood(
+        await sidecar.withstand(async () => {
+          told = await ask(sidecar.url, `attacker-${attack.index}`, attack);
+        }),
+      );
+      expect(told).toContain(attack.limit);
+      await sidecar.expectRecovered();
+    },
+  );
 });

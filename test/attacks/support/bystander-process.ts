@@ -9,6 +9,7 @@ import { startSimulator } from "../../../src/simulator/index.ts";
 import { type Answer, BYSTANDER_KEY, type Observed, type Order, type Target } from "./bystander.ts";
 
 const INTERVAL_MS = 50;
+const WARM_UP_CALLS = 20;
 // A call that takes longer has failed. An idle machine needs a few hundred milliseconds at most, whatever the attack;
 // the rest is for machines that are busy with something else.
 const TIMEOUT_MS = 30_000;
@@ -30,10 +31,20 @@ interface Watch {
   slowestMs: number;
 }
 
-/** Does something until `isOver`, and notes how long it took. */
-async function repeat(name: string, isOver: () => boolean, act: () => Promise<void>): Promise<Watch> {
+/** When calls end, and the pause after each. */
+interface Pace {
+  readonly isOver: (count: number) => boolean;
+  readonly intervalMs: number;
+}
+
+const WARM_UP: Pace = { isOver: (count) => count >= WARM_UP_CALLS, intervalMs: 0 };
+
+/** Does something until it is over, and notes how long it took. */
+async function repeat(name: string, { isOver, intervalMs }: Pace, act: () => Promise<void>): Promise<Watch> {
   const watch: Watch = { failures: [], count: 0, slowestMs: 0 };
+  let count = 0;
   do {
+    count += 1;
     const startedAt = performance.now();
     try {
       await act();
@@ -42,8 +53,8 @@ async function repeat(name: string, isOver: () => boolean, act: () => Promise<vo
       if (watch.failures.length < MAX_FAILURES) watch.failures.push(`${name}: ${error}`);
     }
     watch.slowestMs = Math.max(watch.slowestMs, performance.now() - startedAt);
-    await sleep(INTERVAL_MS);
-  } while (!isOver());
+    await sleep(intervalMs);
+  } while (!isOver(count));
   return watch;
 }
 
@@ -80,11 +91,11 @@ function probe(adminUrl: string): Promise<void> {
   });
 }
 
-async function observe({ url, adminUrl }: Target, isOver: () => boolean): Promise<Observed> {
+async function observe({ url, adminUrl }: Target, pace: Pace): Promise<Observed> {
   const session = http2.connect(url).on("error", () => {});
   const [calls, probes] = await Promise.all([
-    repeat("call", isOver, () => call(session)),
-    repeat("probe", isOver, () => probe(adminUrl)),
+    repeat("call", pace, () => call(session)),
+    repeat("probe", pace, () => probe(adminUrl)),
   ]);
   session.destroy();
   return {
@@ -105,7 +116,11 @@ process.on("message", (order: Order) => {
     return;
   }
   isOver = false;
-  void observe(order.begin, () => isOver).then((observed) => process.send?.({ observed } satisfies Answer));
+  const observed =
+    "warmUp" in order
+      ? observe(order.warmUp, WARM_UP)
+      : observe(order.begin, { isOver: () => isOver, intervalMs: INTERVAL_MS });
+  void observed.then((seen) => process.send?.({ observed: seen } satisfies Answer));
 });
 // The parent is gone.
 process.on("disconnect", () => process.exit());

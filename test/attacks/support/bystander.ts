@@ -28,13 +28,15 @@ export interface Target {
 export interface Bystander {
   /** The provider of its calls, as an entry of `providers` in the configuration. */
   readonly provider: Readonly<Record<string, unknown>>;
+  /** Makes the first calls of a sidecar, one after the other. */
+  warmUp(target: Target): Promise<void>;
   /** Calls all the time while something runs. */
   observe(target: Target, run: () => Promise<unknown>): Promise<Observed>;
   close(): Promise<void>;
 }
 
 /** What the process is told, and what it answers. */
-export type Order = { readonly begin: Target } | "end";
+export type Order = { readonly begin: Target } | { readonly warmUp: Target } | "end";
 export type Answer = { readonly providerUrl: string } | { readonly observed: Observed };
 
 /** Starts the process of a bystander. */
@@ -48,6 +50,13 @@ export async function startBystander(): Promise<Bystander> {
   if (!("providerUrl" in first)) throw new Error("the bystander did not say where its provider is");
   return {
     provider: { api: "openai-responses", api_key: "sk-bystander", base_url: first.providerUrl },
+    async warmUp(target) {
+      const warm = answer();
+      child.send({ warmUp: target } satisfies Order);
+      const last = await warm;
+      if (!("observed" in last) || last.observed.failures.length > 0)
+        throw new Error(`the sidecar does not serve: ${JSON.stringify(last)}`);
+    },
     async observe(target, run) {
       child.send({ begin: target } satisfies Order);
       let observed: Promise<Answer>;

@@ -1,8 +1,8 @@
 /**
  * The program that ships, under attack.
  *
- * A test starts a sidecar with a bounded heap (`attacks.start`), runs its attack inside `withstand`, and checks what
- * that returns. Meanwhile a bystander, which is a process of its own with a provider of its own, calls the sidecar on
+ * A test starts a sidecar with a bounded heap (`attacks.start`), or uses one that the tests of a block share
+ * (`attacks.share`), runs its attack inside `withstand`, and checks what that returns. Meanwhile a bystander, which is a process of its own with a provider of its own, calls the sidecar on
  * another connection and asks for `/livez`. Afterwards `expectRecovered` waits until the memory has come back.
  *
  *   const attacks = useSidecars();
@@ -18,6 +18,7 @@
  * `providers`; the attack is then a call with `provider: "<its name>"`.
  */
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -43,7 +44,7 @@ export interface SidecarOptions {
 export interface AttackReport extends Observed {
   /** Whether the process still runs. */
   readonly isAlive: boolean;
-  /** Largest resident memory since the start of the process, in MiB. */
+  /** Largest resident memory during the attack, in MiB. */
   readonly peakMiB: number;
   /** Warnings of Node in the log of the process: leaks of listeners and the like. */
   readonly warnings: readonly string[];
@@ -94,25 +95,50 @@ function print(report: AttackReport): void {
   process.stdout.write(`\n${expect.getState().currentTestName}: ${JSON.stringify(report)}\n`);
 }
 
-/** Registers hooks that stop what a test started. To be called once in a test file. */
-export function useSidecars(): { start(options: SidecarOptions): Promise<AttackedSidecar> } {
+/** The sidecars of a test file. */
+export interface Sidecars {
+  /** Starts a sidecar for one test. */
+  start(options: SidecarOptions): Promise<AttackedSidecar>;
+  /**
+   * Starts a sidecar for all tests of a block, in which this is called. For attacks that do not need a fresh process.
+   * @param createOptions Called before the first test of the block.
+   * @returns Returns the sidecar inside a test.
+   */
+  share(createOptions: () => SidecarOptions | Promise<SidecarOptions>): () => AttackedSidecar;
+}
+
+/** Registers hooks that stop what tests started. To be called once in a test file. */
+export function useSidecars(): Sidecars {
   let folder = "";
-  let closers: (() => Promise<unknown>)[] = [];
+  let bystander: Bystander;
+  let processes: SidecarProcess[] = [];
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "outrigger-attacks-"));
+    bystander = await startBystander();
   });
   afterEach(async () => {
-    for (const close of closers.reverse()) await close();
-    closers = [];
+    for (const process of processes) await process.close();
+    processes = [];
   });
-  afterAll(() => rm(folder, { recursive: true }));
+  afterAll(async () => {
+    await bystander.close();
+    await rm(folder, { recursive: true });
+  });
   return {
     async start(options) {
-      const bystander = await startBystander();
-      closers.push(() => bystander.close());
       const process = await startProcess(folder, options, bystander);
-      closers.push(() => process.close());
+      processes.push(process);
       return attackedSidecar(process, bystander);
+    },
+    share(createOptions) {
+      let process: SidecarProcess;
+      let sidecar: AttackedSidecar;
+      beforeAll(async () => {
+        process = await startProcess(folder, await createOptions(), bystander);
+        sidecar = await attackedSidecar(process, bystander);
+      });
+      afterAll(() => process.close());
+      return () => sidecar;
     },
   };
 }
@@ -131,7 +157,7 @@ async function startProcess(
   { heapMiB, providers = {}, config = {}, maxDescriptors }: SidecarOptions,
   bystander: Bystander,
 ): Promise<SidecarProcess> {
-  const file = join(folder, `outrigger-${Date.now()}.yaml`);
+  const file = join(folder, `${randomUUID()}.yaml`);
   const all = { bystander: bystander.provider, ...providers };
   await writeFile(file, JSON.stringify({ ...config, default_provider: "bystander", providers: all }));
   const command = [
@@ -180,7 +206,7 @@ function descriptorLimit(count: number | undefined): string {
 async function attackedSidecar(process: SidecarProcess, bystander: Bystander): Promise<AttackedSidecar> {
   const { pid, url, adminUrl } = process;
   // The first calls load chunks and compile code, which stays.
-  await bystander.observe(process, () => new Promise((resolve) => setTimeout(resolve, WARM_UP_MS)));
+  await bystander.warmUp(process);
   const restMiB = (await memoryOf(pid)).residentMiB;
   return {
     url,
@@ -188,6 +214,7 @@ async function attackedSidecar(process: SidecarProcess, bystander: Bystander): P
     log: () => process.log(),
     async withstand(attack) {
       const heldUpBefore = await heldUpMsOf(pid);
+      await resetPeak(pid);
       const observed = await bystander.observe(process, async () => {
         try {
           await attack();
@@ -205,13 +232,11 @@ async function attackedSidecar(process: SidecarProcess, bystander: Bystander): P
     async expectRecovered() {
       await vi.waitFor(
         async () => expect((await memoryOf(pid)).residentMiB).toBeLessThan(restMiB + MAX_KEPT_MIB),
-        { timeout: RECOVERY_MS, interval: 500 },
+        { timeout: RECOVERY_MS, interval: 100 },
       );
     },
   };
 }
-
-const WARM_UP_MS = 1000;
 
 /** Resident memory of a process, now and at most (proc(5), status). */
 async function memoryOf(pid: number): Promise<{ residentMiB: number; peakMiB: number }> {
@@ -219,6 +244,11 @@ async function memoryOf(pid: number): Promise<{ residentMiB: number; peakMiB: nu
   const read = (field: string) =>
     Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) / 1024;
   return { residentMiB: read("VmRSS"), peakMiB: read("VmHWM") };
+}
+
+/** Makes the largest resident memory of a process the present one (proc(5), clear_refs). */
+function resetPeak(pid: number): Promise<void> {
+  return writeFile(`/proc/${pid}/clear_refs`, "5");
 }
 
 /** Time that the main thread of a process has waited for a core (proc(5), schedstat). */
