@@ -27,14 +27,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Compiles and runs the examples, and the first programs of the two READMEs, as they are. */
+/** Compiles and runs the examples, and the first program of the README, as they are. */
 @DisplayName("The example")
 @EnabledIfEnvironmentVariable(named = "OUTRIGGER_ADDRESS", matches = ".+")
 class ExamplesTest {
   private static final int MAX_FIRST_PROGRAM_LINES = 15;
 
   private static final Path README = Path.of("README.md");
-  private static final Path PROJECT_README = Path.of("../../README.md");
 
   @TempDir static Path folder;
 
@@ -47,7 +46,6 @@ class ExamplesTest {
       examples.forEach(sources::add);
     }
     sources.add(Files.writeString(folder.resolve("FirstProgram.java"), programOf(README)));
-    sources.add(Files.writeString(folder.resolve("Hello.java"), programOf(PROJECT_README)));
     JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
     StringWriter problems = new StringWriter();
     boolean compiled =
@@ -75,7 +73,7 @@ class ExamplesTest {
 
   @AfterAll
   static void close() throws IOException {
-    classes.close();
+    if (classes != null) classes.close();
   }
 
   /** The first block of Java in a page. */
@@ -112,11 +110,6 @@ class ExamplesTest {
   void ofTheReadmeIsShortAndWorksAsItIsWritten() throws Exception {
     assertTrue(programOf(README).lines().count() <= MAX_FIRST_PROGRAM_LINES, "it is too long");
     assertPrints("FirstProgram", "These are the results:\n- `get_weather` said “18 degrees in .*");
-  }
-
-  @Test
-  void ofTheProjectsReadmeWorksAsItIsWritten() throws Exception {
-    assertPrints("Hello", "These are the results:\n- `get_weather` said “drizzle in .*");
   }
 
   @Test
