@@ -34,11 +34,6 @@ export class CallMemory {
     for (const share of Object.values(this.#shares)) share.shrink(bytes);
   }
 
-  /** Gives everything back. The memory can be used again, by the next message of a WebSocket. */
-  clear(): void {
-    for (const share of Object.values(this.#shares)) share.clear();
-  }
-
   /** Gives everything back: the response of the call has left. */
   end(): void {
     this.#hasEnded = true;

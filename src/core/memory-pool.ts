@@ -355,16 +355,10 @@ export class MemoryShare {
     this.#set(Math.max(0, this.#bytes - bytes));
   }
 
-  /** Gives everything back. The share can be used again. */
-  clear(): void {
-    this.#pool.abandon(this);
-    this.#set(0);
-    this.#isGrowing = true;
-  }
-
   /** Gives everything back, for good: a late reservation takes nothing. */
   end(): void {
-    this.clear();
+    this.#pool.abandon(this);
+    this.#set(0);
     this.#hasEnded = true;
   }
 

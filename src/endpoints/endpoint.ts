@@ -60,17 +60,31 @@ export interface FailedResponse extends EndpointResponse {
 
 /** A WebSocket that a server has accepted. */
 export interface EndpointSocket {
-  /** Text messages of the caller as UTF-8, within the limits of the server, until it closes. */
-  readonly messages: AsyncIterable<Uint8Array>;
-  /**
-   * Counts a message against the limits on the caller's requests and on memory. To be called once for each message,
-   * before it is read. Throws SDKError where it is over a limit.
-   */
-  admit(message: Uint8Array): void;
-  /** Takes memory for what the current message grows by. Throws SDKError if there is not that much. */
-  reserve(bytes: number): void;
-  /** Resolves when the text is flushed. */
+  /** Messages of the caller, within the limits of the server, until it closes. */
+  readonly messages: AsyncIterable<SocketMessage>;
+  /** Whether messages that wait are not answered any more, since the socket is about to be closed. */
+  readonly isEnding: boolean;
+  /** Sends one message after the other. Resolves when the text is flushed. */
   send(text: string): Promise<void>;
   /** @param code Status of RFC 6455. */
   close(code: number, reason: string): void;
+}
+
+/** A message of a WebSocket: a request of its own. It uses memory until it is released. */
+export interface SocketMessage {
+  /** Text as UTF-8. */
+  readonly content: Uint8Array;
+  /** Calls the models, within the memory of this message. */
+  readonly client: ModelClient;
+  /** As in `EndpointRequest`. */
+  readStored<Value>(read: () => Promise<Value>): Promise<Value>;
+  /**
+   * Counts the message against the limits on the caller's requests and on memory. To be called once, before the content
+   * is parsed. Throws SDKError if it is over a limit.
+   */
+  admit(): void;
+  /** Takes memory for what the message grows by. Throws SDKError if there is not that much. */
+  reserve(bytes: number): void;
+  /** The message has been answered. */
+  release(): void;
 }

@@ -1,13 +1,14 @@
 /**
- * The WebSocket mode of `/v1/responses`: each `response.create` is a request, whose events are messages. Requests are
- * answered one after the other, those of all lanes.
+ * The WebSocket mode of `/v1/responses`: each `response.create` is a request, whose events are messages. Requests of one
+ * lane are answered one after the other, those of several lanes at once.
  */
-import { type SDKError, toSdkError } from "../../core/errors.ts";
+import { SDKError, toSdkError } from "../../core/errors.ts";
 import { type JsonObject, without } from "../../kit/json/json.ts";
-import type { EndpointRequest, EndpointSocket } from "../endpoint.ts";
+import type { EndpointRequest, EndpointSocket, SocketMessage } from "../endpoint.ts";
 import { errorObjectOf, statusOf } from "./errors.ts";
 import { MessageSink } from "./event-output.ts";
-import { type Fields, mistake, parseBody, quote } from "./fields.ts";
+import { mistake, parseBody, quote } from "./fields.ts";
+import { LaneQueue } from "./lane-queue.ts";
 import type { LatestResponse } from "./latest-response.ts";
 import { previousNotFound } from "./not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
@@ -15,8 +16,9 @@ import { SocketLanes } from "./socket-lanes.ts";
 import { startRun } from "./start-run.ts";
 import { ResponseEvents } from "./write-events.ts";
 
-/** Status of RFC 6455: the purpose of the connection is fulfilled. */
+/** Status codes of RFC 6455. */
 const NORMAL_CLOSURE = 1000;
+const INTERNAL_ERROR = 1011;
 
 /** Members of a message that do not belong to a request. A socket always streams. */
 const OWN_MEMBERS = ["type", "stream_id", "stream", "generate"];
@@ -28,37 +30,74 @@ export async function serveSocket(
   parts: ResponsesParts,
 ): Promise<void> {
   const lanes = new SocketLanes(parts.keptResponses, request.caller.name);
+  const failures: unknown[] = [];
+  const queue = new LaneQueue((thrown) => {
+    failures.push(thrown);
+    socket.close(INTERNAL_ERROR, "internal error");
+  });
   try {
-    for await (const message of socket.messages)
-      await new Exchange(socket, request, parts, lanes).answer(message);
+    for await (const message of socket.messages) {
+      const exchange = new Exchange({ socket, message, request, parts, lanes });
+      queue.add(exchange.lane, () => exchange.answer());
+    }
+    await queue.drain();
   } finally {
     lanes.forgetAll();
   }
+  if (failures.length > 0) throw failures[0];
   socket.close(NORMAL_CLOSURE, "");
+}
+
+interface ExchangeOptions {
+  readonly socket: EndpointSocket;
+  readonly message: SocketMessage;
+  /** The request of the socket. */
+  readonly request: EndpointRequest;
+  readonly parts: ResponsesParts;
+  readonly lanes: SocketLanes;
+}
+
+/** A message that was read. */
+interface SocketRequest {
+  readonly body: JsonObject;
+  readonly lane: LatestResponse;
+  readonly generates: boolean;
 }
 
 /** One message and its answer. */
 class Exchange {
   readonly #socket: EndpointSocket;
+  readonly #message: SocketMessage;
   readonly #request: EndpointRequest;
   readonly #parts: ResponsesParts;
   readonly #lanes: SocketLanes;
-  /** Appended to each event: the `stream_id` of the message. */
-  #suffix = "}";
+  readonly #read: SocketRequest | SDKError;
+  #lane: string | undefined;
   /** `previous_response_id` of the message. */
   #previousId: unknown;
 
-  constructor(socket: EndpointSocket, request: EndpointRequest, parts: ResponsesParts, lanes: SocketLanes) {
+  /** Reads the message, so that its lane is known. */
+  constructor({ socket, message, request, parts, lanes }: ExchangeOptions) {
     this.#socket = socket;
-    this.#request = request;
+    this.#message = message;
+    const { client } = message;
+    this.#request = { ...request, client, readStored: (read) => message.readStored(read) };
     this.#parts = parts;
     this.#lanes = lanes;
+    this.#read = this.#readMessage();
   }
 
-  async answer(message: Uint8Array): Promise<void> {
+  /** Name of the lane. Undefined: the one without a name. */
+  get lane(): string | undefined {
+    return this.#lane;
+  }
+
+  async answer(): Promise<void> {
     try {
-      this.#socket.admit(message);
-      await this.#create(parseBody(message));
+      if (this.#socket.isEnding) return;
+      if (this.#read instanceof SDKError) throw this.#read;
+      await this.#run(this.#read);
+      this.#lanes.limit();
     } catch (thrown) {
       if (this.#request.signal.aborted) return;
       const error = toSdkError(thrown);
@@ -66,20 +105,26 @@ class Exchange {
       // As OpenAI's API: the client has to begin again with the whole conversation.
       this.#lanes.forget(this.#previousId);
       await this.#send(JSON.stringify(failureMessage(error)));
+    } finally {
+      this.#message.release();
     }
   }
 
-  async #create(message: Fields): Promise<void> {
-    const name = this.#lanes.readName(message);
-    if (name !== undefined) this.#suffix = `,"stream_id":${JSON.stringify(name)}}`;
-    const type = message.requireString("type");
-    if (type !== "response.create")
-      throw mistake("type", "unsupported_value", `expected "response.create", found ${quote(type)}`);
-    this.#previousId = message.string("previous_response_id");
-    const generates = message.boolean("generate") ?? true;
-    const body = this.#expand(without(message.value, ...OWN_MEMBERS));
-    await this.#run(body, this.#lanes.open(name), generates);
-    this.#lanes.limit();
+  #readMessage(): SocketRequest | SDKError {
+    try {
+      this.#message.admit();
+      const message = parseBody(this.#message.content);
+      this.#lane = this.#lanes.readName(message);
+      const type = message.requireString("type");
+      if (type !== "response.create")
+        throw mistake("type", "unsupported_value", `expected "response.create", found ${quote(type)}`);
+      this.#previousId = message.string("previous_response_id");
+      const generates = message.boolean("generate") ?? true;
+      const body = without(message.value, ...OWN_MEMBERS);
+      return { body, lane: this.#lanes.open(this.#lane), generates };
+    } catch (thrown) {
+      return toSdkError(thrown);
+    }
   }
 
   /** The body of a request, with what it continues. A response that is not stored is known to its connection alone. */
@@ -87,19 +132,20 @@ class Exchange {
     const { previous_response_id: previous, store } = body;
     const isUnknown = store === false && typeof previous === "string" && !this.#lanes.has(previous);
     if (isUnknown && this.#parts.allowsUnstoredContinuation !== true) throw previousNotFound(previous);
-    return this.#lanes.expand(body, (bytes) => this.#socket.reserve(bytes));
+    return this.#lanes.expand(body, (bytes) => this.#message.reserve(bytes));
   }
 
-  async #run(body: JsonObject, lane: LatestResponse, generates: boolean): Promise<void> {
+  async #run({ body: read, lane, generates }: SocketRequest): Promise<void> {
+    const body = this.#expand(read);
     const bytes = Buffer.from(JSON.stringify(body));
     const isContinued =
       typeof this.#previousId === "string" && body.previous_response_id !== this.#previousId;
     const continuedId = isContinued ? this.#previousId : undefined;
     const options = { generates, ...(typeof continuedId === "string" && { continuedId }) };
-    const { read, started } = await startRun(bytes, this.#parts, this.#request, options);
+    const { read: prepared, started } = await startRun(bytes, this.#parts, this.#request, options);
     const sink = new MessageSink();
-    const pads = read.streamOptions.includeObfuscation === true;
-    const writer = ResponseEvents.create(started.run, sink, { startingAfter: -1, pads }, read.settings);
+    const pads = prepared.streamOptions.includeObfuscation === true;
+    const writer = ResponseEvents.create(started.run, sink, { startingAfter: -1, pads }, prepared.settings);
     let last: string | undefined;
     for await (const batch of started.events) {
       writer.push(batch);
@@ -120,7 +166,9 @@ class Exchange {
   }
 
   #send(message: string): Promise<void> {
-    return this.#socket.send(message.slice(0, -1) + this.#suffix);
+    const lane = this.#lane;
+    const suffix = lane === undefined ? "" : `,"stream_id":${JSON.stringify(lane)}`;
+    return this.#socket.send(`${message.slice(0, -1)}${suffix}}`);
   }
 }
 

@@ -1,7 +1,9 @@
 /** Serves one WebSocket of an HTTP API, from its handshake to its end. */
 import { Code } from "@connectrpc/connect";
 import type { SDKError } from "../../core/errors.ts";
+import type { MemoryShare } from "../../core/memory-pool.ts";
 import type { EndpointRoute } from "../../endpoints/endpoint.ts";
+import type { ModelClient } from "../../generation/model-calls.ts";
 import type { UpgradedConnection } from "../http/http-api.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
@@ -58,8 +60,7 @@ async function serve(
     peer.abort();
     onClosed();
   };
-  const channel = new SocketChannel({ socket, connection, limits, unsent, share, admit, onClose });
-  const record = new InferenceRecord(inference, recorder, share.memory.runAnswers);
+  const record = new InferenceRecord(inference, recorder);
   let outcome: TransportOutcome = { code: undefined, disconnected: false };
   const noteFailure = (error: SDKError) => {
     record.fail(error);
@@ -68,6 +69,18 @@ async function serve(
   const client = createRecordedClient(record, inference);
   const { caller } = recorder.call;
   const { signal } = call;
+  const channel = new SocketChannel({
+    socket,
+    connection,
+    limits,
+    unsent,
+    share,
+    signal,
+    openMemory: () => intake.memory.openMemory(caller.name),
+    createClient: (memory) => withMemory(client, memory),
+    admit,
+    onClose,
+  });
   sockets.add(channel, caller.name);
   try {
     await route.connect(
@@ -83,4 +96,12 @@ async function serve(
   sockets.remove(channel);
   record.end(signal);
   return outcome;
+}
+
+function withMemory(client: ModelClient, memory: MemoryShare): ModelClient {
+  return {
+    ...client,
+    complete: (request, options) => client.complete(request, { ...options, memory }),
+    stream: (request, options) => client.stream(request, { ...options, memory }),
+  };
 }

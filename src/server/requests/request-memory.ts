@@ -57,7 +57,12 @@ export class RequestMemory {
     if (this.#calls >= max && !this.#reclaim.call()) throw tooManyCalls(max);
     this.#calls += 1;
     if (owner !== "") this.#callsByOwner.set(owner, ownerCalls + 1);
-    return new RequestShare(this, owner, new CallMemory(this.#account, owner));
+    return new RequestShare(this, owner, this.openMemory(owner));
+  }
+
+  /** Memory for what a call holds besides its request. */
+  openMemory(owner: string): CallMemory {
+    return new CallMemory(this.#account, owner);
   }
 
   /** Ends a call that uses nothing any more. */

@@ -18,9 +18,25 @@ import type { Inference } from "./inference.ts";
 
 const MAX_NAME_BYTES = 128;
 
+/** A provider call of a record. Several can be under way at once. */
+export interface RecordedCall {
+  /** The options with which to make the call. */
+  readonly options: CallOptions;
+  /** What the call has used, as far as that is known. */
+  usage: Usage | undefined;
+  /** The call gave its answer. */
+  readonly takeResponse: (response: Response) => void;
+  /** The call gave events. */
+  readonly takeEvents: (batch: readonly StreamEvent[]) => void;
+  /** The call failed. */
+  readonly takeFailure: (error: SDKError) => void;
+  /** The call has ended. Can be called again. */
+  readonly end: () => void;
+}
+
 /**
- * Reports an RPC and the provider calls that serve it, one after the other, to the observers. The RPC is reported with
- * the provider and the model of the last call, and with the usage of all calls.
+ * Reports an RPC and the provider calls that serve it to the observers. The RPC is reported with the provider and the
+ * model of the last call, and with the usage of all calls.
  */
 export class InferenceRecord {
   /** Memory for the answers. Undefined: they are counted elsewhere. */
@@ -30,8 +46,9 @@ export class InferenceRecord {
   #requestedModel = "";
   #provider = "";
   #model = "";
+  /** Of the calls that have ended. */
   #usage: Usage | undefined;
-  #usageOfEarlierCalls: Usage | undefined;
+  readonly #underWay = new Set<RecordedCall>();
   #error: SDKError | undefined;
   #hasOutput = false;
 
@@ -41,11 +58,9 @@ export class InferenceRecord {
     this.#inference = inference;
   }
 
-  /** A provider call begins. Returns its options. */
-  begin(request: Request, options: CallOptions): CallOptions {
+  /** A provider call begins. */
+  begin(request: Request, options: CallOptions): RecordedCall {
     const inferenceId = inferenceIdOf(options);
-    this.#usageOfEarlierCalls = this.#totalUsage();
-    this.#usage = undefined;
     const { provider, model } = this.#inference.resolveModel?.(request) ?? request;
     this.#requestedModel = request.model;
     this.#provider = bounded(provider);
@@ -53,7 +68,7 @@ export class InferenceRecord {
     this.#recorder.responseIds[INFERENCE_ID_HEADER] = inferenceId;
     this.#recorder.attempt({ inferenceId, provider: this.#provider, model: this.#model });
     let isSent = false;
-    return {
+    const callOptions: CallOptions = {
       ...options,
       ...(this.memory && { memory: this.memory }),
       caller: this.#recorder.call.caller,
@@ -66,28 +81,24 @@ export class InferenceRecord {
         options.onTarget?.(target);
       },
     };
-  }
-
-  /** A provider call gave its answer. */
-  takeResponse(response: Response): void {
-    this.#takeTarget(response);
-    if (!isCacheHit(response)) this.#usage = response.usage;
-  }
-
-  /** A provider call gave events. */
-  takeEvents(batch: readonly StreamEvent[]): void {
-    // Only until the first output each event is looked at; the event that ends a stream is the last of its batch.
-    if (!this.#hasOutput) for (const event of batch) this.#takeBeginning(event);
-    const last = batch.at(-1)?.event;
-    if (last?.case === "finish" && last.value.response !== undefined && isCacheHit(last.value.response))
-      return;
-    if (last?.case === "finish" || last?.case === "error") this.#usage = last.value.usage;
-  }
-
-  /** A provider call failed. */
-  takeFailure(error: SDKError): void {
-    this.#usage = error.usage ?? this.#usage;
-    if (error instanceof ProviderError) this.#provider = bounded(error.provider) || this.#provider;
+    const call: RecordedCall = {
+      options: callOptions,
+      usage: undefined,
+      takeResponse: (response) => {
+        this.#takeTarget(response);
+        if (!isCacheHit(response)) call.usage = response.usage;
+      },
+      takeEvents: (batch) => this.#takeEvents(call, batch),
+      takeFailure: (error) => {
+        call.usage = error.usage ?? call.usage;
+        if (error instanceof ProviderError) this.#provider = bounded(error.provider) || this.#provider;
+      },
+      end: () => {
+        if (this.#underWay.delete(call)) this.#usage = addUsages(this.#usage, call.usage);
+      },
+    };
+    this.#underWay.add(call);
+    return call;
   }
 
   /** The RPC failed. Returns the status for it. */
@@ -108,9 +119,18 @@ export class InferenceRecord {
   }
 
   #totalUsage(): Usage | undefined {
-    const earlier = this.#usageOfEarlierCalls;
-    if (earlier === undefined || this.#usage === undefined) return this.#usage ?? earlier;
-    return addUsage(earlier, this.#usage);
+    let total = this.#usage;
+    for (const { usage } of this.#underWay) total = addUsages(total, usage);
+    return total;
+  }
+
+  #takeEvents(call: RecordedCall, batch: readonly StreamEvent[]): void {
+    // Only until the first output each event is looked at; the event that ends a stream is the last of its batch.
+    if (!this.#hasOutput) for (const event of batch) this.#takeBeginning(event);
+    const last = batch.at(-1)?.event;
+    if (last?.case === "finish" && last.value.response !== undefined && isCacheHit(last.value.response))
+      return;
+    if (last?.case === "finish" || last?.case === "error") call.usage = last.value.usage;
   }
 
   #takeBeginning({ event }: StreamEvent): void {
@@ -126,6 +146,10 @@ export class InferenceRecord {
     this.#provider = bounded(provider) || this.#provider;
     this.#model = bounded(model) || this.#model;
   }
+}
+
+function addUsages(a: Usage | undefined, b: Usage | undefined): Usage | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : addUsage(a, b);
 }
 
 function bounded(name: string): string {

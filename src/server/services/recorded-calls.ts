@@ -7,7 +7,7 @@ import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { ModelClient } from "../../generation/model-calls.ts";
 import type { Inference } from "./inference.ts";
-import type { InferenceRecord } from "./inference-record.ts";
+import type { InferenceRecord, RecordedCall } from "./inference-record.ts";
 
 /**
  * An inference whose calls report to a record.
@@ -39,13 +39,16 @@ export async function recordComplete(
   request: Request,
   options: CallOptions,
 ): Promise<Response> {
+  const call = record.begin(request, options);
   try {
-    const response = await inference.complete(request, record.begin(request, options));
-    record.takeResponse(response);
+    const response = await inference.complete(request, call.options);
+    call.takeResponse(response);
     return response;
   } catch (thrown) {
-    record.takeFailure(toSdkError(thrown));
+    call.takeFailure(toSdkError(thrown));
     throw thrown;
+  } finally {
+    call.end();
   }
 }
 
@@ -65,8 +68,9 @@ export function recordStream(
   options: CallOptions,
   hooks: StreamHooks = {},
 ): Batches<StreamEvent> {
-  const events = inference.stream(request, record.begin(request, options));
-  const recorded = new RecordedStream(events.batches()[Symbol.asyncIterator](), record, hooks);
+  const call = record.begin(request, options);
+  const events = inference.stream(request, call.options);
+  const recorded = new RecordedStream(events.batches()[Symbol.asyncIterator](), call, hooks);
   return { [Symbol.asyncIterator]: () => recorded };
 }
 
@@ -75,13 +79,13 @@ type Batch = readonly StreamEvent[];
 /** A stream that reports its call. Not a generator, which would take several more promises for every batch. */
 class RecordedStream implements AsyncIterator<Batch> {
   readonly #events: AsyncIterator<Batch>;
-  readonly #record: InferenceRecord;
+  readonly #call: RecordedCall;
   readonly #hooks: StreamHooks;
   #isOver = false;
 
-  constructor(events: AsyncIterator<Batch>, record: InferenceRecord, hooks: StreamHooks) {
+  constructor(events: AsyncIterator<Batch>, call: RecordedCall, hooks: StreamHooks) {
     this.#events = events;
-    this.#record = record;
+    this.#call = call;
     this.#hooks = hooks;
   }
 
@@ -100,12 +104,12 @@ class RecordedStream implements AsyncIterator<Batch> {
 
   readonly #onResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
     if (result.done === true) this.#end();
-    else this.#record.takeEvents(result.value);
+    else this.#call.takeEvents(result.value);
     return result;
   };
 
   readonly #onFailure = (thrown: unknown): never => {
-    this.#record.takeFailure(toSdkError(thrown));
+    this.#call.takeFailure(toSdkError(thrown));
     const failure = this.#hooks.onFailure?.(thrown) ?? thrown;
     this.#end();
     throw failure;
@@ -114,6 +118,7 @@ class RecordedStream implements AsyncIterator<Batch> {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#call.end();
     this.#hooks.onEnd?.();
   }
 }

@@ -1,33 +1,33 @@
 import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
+import type { CallMemory } from "../../core/call-memory.ts";
 import { runInTurn, yieldTurn } from "../../core/loop-turns.ts";
-import type { EndpointSocket } from "../../endpoints/endpoint.ts";
-import { errorOfRefusal } from "../endpoints/request.ts";
+import type { EndpointSocket, SocketMessage } from "../../endpoints/endpoint.ts";
 import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { Limits } from "../options.ts";
-import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
-import type { RequestShare } from "../requests/request-memory.ts";
 import { closeCodes } from "./close-codes.ts";
+import { ReceivedMessage, type ReceivedMessageOptions } from "./received-message.ts";
 
 /** Options of a channel. */
-export interface SocketChannelOptions {
+export interface SocketChannelOptions
+  extends Pick<ReceivedMessageOptions, "share" | "signal" | "createClient"> {
   readonly socket: WebSocket;
   /** The connection below it. */
   readonly connection: Duplex;
   readonly limits: Limits;
   readonly unsent: UnsentResponses;
-  /** The share of the request memory that messages use. */
-  readonly share: RequestShare;
+  /** Memory for what a message causes. */
+  readonly openMemory: () => CallMemory;
   /** Counts a further request of the caller. Throws SDKError if it is over a limit. */
   readonly admit: () => void;
   /** Called once when the caller has disconnected. */
   readonly onClose: () => void;
 }
 
-/** Maximum number of messages that wait while another one is answered. */
-const MAX_WAITING = 16;
+/** Maximum number of messages without a complete answer: those that are answered at once, and as many that wait. */
+const MAX_MESSAGES = 32;
 
 /** Bytes around the content of a small frame of a client. */
 const FRAME_HEADER_BYTES = 6;
@@ -35,36 +35,30 @@ const FRAME_HEADER_BYTES = 6;
 /** How long a peer whose bytes are discarded may take to close its side, in milliseconds. */
 const CLOSING_MS = 1000;
 
-/** A message that has arrived. */
-interface Arrived {
-  readonly content: Buffer;
-  /** Bytes of the request memory that it uses. */
-  readonly bytes: number;
-}
-
 interface Ending {
   readonly code: number;
   readonly reason: string;
 }
 
 /**
- * The messages of a WebSocket, one after the other. It continues to read while a message is answered, to notice when
- * the caller disconnects; the waiting messages are limited.
+ * The messages of a WebSocket. It continues to read while messages are answered, to notice when the caller disconnects;
+ * those without a complete answer are limited.
  */
 export class SocketChannel extends FlushedResponse implements EndpointSocket {
-  readonly messages: AsyncIterable<Uint8Array>;
+  readonly messages: AsyncIterable<SocketMessage>;
   readonly #options: SocketChannelOptions;
-  readonly #waiting: Arrived[] = [];
+  readonly #waiting: ReceivedMessage[] = [];
+  /** How many messages were given to be answered, and are not released. */
+  #inProgress = 0;
   #wake: (() => void) | undefined;
   /** Bytes of a message that is not complete. */
   #arriving = 0;
   #lastByteAt = performance.now();
-  /** Bytes of the message that is being answered. */
-  #answering = 0;
   /** Since when no message is being answered. Undefined while one is. */
   #idleSince: number | undefined = performance.now();
   #isAlive = true;
   #ending: Ending | undefined;
+  #lastSend: Promise<void> = Promise.resolve();
   /** Whether the request that was counted at the handshake is used up. */
   #hasBegun = false;
 
@@ -91,28 +85,18 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     return this.disconnected;
   }
 
-  admit(message: Uint8Array): void {
-    const { limits, share, admit } = this.#options;
-    if (this.#hasBegun) admit();
-    this.#hasBegun = true;
-    try {
-      const elements = countJsonElements(message, limits.maxMessageElements, isArgumentsKey);
-      this.#answering += share.takeElements(elements);
-    } catch (thrown) {
-      throw errorOfRefusal(thrown);
-    }
+  get isEnding(): boolean {
+    return this.#ending !== undefined || this.disconnected;
   }
 
-  reserve(bytes: number): void {
-    try {
-      this.#options.share.take(bytes);
-      this.#answering += bytes;
-    } catch (thrown) {
-      throw errorOfRefusal(thrown);
-    }
+  send(text: string): Promise<void> {
+    // A message that leaves in fragments is not interrupted by another one.
+    const sent = this.#lastSend.then(() => this.#send(text));
+    this.#lastSend = sent.catch(() => undefined);
+    return sent;
   }
 
-  async send(text: string): Promise<void> {
+  async #send(text: string): Promise<void> {
     const { socket } = this.#options;
     const isSmall = text.length <= SLICE_BYTES;
     const content = isSmall ? text : Buffer.from(text);
@@ -147,9 +131,10 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     this.#options.socket.terminate();
   }
 
-  /** Closes the socket when the current message has been answered, or at once if there is none. */
+  /** Closes the socket when the messages in progress have been answered, or at once if there are none. */
   finish(code: number, reason: string): void {
     this.#ending ??= { code, reason };
+    if (this.#inProgress === 0) this.close(this.#ending.code, this.#ending.reason);
     this.#wake?.();
   }
 
@@ -167,9 +152,8 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     }
   }
 
-  async #next(): Promise<IteratorResult<Uint8Array>> {
-    this.#settle();
-    if (this.#waiting.length === 0 && !this.disconnected && this.#ending === undefined) {
+  async #next(): Promise<IteratorResult<SocketMessage>> {
+    if (this.#waiting.length === 0 && !this.isEnding) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -178,21 +162,18 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
       const turn = yieldTurn();
       if (turn !== undefined) await turn;
     }
-    if (this.#ending !== undefined) this.close(this.#ending.code, this.#ending.reason);
-    const next = this.disconnected || this.#ending !== undefined ? undefined : this.#waiting.shift();
+    const next = this.isEnding ? undefined : this.#waiting.shift();
     if (next === undefined) return { done: true, value: undefined };
     this.#idleSince = undefined;
-    this.#answering = next.bytes;
-    return { done: false, value: next.content };
+    this.#inProgress += 1;
+    return { done: false, value: next };
   }
 
-  /** Ends the accounting of the answered message. */
-  #settle(): void {
-    const { share } = this.#options;
-    share.give(this.#answering);
-    share.memory.clear();
-    this.#answering = 0;
+  #onRelease(): void {
+    this.#inProgress -= 1;
+    if (this.#inProgress > 0) return;
     this.#idleSince = performance.now();
+    if (this.#ending !== undefined) this.close(this.#ending.code, this.#ending.reason);
   }
 
   #countBytes(bytes: number): void {
@@ -216,11 +197,27 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     const bytes = this.#arriving;
     this.#arriving = 0;
     if (isBinary) return this.#refuse(bytes, closeCodes.unsupportedData, "expected messages of text");
-    if (this.#waiting.length >= MAX_WAITING) {
-      return this.#refuse(bytes, closeCodes.policyViolation, `more than ${MAX_WAITING} messages wait`);
+    if (this.#waiting.length + this.#inProgress >= MAX_MESSAGES) {
+      return this.#refuse(bytes, closeCodes.policyViolation, `more than ${MAX_MESSAGES} messages wait`);
     }
-    this.#waiting.push({ content: toBuffer(data), bytes });
+    this.#waiting.push(this.#createMessage(toBuffer(data), bytes));
     this.#wake?.();
+  }
+
+  #createMessage(content: Buffer, bytes: number): ReceivedMessage {
+    const { limits, admit, openMemory } = this.#options;
+    return new ReceivedMessage({
+      ...this.#options,
+      content,
+      bytes,
+      memory: openMemory(),
+      maxElements: limits.maxMessageElements,
+      admit: () => {
+        if (this.#hasBegun) admit();
+        this.#hasBegun = true;
+      },
+      onRelease: () => this.#onRelease(),
+    });
   }
 
   #refuse(bytes: number, code: number, reason: string): void {

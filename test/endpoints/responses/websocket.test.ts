@@ -39,6 +39,17 @@ class Connection {
     return this.sendRaw(JSON.stringify({ type: "response.create", ...request }));
   }
 
+  /** Waits for an event. */
+  async waitFor(isWanted: (event: ResponsesServerEvent) => boolean): Promise<ResponsesServerEvent> {
+    for (;;) {
+      const found = this.#events.find(isWanted);
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
   /** Sends a message and waits for the last event of its answer. */
   async sendRaw(text: string): Promise<ResponsesServerEvent[]> {
     this.#events.length = 0;
@@ -180,6 +191,24 @@ describe("The lanes of a WebSocket", () => {
     expect(seen(api)).toMatch(/one.*one.*left.*left.*left again/s);
     await ask("fork", "third", right.id);
     expect(seen(api)).toMatch(/one.*one.*right.*right.*fork/s);
+  });
+
+  it("are answered at once, and the requests of one lane in their order", async () => {
+    const api = await startApi(servers);
+    const connection = new Connection(api);
+    const ask = (stream_id: string, asked: string, input: string) =>
+      connection.socket.sendRaw(
+        JSON.stringify({ type: "response.create", stream_id, model: asked, input, store: false }),
+      );
+    ask("slow", "openai/sim-long:tokens=5000,rate=50", "slow");
+    await connection.waitFor(({ type }) => type === "response.output_text.delta");
+    ask("slow", model, "after slow");
+    ask("fast", model, "fast");
+    const done = await connection.waitFor(({ type }) => type === "response.completed");
+    expect(done).toMatchObject({ stream_id: "fast" });
+    const inputs = api.simulator.requests.map(({ body }) => JSON.stringify(body));
+    expect(inputs).toHaveLength(2);
+    expect(inputs.join()).not.toContain("after slow");
   });
 
   it.each([

@@ -15,9 +15,10 @@ type Serve = (socket: EndpointSocket, request: EndpointRequest) => Promise<void>
 
 /** Answers each message with itself. */
 const echo: Serve = async (socket) => {
-  for await (const text of socket.messages) {
-    socket.admit(text);
-    await socket.send(`echo ${Buffer.from(text)}`);
+  for await (const message of socket.messages) {
+    message.admit();
+    await socket.send(`echo ${Buffer.from(message.content)}`);
+    message.release();
   }
   socket.close(1000, "");
 };
@@ -148,13 +149,14 @@ describe("a WebSocket of an HTTP API", () => {
       callerNamed: () => anyCaller,
     } as unknown as AccessControl;
     const serve: Serve = async (socket) => {
-      for await (const text of socket.messages) {
+      for await (const message of socket.messages) {
         try {
-          socket.admit(text);
+          message.admit();
           await socket.send("ok");
         } catch (error) {
           await socket.send(String(error));
         }
+        message.release();
       }
     };
     const server = await serverWith(serve, { access });
@@ -182,15 +184,15 @@ describe("a WebSocket of an HTTP API", () => {
     large.send("x".repeat(1001));
     expect((await closing(large)).code).toBe(1009);
     const hasty = await open(server.url);
-    for (let count = 0; count < 30; count += 1) hasty.send("x");
-    expect(await closing(hasty)).toEqual({ code: 1008, reason: "more than 16 messages wait" });
+    for (let count = 0; count < 50; count += 1) hasty.send("x");
+    expect(await closing(hasty)).toEqual({ code: 1008, reason: "more than 32 messages wait" });
   });
 
   it("refuses a message with too many JSON values before it is parsed", async () => {
     const serve: Serve = async (socket) => {
-      for await (const text of socket.messages) {
+      for await (const message of socket.messages) {
         try {
-          socket.admit(text);
+          message.admit();
         } catch (error) {
           await socket.send(String(error));
         }
@@ -293,11 +295,12 @@ describe("a WebSocket of an HTTP API", () => {
     const { promise: goOn, resolve } = Promise.withResolvers<void>();
     const answered: string[] = [];
     const serve: Serve = async (socket) => {
-      for await (const text of socket.messages) {
+      for await (const message of socket.messages) {
         await socket.send("began");
         await goOn;
-        answered.push(Buffer.from(text).toString());
+        answered.push(Buffer.from(message.content).toString());
         await socket.send("ended");
+        message.release();
       }
       socket.close(1000, "");
     };

@@ -1,0 +1,45 @@
+/** How many lanes of one WebSocket are answered at once (OpenAI's guide "WebSocket mode"). */
+const MAX_AT_ONCE = 16;
+
+/** Orders the requests of a WebSocket: those of one lane follow each other, several lanes are answered at once. */
+export class LaneQueue {
+  /** The latest answer of each lane that has some. */
+  readonly #latest = new Map<string | undefined, Promise<void>>();
+  readonly #waiting: (() => void)[] = [];
+  readonly #onFailure: (thrown: unknown) => void;
+  #atOnce = 0;
+
+  /** @param onFailure Called if an answer rejects. */
+  constructor(onFailure: (thrown: unknown) => void) {
+    this.#onFailure = onFailure;
+  }
+
+  /** Answers a request of a lane when it is its turn. */
+  add(lane: string | undefined, answer: () => Promise<void>): void {
+    const before = this.#latest.get(lane);
+    const answered = this.#run(before, answer).catch(this.#onFailure);
+    this.#latest.set(lane, answered);
+    void answered.then(() => {
+      if (this.#latest.get(lane) === answered) this.#latest.delete(lane);
+    });
+  }
+
+  /** Resolves when all requests have been answered. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#latest.values());
+  }
+
+  async #run(before: Promise<void> | undefined, answer: () => Promise<void>): Promise<void> {
+    await before;
+    if (this.#atOnce >= MAX_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#atOnce += 1;
+    try {
+      await answer();
+    } finally {
+      // The next one takes this place.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#atOnce -= 1;
+      else next();
+    }
+  }
+}

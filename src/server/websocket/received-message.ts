@@ -1,0 +1,80 @@
+import type { CallMemory } from "../../core/call-memory.ts";
+import type { MemoryShare } from "../../core/memory-pool.ts";
+import type { SocketMessage } from "../../endpoints/endpoint.ts";
+import type { ModelClient } from "../../generation/model-calls.ts";
+import { errorOfRefusal } from "../endpoints/request.ts";
+import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
+import type { RequestShare } from "../requests/request-memory.ts";
+
+/** Options of a message. */
+export interface ReceivedMessageOptions {
+  readonly content: Buffer;
+  /** Bytes of the socket's share that it uses. */
+  readonly bytes: number;
+  /** The share of the request memory that the messages of the socket use. */
+  readonly share: RequestShare;
+  /** For what the message causes: answers, and what is read from the store. */
+  readonly memory: CallMemory;
+  readonly signal: AbortSignal;
+  /** Most JSON values that it may have. */
+  readonly maxElements: number;
+  /** Counts a request of the caller. Throws SDKError if it is over a limit. */
+  readonly admit: () => void;
+  /** Calls the models within some memory. */
+  readonly createClient: (memory: MemoryShare) => ModelClient;
+  /** Called once when the message has been answered. */
+  readonly onRelease: () => void;
+}
+
+/** A message of a WebSocket that has arrived. */
+export class ReceivedMessage implements SocketMessage {
+  readonly content: Uint8Array;
+  readonly #options: ReceivedMessageOptions;
+  #bytes: number;
+  #isReleased = false;
+
+  constructor(options: ReceivedMessageOptions) {
+    const { content, bytes } = options;
+    this.content = content;
+    this.#options = options;
+    this.#bytes = bytes;
+  }
+
+  get client(): ModelClient {
+    const { createClient, memory } = this.#options;
+    return createClient(memory.runAnswers);
+  }
+
+  readStored<Value>(read: () => Promise<Value>): Promise<Value> {
+    const { memory, signal } = this.#options;
+    return memory.reads.read(read, signal);
+  }
+
+  admit(): void {
+    const { share, maxElements, admit } = this.#options;
+    admit();
+    try {
+      this.#bytes += share.takeElements(countJsonElements(this.content, maxElements, isArgumentsKey));
+    } catch (thrown) {
+      throw errorOfRefusal(thrown);
+    }
+  }
+
+  reserve(bytes: number): void {
+    try {
+      this.#options.share.take(bytes);
+      this.#bytes += bytes;
+    } catch (thrown) {
+      throw errorOfRefusal(thrown);
+    }
+  }
+
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    const { share, memory, onRelease } = this.#options;
+    share.give(this.#bytes);
+    memory.end();
+    onRelease();
+  }
+}
