@@ -1,4 +1,4 @@
-/** The README's program for stubs that are generated for TypeScript, built and run as a reader does. */
+/** The program in docs/calling.md for stubs that are generated for TypeScript, built and run as a reader does. */
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,15 +26,15 @@ afterAll(async () => {
 
 /** The section about stubs, from its part for TypeScript on. */
 async function readSection(): Promise<string> {
-  const readme = await readFile(join(root, "README.md"), "utf8");
-  return readme.split("For TypeScript and JavaScript:")[1] ?? "";
+  const page = await readFile(join(root, "docs/calling.md"), "utf8");
+  return page.split("For TypeScript and JavaScript:")[1] ?? "";
 }
 
 function blockOf(section: string, language: string): string {
   return section.split(`\`\`\`${language}\n`)[1]?.split("```")[0] ?? "";
 }
 
-describe("the README's program for generated stubs", () => {
+describe("the program for generated stubs in docs/calling.md", () => {
   it("runs with Node as it is, after the command that generates them", async () => {
     const section = await readSection();
     // The packages are those of this repository, which the command would install.
