@@ -96,6 +96,47 @@ describe("a WebSocket of an HTTP API", () => {
     await expect.poll(lines).toHaveLength(1);
   });
 
+  it("sends messages that are ready at once one after the other, also those that leave in fragments", async () => {
+    const texts = ["a".repeat(300_000), "b", "c".repeat(200_000)];
+    const serve: Serve = async (socket) => {
+      for await (const _ of socket.messages) await Promise.all(texts.map((text) => socket.send(text)));
+    };
+    const socket = await open((await serverWith(serve)).url);
+    const received: string[] = [];
+    socket.on("message", (data) => received.push(String(data)));
+    socket.send("x");
+    await expect.poll(() => received.length).toBe(texts.length);
+    expect(received).toEqual(texts);
+  });
+
+  it("answers several messages at once, and closes when it drains after all of them", async () => {
+    const ends = new Map<string, () => void>();
+    const serve: Serve = async (socket) => {
+      for await (const message of socket.messages) {
+        const name = Buffer.from(message.content).toString();
+        void new Promise<void>((resolve) => ends.set(name, resolve)).then(async () => {
+          await socket.send(name);
+          message.release();
+        });
+      }
+    };
+    const server = await serverWith(serve);
+    const socket = await open(server.url);
+    const closed = closing(socket);
+    const received: string[] = [];
+    socket.on("message", (data) => received.push(String(data)));
+    for (const name of ["one", "two"]) socket.send(name);
+    await expect.poll(() => ends.size).toBe(2);
+    const drained = server.drain();
+    ends.get("two")?.();
+    await expect.poll(() => received).toEqual(["two"]);
+    expect(socket.readyState).toBe(WebSocket.OPEN);
+    ends.get("one")?.();
+    expect(await closed).toEqual({ code: 1001, reason: "the sidecar is stopping" });
+    expect(received).toEqual(["two", "one"]);
+    await drained;
+  });
+
   it("does not compress, whatever its client offers", async () => {
     const server = await serverWith(echo);
     const socket = await open(server.url);
