@@ -1,12 +1,21 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { anyCaller } from "../../../src/core/caller.ts";
 import { AccessDeniedError, RateLimitError, type SDKError } from "../../../src/core/errors.ts";
-import type { Endpoint, EndpointRequest, EndpointSocket } from "../../../src/endpoints/endpoint.ts";
+import type { MemoryShare } from "../../../src/core/memory-pool.ts";
+import type {
+  Endpoint,
+  EndpointRequest,
+  EndpointSocket,
+  SocketMessage,
+} from "../../../src/endpoints/endpoint.ts";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { AccessControl } from "../../../src/server/access/access-control.ts";
 import { accessKey } from "../support/access-keys.ts";
+import { type Script, textResponse } from "../support/scripted-inference.ts";
 import { type TestServerOptions, useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
@@ -135,6 +144,37 @@ describe("a WebSocket of an HTTP API", () => {
     expect(await closed).toEqual({ code: 1001, reason: "the sidecar is stopping" });
     expect(received).toEqual(["two", "one"]);
     await drained;
+  });
+
+  it("counts the answers to each message, until it is released", async () => {
+    const shares: MemoryShare[] = [];
+    const script: Script = {
+      complete: async (call) => {
+        await call.memory?.reserve(1000, call.signal);
+        if (call.memory !== undefined) shares.push(call.memory);
+        return textResponse(call, "a");
+      },
+    };
+    const messages: SocketMessage[] = [];
+    const serve: Serve = async (socket, { signal }) => {
+      for await (const message of socket.messages) {
+        await message.client.complete(create(RequestSchema, { model: "m" }), { signal });
+        messages.push(message);
+        await socket.send("answered");
+      }
+    };
+    const server = await servers.start(script, { endpoints: [endpointOf(serve)] });
+    const socket = await open(server.url);
+    for (const text of ["one", "two"]) {
+      socket.send(text);
+      await nextText(socket);
+    }
+    const counted = () => shares.map(({ bytes }) => bytes > 0);
+    expect(counted()).toEqual([true, true]);
+    messages[0]?.release();
+    expect(counted()).toEqual([false, true]);
+    messages[1]?.release();
+    expect(counted()).toEqual([false, false]);
   });
 
   it("does not compress, whatever its client offers", async () => {
