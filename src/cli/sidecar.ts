@@ -59,7 +59,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       endpoints: [
         createV1Api({
           engine: runs,
-          models: modelsOf(config, client),
+          models: createDirectory(config, client),
           account,
           allowsUnstoredContinuation: config.runs.allowsUnstoredContinuation ?? false,
         }),
@@ -83,7 +83,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
 }
 
 /** The models that callers of the HTTP API may name. */
-function modelsOf({ client: { providers } }: Config, { catalog, routing }: Client): ModelDirectory {
+function createDirectory({ client: { providers } }: Config, { catalog, routing }: Client): ModelDirectory {
   const apis = new Map([...providers].map(([name, { api }]) => [name, api]));
   return new ModelDirectory({ providers: apis, routing, catalog });
 }

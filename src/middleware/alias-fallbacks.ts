@@ -4,7 +4,7 @@ import type { CallOptions } from "../core/adapter.ts";
 import { createFallback, type FallbackKind, type FallbackTarget } from "./fallback.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 
-/** An alias of a model, and where the calls that name it go if they fail. */
+/** An alias of a model, and the targets of its calls if they fail. */
 export interface AliasWithFallbacks extends ModelAlias {
   /** As `targets` of `createFallback`. Default: nowhere. */
   readonly fallbacks?: readonly FallbackTarget[] | undefined;

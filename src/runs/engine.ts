@@ -71,7 +71,7 @@ export interface ThreadEngine {
 
 /** A message to add, and the form in which an HTTP API received it. */
 export interface NewMessage extends Pick<StoredMessage, "message"> {
-  /** See StoredMessage. Empty where it can be derived. */
+  /** See StoredMessage. Empty if it can be derived. */
   readonly originJson: string;
 }
 

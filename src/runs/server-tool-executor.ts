@@ -68,7 +68,7 @@ export class ServerToolExecutor implements ToolExecutor {
     const tool = tools.find(call.name);
     await gate.wait(signal);
     try {
-      await onStart(step, startOf(call, tool, isApproved ? call.id : ""));
+      await onStart(step, createStart(call, tool, isApproved ? call.id : ""));
       const result = await this.#call(call, signal);
       onFinish(step, toolFinishEvent(result, tool), result);
       return result;
@@ -93,7 +93,11 @@ export class ServerToolExecutor implements ToolExecutor {
   }
 }
 
-function startOf(toolCall: ToolCall, tool: McpTool | undefined, approvalRequestId: string): RunEventValue {
+function createStart(
+  toolCall: ToolCall,
+  tool: McpTool | undefined,
+  approvalRequestId: string,
+): RunEventValue {
   const { serverLabel = "", toolName = "" } = tool ?? {};
   const value = create(McpToolStartSchema, { call: toolCall, serverLabel, toolName, approvalRequestId });
   return { case: "mcpToolStart", value };

@@ -22,7 +22,7 @@ interface Attack {
   readonly includeRaw?: boolean;
   /** Setting that the error names. */
   readonly limit: string;
-  /** Limits of the sidecar, where by default that on the bytes of an answer comes first: it follows the heap. */
+  /** Limits of the sidecar. By default the one on the bytes of an answer comes first, since it follows the heap. */
   readonly limits?: Readonly<Record<string, string | number>>;
 }
 

@@ -51,13 +51,13 @@ const modelAliases = {
   plain: { model: "sim-text:alias=plain" },
 };
 
-/** How a request names its model, and where it goes. */
+/** How a request names its model, and the target of its call. */
 interface NameCase {
   readonly name: string;
   readonly provider?: string;
   readonly model: string;
   readonly goesTo: CallTarget;
-  /** Over HTTP APIs, where they differ. */
+  /** Over HTTP APIs, if they differ. */
   readonly overHttp?: CallTarget;
 }
 

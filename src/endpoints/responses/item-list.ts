@@ -98,7 +98,7 @@ class ItemReader {
       const place = placeOfItem(after);
       if (place === undefined) throw invalidField("after", `there is no item ${JSON.stringify(after)}`);
       last = place.messageId;
-      const items = this.#itemsOf(await this.#engine.getMessage(owner, last));
+      const items = this.#writeItems(await this.#engine.getMessage(owner, last));
       yield items.slice(items.findIndex(({ id }) => id === after) + 1);
     }
     const direction = order === "asc" ? "oldest first" : "latest first";
@@ -112,11 +112,11 @@ class ItemReader {
       last = page.elements.at(-1)?.id ?? "";
       this.hasMore = page.hasMore && last !== "";
       this.isCut = this.hasMore && page.elements.length <= limit;
-      yield page.elements.flatMap((message) => this.#itemsOf(message));
+      yield page.elements.flatMap((message) => this.#writeItems(message));
     } while (this.hasMore);
   }
 
-  #itemsOf(message: StoredMessage): readonly WrittenItem[] {
+  #writeItems(message: StoredMessage): readonly WrittenItem[] {
     const items = itemsOfMessage(message, this.#writer);
     return this.#query.order === "asc" ? items : items.toReversed();
   }

@@ -84,7 +84,7 @@ export class McpToolEvents {
     const end = error === undefined ? "completed" : "failed";
     emitState(this.#output, `response.mcp_list_tools.${end}`, place);
     const failure = error === undefined ? {} : { error: error.message };
-    this.#list.finish(place, { ...item, tools: tools.map(toolOf), ...failure });
+    this.#list.finish(place, { ...item, tools: tools.map(toListedTool), ...failure });
   }
 
   /** The model has written a call. */
@@ -193,7 +193,7 @@ function outcomeOf(result: ToolResult) {
   return { error, output: null, status: "failed" };
 }
 
-function toolOf({ toolName, description, inputSchemaJson, annotationsJson }: McpTool): object {
+function toListedTool({ toolName, description, inputSchemaJson, annotationsJson }: McpTool): object {
   return {
     annotations: asObject(tryParseJson(annotationsJson)) ?? null,
     description: description === "" ? null : description,

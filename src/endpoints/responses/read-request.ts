@@ -33,9 +33,9 @@ import { bodyPathOf } from "./request-paths.ts";
 import {
   defaultSettings,
   type EchoedSettings,
+  getSettings,
   originOf,
   type ResponseSettings,
-  settingsOf,
 } from "./settings.ts";
 import { searchesTools, ToolNames } from "./tool-names.ts";
 import {
@@ -173,14 +173,14 @@ class RequestReader {
   ) {
     this.#inherits = previous !== undefined && !fields.has("tools");
     const inheritsUnstored = this.#inherits && !state.store && previous !== undefined;
-    this.#fields = inheritsUnstored ? withTools(fields, settingsOf(previous).echoed.tools) : fields;
+    this.#fields = inheritsUnstored ? withTools(fields, getSettings(previous).echoed.tools) : fields;
     this.#state = state;
     this.#history = history;
     this.#reading = reading;
     this.#previous = previous;
     this.#target = reading.models.resolve(fields.string("model", { min: 1, max: 512 }) ?? "");
     this.#echoedTools =
-      this.#inherits && previous !== undefined ? settingsOf(previous).echoed.tools : echoedTools(fields);
+      this.#inherits && previous !== undefined ? getSettings(previous).echoed.tools : echoedTools(fields);
     this.#sendsGroups = this.#target.served.api === "openai-responses" && searchesTools(this.#echoedTools);
     this.#names = new ToolNames(this.#echoedTools, this.#sendsGroups);
     // The tools of a run that was created over gRPC are not among those that it repeats.

@@ -113,7 +113,7 @@ export function originOf(settings: ResponseSettings): RunOrigin {
  * The settings of a run. Those of one that was created over gRPC are the defaults, with what the run itself says. What
  * a later version of this API adds is the default in an older run.
  */
-export function settingsOf(run: RunWithOrigin): ResponseSettings {
+export function getSettings(run: RunWithOrigin): ResponseSettings {
   const { origin } = run;
   if (origin === undefined || origin.api !== API_NAME) return { ...defaultSettings, echoed: echoOf(run) };
   // Written by `originOf` alone.

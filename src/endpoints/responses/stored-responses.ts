@@ -11,7 +11,7 @@ import { runIdOf } from "./ids.ts";
 import { listItems, pageOf, withinMemory } from "./item-list.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { objectFromEvents } from "./read-events.ts";
-import { type ResponseSettings, settingsOf } from "./settings.ts";
+import { getSettings, type ResponseSettings } from "./settings.ts";
 import { ItemWriter } from "./write-items.ts";
 import { writeRun } from "./write-run.ts";
 import { type StreamSource, streamResponse } from "./write-stream.ts";
@@ -104,7 +104,7 @@ async function objectOf(
 }
 
 function wantedSettings(run: RunWithOrigin, query: URLSearchParams): ResponseSettings {
-  const settings = settingsOf(run);
+  const settings = getSettings(run);
   return { ...settings, include: [...settings.include, ...includedIn(query)] };
 }
 

@@ -247,10 +247,10 @@ export class HttpAdapter implements ProviderAdapter {
       timeouts: timeoutsOf(request.timeouts),
     });
     if (answer.status >= 200 && answer.status < 300) return answer;
-    throw await this.#failureOf(request, answer, options);
+    throw await this.#readError(request, answer, options);
   }
 
-  async #failureOf(
+  async #readError(
     request: Request,
     answer: HttpAnswer,
     { signal, adviseOnModel }: AdapterCallOptions,

@@ -175,8 +175,8 @@ export class McpConnection {
       const params = cursor === undefined ? {} : { cursor };
       const page = await this.#client.request({ method: "tools/list", params }, this.#optionsOf(signal));
       for (const definition of page.tools) {
-        const tool = toolOf(definition, this.#endpoint.server.serverLabel);
-        bytes += sizeOf(tool);
+        const tool = toMcpTool(definition, this.#endpoint.server.serverLabel);
+        bytes += countBytes(tool);
         if (bytes > this.#limits.maxListingBytes)
           throw tooMany(`${this.#limits.maxListingBytes} bytes of tools`);
         const { outputSchema: _, ...needed } = definition;
@@ -225,7 +225,7 @@ function createClient(mode: "auto" | "legacy"): Client {
   });
 }
 
-function toolOf({ name, description = "", inputSchema, annotations }: Tool, serverLabel: string): McpTool {
+function toMcpTool({ name, description = "", inputSchema, annotations }: Tool, serverLabel: string): McpTool {
   return create(McpToolSchema, {
     serverLabel,
     toolName: name.toWellFormed(),
@@ -235,7 +235,7 @@ function toolOf({ name, description = "", inputSchema, annotations }: Tool, serv
   });
 }
 
-function sizeOf({ toolName, description, inputSchemaJson, annotationsJson }: McpTool): number {
+function countBytes({ toolName, description, inputSchemaJson, annotationsJson }: McpTool): number {
   return Buffer.byteLength(toolName + description + inputSchemaJson + annotationsJson);
 }
 

@@ -166,7 +166,7 @@ class McpRun implements OpenedServerTools {
           tool.name = freeToolName(tool.serverLabel, tool.toolName, taken);
         taken.add(tool.name);
         this.#tools.set(tool.name, tool);
-        this.tools.push(functionOf(tool, index === 0 ? about : ""));
+        this.tools.push(toFunctionTool(tool, index === 0 ? about : ""));
       }
       this.lists.push(list);
     }
@@ -177,7 +177,7 @@ class McpRun implements OpenedServerTools {
  * A tool as the model gets it.
  * @param about What the caller says about the server. The first of its tools has it, since there is no other place.
  */
-function functionOf(tool: McpTool, about: string): Tool {
+function toFunctionTool(tool: McpTool, about: string): Tool {
   const { name, serverLabel, inputSchemaJson } = tool;
   const note = about === "" ? "" : `About ${serverLabel}, which this tool belongs to: ${about}`;
   const description = [tool.description, note].filter((text) => text !== "").join("\n\n");

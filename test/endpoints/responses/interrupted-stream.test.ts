@@ -1,7 +1,7 @@
 /** Streams that break off before their response ends, since the events of the run cannot be read any more. */
 import { describe, expect, it } from "vitest";
 import { NetworkError } from "../../../src/core/errors.ts";
-import { settingsOf } from "../../../src/endpoints/responses/settings.ts";
+import { getSettings } from "../../../src/endpoints/responses/settings.ts";
 import { streamResponse } from "../../../src/endpoints/responses/write-stream.ts";
 import type { RunEvent } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { expectValidEvent, expectValidOpenResponses } from "../schemas/validate.ts";
@@ -25,7 +25,7 @@ async function bodyOf(startingAfter: number, readable = events.length): Promise<
   const { body } = streamResponse({
     run,
     events: read(),
-    settings: settingsOf(run),
+    settings: getSettings(run),
     marks: undefined,
     keepAliveMs: 60_000,
     signal: new AbortController().signal,

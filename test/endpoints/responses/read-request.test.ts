@@ -2,7 +2,7 @@ import { create, toJson } from "@bufbuild/protobuf";
 import type { ResponseCreateParams, Tool } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
 import { encodeOtherParts } from "../../../src/endpoints/responses/provider-state.ts";
-import { defaultSettings, originOf, settingsOf } from "../../../src/endpoints/responses/settings.ts";
+import { defaultSettings, getSettings, originOf } from "../../../src/endpoints/responses/settings.ts";
 import { ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RunSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
@@ -180,7 +180,7 @@ describe("the settings of a request", () => {
   it("are repeated with OpenAI's defaults, and kept with the run", async () => {
     const { settings, input } = await read({ model: "gpt-5.2", input: "hi" });
     expect(settings).toEqual(defaultSettings);
-    expect(settingsOf({ ...create(RunSchema), origin: input.origin })).toEqual(settings);
+    expect(getSettings({ ...create(RunSchema), origin: input.origin })).toEqual(settings);
     const { settings: given } = await read({
       model: "gpt-5.2",
       input: "hi",

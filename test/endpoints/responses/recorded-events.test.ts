@@ -1,6 +1,6 @@
 import { ResponseStream } from "openai/lib/responses/ResponseStream";
 import { describe, expect, it } from "vitest";
-import { settingsOf } from "../../../src/endpoints/responses/settings.ts";
+import { getSettings } from "../../../src/endpoints/responses/settings.ts";
 import { writeRun } from "../../../src/endpoints/responses/write-run.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { ColumnName } from "../../providers/support/columns.ts";
@@ -46,7 +46,7 @@ describe("A recorded stream of a provider as a response", () => {
     const ended = runEventsOf({ created: run, calls: [calls] });
     const events = written(ended.events, run);
     const last = events.at(-1)?.response as Record<string, unknown>;
-    expect(JSON.parse(writeRun(ended.run, settingsOf(run)))).toEqual(last);
+    expect(JSON.parse(writeRun(ended.run, getSettings(run)))).toEqual(last);
     const deltas = events.map(({ type, delta }) =>
       type.endsWith(".delta") && !HOSTED.test(type) ? delta : "",
     );

@@ -1,7 +1,7 @@
 /** Streams of stored responses that are read again, from any event on. */
 import { describe, expect, it } from "vitest";
 import { ReplayMarks } from "../../../src/endpoints/responses/replay-marks.ts";
-import { settingsOf } from "../../../src/endpoints/responses/settings.ts";
+import { getSettings } from "../../../src/endpoints/responses/settings.ts";
 import { streamResponse } from "../../../src/endpoints/responses/write-stream.ts";
 import type { RunEvent } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { RunEngine } from "../../../src/runs/engine.ts";
@@ -97,7 +97,7 @@ describe("A stream of a long response that is resumed", () => {
     const { body } = streamResponse({
       run,
       events: read(),
-      settings: settingsOf(run),
+      settings: getSettings(run),
       marks: undefined,
       keepAliveMs: 60_000,
       signal: new AbortController().signal,
@@ -114,7 +114,7 @@ describe("A stream of a long response that is resumed", () => {
 
 describe("The marks of a run", () => {
   const run = runOf();
-  const settings = settingsOf(run);
+  const settings = getSettings(run);
   const deltas = Array.from({ length: 40_000 }, (_, index) => `${index} `);
   const { events } = runEventsOf({ created: run, calls: [callEvents(textEvents(0, ...deltas))] });
 

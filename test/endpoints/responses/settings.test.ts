@@ -8,7 +8,7 @@ import {
   runIdOf,
   threadIdOf,
 } from "../../../src/endpoints/responses/ids.ts";
-import { defaultSettings, originOf, settingsOf } from "../../../src/endpoints/responses/settings.ts";
+import { defaultSettings, getSettings, originOf } from "../../../src/endpoints/responses/settings.ts";
 import { RunOriginSchema } from "../../../src/gen/outrigger/storage/v1/bodies_pb.ts";
 import { RunSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 
@@ -21,13 +21,13 @@ describe("the settings of a response", () => {
       echoed: { ...defaultSettings.echoed, instructions: "Be brief.", tools: [{ type: "web_search" }] },
       include: ["reasoning.encrypted_content"],
     };
-    expect(settingsOf({ ...create(RunSchema), origin: originOf(settings) })).toEqual(settings);
+    expect(getSettings({ ...create(RunSchema), origin: originOf(settings) })).toEqual(settings);
   });
 
   it("take the default for what an earlier version did not keep", () => {
     const fields = { api: "responses", settingsJson: '{"echoed":{"top_p":0.5}}' };
     const origin = create(RunOriginSchema, fields);
-    const { echoed, include } = settingsOf({ ...create(RunSchema), origin });
+    const { echoed, include } = getSettings({ ...create(RunSchema), origin });
     expect(echoed).toEqual({ ...defaultSettings.echoed, top_p: 0.5 });
     expect(include).toEqual([]);
   });
@@ -39,7 +39,7 @@ describe("the settings of a response", () => {
       metadata: { team: "a" },
       previousRunId: `run_${hex}`,
     });
-    expect(settingsOf(run).echoed).toEqual({
+    expect(getSettings(run).echoed).toEqual({
       ...defaultSettings.echoed,
       background: true,
       metadata: { team: "a" },

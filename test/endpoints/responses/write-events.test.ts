@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { MessageSink } from "../../../src/endpoints/responses/event-output.ts";
-import { settingsOf } from "../../../src/endpoints/responses/settings.ts";
+import { getSettings } from "../../../src/endpoints/responses/settings.ts";
 import { ResponseEvents } from "../../../src/endpoints/responses/write-events.ts";
 import type { ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -151,7 +151,7 @@ describe("The events of a response", () => {
       calls: [callEvents([whole(0, { part: { case: "native", value: native } })])],
     });
     const sink = new MessageSink();
-    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: false }, settingsOf(run));
+    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: false }, getSettings(run));
     writer.push(events);
     expect(writer.last).toContain(`"data":${dataJson}`);
     expect(writer.last).toContain('"type":"anthropic:server_tool_use"');
@@ -240,7 +240,7 @@ describe("The events of a response", () => {
       calls: [callEvents(textEvents(0, "a", "0123456789abcdef", "0123456789abcdefg"))],
     });
     const sink = new MessageSink();
-    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: true }, settingsOf(run));
+    const writer = ResponseEvents.create(run, sink, { startingAfter: -1, pads: true }, getSettings(run));
     writer.push(events);
     const deltas = sink
       .take()

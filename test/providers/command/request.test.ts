@@ -149,7 +149,7 @@ describe("the files", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("are no images of which the sidecar has no bytes, and not too many", () => {
+  it("are refused if the sidecar does not have the bytes of an image, or if there are too many", () => {
     const withImages = (...images: PartInput[]) => inputOf({ messages: [userMessage(images)] }, files);
     expect(() => withImages(imagePart("https://example.com/a.png"))).toThrow(
       "messages[0].content[0].image: expected the bytes of the image, or a data: URL, for a program; found a url",

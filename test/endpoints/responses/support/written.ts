@@ -3,9 +3,9 @@
 import { MessageSink, SseSink } from "../../../../src/endpoints/responses/event-output.ts";
 import {
   defaultSettings,
+  getSettings,
   originOf,
   type ResponseSettings,
-  settingsOf,
 } from "../../../../src/endpoints/responses/settings.ts";
 import { ResponseEvents } from "../../../../src/endpoints/responses/write-events.ts";
 import type { RunEvent } from "../../../../src/gen/outrigger/v1/run_pb.ts";
@@ -29,7 +29,7 @@ export function written(
   startingAfter = -1,
 ): readonly ResponsesEvent[] {
   const sink = new MessageSink();
-  const writer = ResponseEvents.create(run, sink, { startingAfter, pads: false }, settingsOf(run));
+  const writer = ResponseEvents.create(run, sink, { startingAfter, pads: false }, getSettings(run));
   writer.push(events);
   writer.end();
   return sink.take().map((text) => JSON.parse(text));
@@ -43,7 +43,7 @@ export function writtenBody(
   size = events.length,
 ): string {
   const sink = new SseSink();
-  const writer = ResponseEvents.create(run, sink, { startingAfter, pads: false }, settingsOf(run));
+  const writer = ResponseEvents.create(run, sink, { startingAfter, pads: false }, getSettings(run));
   let body = "";
   for (let at = 0; at < events.length; at += size) {
     writer.push(events.slice(at, at + size));
@@ -57,7 +57,7 @@ export function writtenBody(
 export function writtenByCopy(events: readonly RunEvent[], run: RunWithOrigin, place: number): string {
   const options = { startingAfter: -1, pads: false };
   const [before, after] = [new SseSink(), new SseSink()];
-  const original = ResponseEvents.create(run, before, options, settingsOf(run));
+  const original = ResponseEvents.create(run, before, options, getSettings(run));
   original.push(events.slice(0, place));
   const begun = before.take().toString();
   const copy = original.copy(after, options);
