@@ -28,10 +28,16 @@ export function runInTurn(work: () => void): void {
 function hasShare(): boolean {
   if (startedAt === undefined) {
     startedAt = performance.now();
-    setImmediate(beginTurn);
+    setImmediate(endTurn);
     return true;
   }
   return waiting.length === 0 && performance.now() - startedAt < SHARE_MS;
+}
+
+/** Ends the turn of work that a socket or a timer began. It runs before either has been looked at again. */
+function endTurn(): void {
+  if (waiting.length > 0) setImmediate(beginTurn);
+  else startedAt = undefined;
 }
 
 function beginTurn(): void {

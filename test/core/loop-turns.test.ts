@@ -54,6 +54,17 @@ describe("the share of a turn", () => {
     expect(await countTurns(() => done === PIECES)).toBeGreaterThanOrEqual(PIECES / 2 - 1);
   });
 
+  it("lets timers run before work that waits", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    const order: string[] = [];
+    runInTurn(useUp);
+    runInTurn(() => order.push("work"));
+    setTimeout(() => order.push("timer"), 1);
+    compute();
+    await countTurns(() => order.length === 2);
+    expect(order).toEqual(["timer", "work"]);
+  });
+
   it("is not waited for while it is not used up", async () => {
     await setImmediate();
     expect(yieldTurn()).toBeUndefined();

@@ -165,15 +165,18 @@ describe("a store that is away", () => {
     let isAway = false;
     const flaky = failingStore(store, () => (isAway ? away() : undefined));
     const client = new WordyClient(2_000);
+    // However slow this machine is, the store goes away in the middle of the answer.
+    client.beforeEvent = async () => {
+      if (client.written !== 100) return;
+      isAway = true;
+      setTimeout(() => {
+        isAway = false;
+      }, 500);
+    };
     const engine = createRunEngine({ client, store: sharedStore(flaky), limits });
     open.push(engine);
     const started = await start(engine, background());
     const read = eventsOf(started.events);
-    await waitUntil(() => client.written > 100);
-    isAway = true;
-    setTimeout(() => {
-      isAway = false;
-    }, 500);
     const over = await waitForStatus({ engine }, started.run.id, RunStatus.COMPLETED);
     expect(over.steps).toHaveLength(1);
     const events = await read;

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { LossReport } from "./loss-report.ts";
 
 /** The tool-call ids that a provider accepts. */
@@ -70,6 +70,8 @@ export class ToolCallIdMapper {
 }
 
 function digestOf(text: string, length: number): string {
-  const digest = createHash("sha256").update(text).digest().subarray(0, length);
-  return Array.from(digest, (byte) => ALPHABET[byte % ALPHABET.length]).join("");
+  const digest = hash("sha256", text, "buffer");
+  let letters = "";
+  for (let index = 0; index < length; index += 1) letters += ALPHABET[digest.readUInt8(index) % ALPHABET.length];
+  return letters;
 }

@@ -5,6 +5,8 @@ import { ScriptedModel } from "../../generation/support/scripted-model.ts";
 /** A client whose model writes many words, one batch each, and notes how far it has come. */
 export class WordyClient implements ModelClient {
   written = 0;
+  /** Called before each event; the answer goes on when its promise is fulfilled. */
+  beforeEvent: () => Promise<void> = () => Promise.resolve();
   readonly #words: number;
   readonly #inner = new Client({ providers: { scripted: new ScriptedModel(["x"]) } });
 
@@ -25,6 +27,7 @@ export class WordyClient implements ModelClient {
       for (const event of batch) {
         const times = event.event.case === "textDelta" ? this.#words : 1;
         for (let time = 0; time < times; time += 1) {
+          await this.beforeEvent();
           this.written += 1;
           yield [next(event)];
         }
