@@ -250,7 +250,8 @@ describe("a store that fails", () => {
       status: RunStatus.FAILED,
       error: { message: "the store cannot be reached" },
     });
-    expect(client.written).toBeLessThan(100);
+    // The model is stopped, which may be 256 events ahead of a store that is slow.
+    expect(client.written).toBeLessThan(300);
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
     expect(await replay(engine, failed.id)).toEqual(events);
   });
