@@ -1,0 +1,50 @@
+/**
+ * Counts words and names that make prose hard to read, over src, test and docs, and compares the figures with the
+ * limits in prose-limits.json. A figure may fall and never rise: `--write` lowers the limits to what was counted.
+ */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { countPhrases, readMarkdown, readSource, type Text } from "./prose/count.ts";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const limitsFile = join(root, "scripts/prose-limits.json");
+
+/** Folders that somebody else writes. */
+const IGNORED = /^src\/gen\/|^test\/recordings\/|\/node_modules\//;
+
+function readTexts(folder: string): Text[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .map((name) => `${folder}/${name}`)
+    .filter((path) => !IGNORED.test(path))
+    .flatMap((path) => {
+      const read = extname(path) === ".ts" ? readSource : extname(path) === ".md" ? readMarkdown : undefined;
+      return read === undefined ? [] : [read(path, readFileSync(join(root, path), "utf8"))];
+    });
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+const limits: Record<string, number> = JSON.parse(readFileSync(limitsFile, "utf8"));
+const figures = countPhrases(["src", "test", "docs"].flatMap(readTexts));
+
+const tooHigh = figures.filter(({ name, value }) => value > (limits[name] ?? 0));
+for (const { name, value, unit, count } of figures)
+  print(`${name.padEnd(36)} ${value.toFixed(2)} ${unit} (${count}); limit ${limits[name] ?? 0}`);
+
+if (process.argv.includes("--list"))
+  for (const { name, places } of figures) print([`\n${name}`, ...places].join("\n"));
+
+if (process.argv.includes("--write")) {
+  // Rounded up, so that the figure itself passes.
+  const lowered = figures.map(({ name, value }) => {
+    const rounded = Math.ceil(value * 100) / 100;
+    return [name, Math.min(limits[name] ?? rounded, rounded)];
+  });
+  writeFileSync(limitsFile, `${JSON.stringify(Object.fromEntries(lowered), undefined, 2)}\n`);
+} else if (tooHigh.length > 0) {
+  print(`prose: ${tooHigh.map(({ name }) => name).join(", ")} rose above the limit; --list shows the places`);
+  process.exitCode = 1;
+}

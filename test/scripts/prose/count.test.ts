@@ -1,0 +1,78 @@
+/** The counts of words and names that the lint compares with its limits. */
+import { describe, expect, it } from "vitest";
+import { countPhrases, readMarkdown, readSource } from "../../../scripts/prose/count.ts";
+
+const source = `/** What a caller sends. */
+export function sizeOf(text: string): number {
+  // The place where it begins,
+  // and the end of it.
+  return \`\${text} // where\`.length;
+}
+
+class Reader {
+  #nameOf = () => "own";
+  read(): void {}
+}
+
+export const toText = (ownName: string) => ownName;
+it("fails where it must", () => {});
+it.each([1])("reads %d", () => {});
+`;
+
+const document = `# Title
+
+Each key has its own share, where there is one.
+
+\`\`\`ts
+const where = "that of";
+\`\`\`
+`;
+
+function getFigures(...texts: Parameters<typeof countPhrases>[0]) {
+  return Object.fromEntries(countPhrases(texts).map(({ name, ...figure }) => [name, figure]));
+}
+
+describe("the prose of a program", () => {
+  const figures = getFigures(readSource("a.ts", source));
+
+  it("has names of functions, methods and variables that hold functions", () => {
+    expect(figures["names that end in Of"]).toMatchObject({
+      count: 2,
+      value: 50,
+      places: ["a.ts:2: sizeOf", "a.ts:9: nameOf"],
+    });
+  });
+
+  it("has comments, in which lines that follow one another count once, and no strings", () => {
+    expect(figures['comments with "where"']).toMatchObject({
+      count: 1,
+      value: 50,
+      places: ["a.ts:3: The place where it begins, and the end of it."],
+    });
+    expect(figures['comments with "that of", "of it"']?.count).toBe(1);
+    expect(figures['comments that begin with "What"']?.places).toEqual(["a.ts:1: What a caller sends."]);
+  });
+
+  it("has titles of tests", () => {
+    expect(figures['test titles with "where"']).toMatchObject({ count: 1, value: 50 });
+  });
+
+  it("has uses of a word, by the number of lines", () => {
+    expect(figures['"own"']?.places).toEqual([
+      'a.ts:9: #nameOf = () => "own";',
+      "a.ts:13: export const toText = (ownName: string) => ownName;",
+      "a.ts:13: export const toText = (ownName: string) => ownName;",
+    ]);
+  });
+});
+
+describe("the prose of a document", () => {
+  it("has paragraphs, but not what stands in code blocks", () => {
+    const figures = getFigures(readMarkdown("a.md", document));
+    expect(figures['comments with "where"']?.places).toEqual([
+      "a.md:3: Each key has its own share, where there is one.",
+    ]);
+    expect(figures['comments with "that of", "of it"']?.count).toBe(0);
+    expect(figures['"own"']?.count).toBe(1);
+  });
+});
