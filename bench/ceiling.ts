@@ -8,7 +8,7 @@ import {
   startUpstream,
   UPSTREAM_PATH,
 } from "./load/load.ts";
-import { cpuMicrosOf } from "./measure/process-stats.ts";
+import { readCpuMicros } from "./measure/process-stats.ts";
 import { markdownTable } from "./report.ts";
 
 const EVENTS = 100;
@@ -28,12 +28,12 @@ export async function measureCeiling({ quick }: { readonly quick: boolean }): Pr
       "CPU per call of the callers, µs",
       "CPU per call of the server, µs",
     ],
-    ["Complete, gRPC from memory", ...rowOf(await callResponder(1, complete))],
-    ["Complete, directly at the upstream", ...rowOf(await callUpstream("directRequest", complete))],
-    ["Stream of 100 events, gRPC from memory", ...rowOf(await callResponder(EVENTS, stream))],
+    ["Complete, gRPC from memory", ...toRow(await callResponder(1, complete))],
+    ["Complete, directly at the upstream", ...toRow(await callUpstream("directRequest", complete))],
+    ["Stream of 100 events, gRPC from memory", ...toRow(await callResponder(EVENTS, stream))],
     [
       "Stream of 100 events, directly at the upstream",
-      ...rowOf(await callUpstream("directStreamRequest", stream)),
+      ...toRow(await callUpstream("directStreamRequest", stream)),
     ],
   ]);
 }
@@ -57,7 +57,7 @@ async function callResponder(messages: number, burst: Burst): Promise<Ceiling> {
     request: files.binaryRequest,
     connections: 4,
   });
-  return { report, serverMicros: cpuMicrosOf(responder.pid) };
+  return { report, serverMicros: readCpuMicros(responder.pid) };
 }
 
 async function callUpstream(
@@ -73,10 +73,10 @@ async function callUpstream(
     path: UPSTREAM_PATH,
     request: files[request],
   });
-  return { report, serverMicros: cpuMicrosOf(upstream.pid) };
+  return { report, serverMicros: readCpuMicros(upstream.pid) };
 }
 
-function rowOf({ report, serverMicros }: Ceiling): string[] {
+function toRow({ report, serverMicros }: Ceiling): string[] {
   const { calls, messages, seconds, cpuMicros } = report;
   return [
     (calls / seconds).toFixed(0),

@@ -55,7 +55,7 @@ const PANEL_DISTANCE = 18;
 export function drawChart(results: string): string {
   let y = 0;
   const drawn = PANELS.flatMap((panel) => {
-    const values = valuesOf(panel, results);
+    const values = collectValues(panel, results);
     if (values === undefined) return [];
     const top = y;
     y += TITLE_HEIGHT + values.length * BAR_DISTANCE + PANEL_DISTANCE;
@@ -101,9 +101,9 @@ function drawBar(index: number, y: number, width: number, value: string): string
 }
 
 /** The values of a measure, in the order of the bars. Undefined where the run did not measure it. */
-function valuesOf({ section, row }: Panel, results: string): number[] | undefined {
+function collectValues({ section, row }: Panel, results: string): number[] | undefined {
   const [, text = ""] = results.split(`\n## ${section}`);
-  const rows = (text.split("\n## ")[0] ?? "").split("\n").map(cellsOf);
+  const rows = (text.split("\n## ")[0] ?? "").split("\n").map(splitCells);
   const header = rows.find((cells) => cells.includes("outrigger")) ?? [];
   const found = rows.find(([label]) => label === row);
   if (found === undefined) return undefined;
@@ -111,7 +111,7 @@ function valuesOf({ section, row }: Panel, results: string): number[] | undefine
   return values.some(Number.isNaN) ? undefined : values;
 }
 
-function cellsOf(line: string): string[] {
+function splitCells(line: string): string[] {
   return line
     .split("|")
     .slice(1, -1)
@@ -120,8 +120,8 @@ function cellsOf(line: string): string[] {
 
 /** Draws the chart of bench/RESULTS.md. */
 export function writeChart(): void {
-  const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-  writeFileSync(pathOf("results.svg"), drawChart(readFileSync(pathOf("RESULTS.md"), "utf8")));
+  const toPath = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+  writeFileSync(toPath("results.svg"), drawChart(readFileSync(toPath("RESULTS.md"), "utf8")));
 }
 
 if (import.meta.main) writeChart();

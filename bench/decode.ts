@@ -12,10 +12,10 @@ import { HttpBody } from "../src/kit/http/body.ts";
 import { createHeaders, type HttpTransport } from "../src/kit/http/transport.ts";
 import { MessagesDecoder } from "../src/providers/anthropic-messages/stream.ts";
 import { GeminiDecoder } from "../src/providers/gemini/stream.ts";
-import { profileOf } from "../src/providers/openai-chat/profiles.ts";
+import { getProfile } from "../src/providers/openai-chat/profiles.ts";
 import { ChatDecoder } from "../src/providers/openai-chat/stream.ts";
 import { ResponsesDecoder } from "../src/providers/openai-responses/stream.ts";
-import { bytesOf, recordingsOf } from "../test/support/recordings.ts";
+import { getRecordings, toBytes } from "../test/support/recordings.ts";
 
 /** Minimum number of events of a recording, so that the fixed cost of a call is negligible. */
 const MIN_EVENTS = 25;
@@ -36,7 +36,7 @@ const decoders: Readonly<Record<string, Protocol["createDecoder"]>> = {
   "openai-chat": (facts, writer) => new ChatDecoder(facts, writer, plainProfile),
 };
 
-const plainProfile = profileOf(undefined, "http://127.0.0.1/v1");
+const plainProfile = getProfile(undefined, "http://127.0.0.1/v1");
 
 /** The successive reads of a socket. */
 type Reads = readonly Uint8Array[];
@@ -72,8 +72,8 @@ function clientFor(createDecoder: Protocol["createDecoder"], recordings: readonl
     toResponse: unused,
     createDecoder,
     toError: unused,
-    rateLimitOf: () => undefined,
-    requestIdOf: () => "",
+    getRateLimit: () => undefined,
+    getRequestId: () => "",
   };
   const transport = { post, get: unused, delete: unused, close: async () => {} };
   return new Client({
@@ -120,14 +120,14 @@ function eventsIn(bytes: Buffer): Buffer[] {
   return Array.from(text.matchAll(/[\s\S]+?(?:\r?\n\r?\n|$)/g), ([event]) => Buffer.from(event, "latin1"));
 }
 
-function readsOf(bytes: Buffer, size: number): Buffer[] {
+function splitReads(bytes: Buffer, size: number): Buffer[] {
   const count = Math.ceil(bytes.length / size);
   return Array.from({ length: count }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
 }
 
 /** The recordings of a wire format that are long enough and end with `finish`. */
 async function longStreams(folder: string, createDecoder: Protocol["createDecoder"]): Promise<Buffer[]> {
-  const streams = recordingsOf(folder, ".sse").map(bytesOf);
+  const streams = getRecordings(folder, ".sse").map(toBytes);
   const long = streams.filter((bytes) => eventsIn(bytes).length >= MIN_EVENTS);
   const areWell = await Promise.all(long.map((bytes) => endsWithFinish(createDecoder, [bytes])));
   return long.filter((_, at) => areWell[at]);
@@ -144,7 +144,7 @@ async function report(folder: string, createDecoder: Protocol["createDecoder"]):
   const streams = await longStreams(folder, createDecoder);
   const events = streams.flatMap(eventsIn).length;
   const bytes = streams.reduce((sum, { length }) => sum + length, 0);
-  const kinds = { "one event": eventsIn, "16 KiB": (stream: Buffer) => readsOf(stream, READ_BYTES) };
+  const kinds = { "one event": eventsIn, "16 KiB": (stream: Buffer) => splitReads(stream, READ_BYTES) };
   for (const [kind, cut] of Object.entries(kinds)) {
     const recordings = streams.map(cut);
     const micros = await measure(clientFor(createDecoder, recordings), recordings);

@@ -13,7 +13,7 @@ import {
   StreamEventSchema,
 } from "../src/gen/outrigger/v1/stream_event_pb.ts";
 import { ByteSink } from "../src/server/grpc/byte-sink.ts";
-import { messageEncoderOf } from "../src/server/grpc/message-encoder.ts";
+import { toMessageEncoder } from "../src/server/grpc/message-encoder.ts";
 
 const ROUNDS = 1_000;
 
@@ -24,7 +24,7 @@ const EVENTS = 100;
 type Implementation = (events: readonly StreamEvent[]) => number;
 
 const sink = new ByteSink();
-const encode = messageEncoderOf(StreamEventSchema);
+const encode = toMessageEncoder(StreamEventSchema);
 
 const implementations: Readonly<Record<string, Implementation>> = {
   toBinary(events) {
@@ -106,11 +106,11 @@ function print(cells: readonly string[]): void {
   );
 }
 
-function eventsOf(make: (sequence: number) => StreamEvent): StreamEvent[] {
+function getEvents(make: (sequence: number) => StreamEvent): StreamEvent[] {
   return Array.from({ length: EVENTS }, (_, at) => make(100 + at));
 }
 
-const kinds = { "delta of 4 characters": eventsOf(delta), "finish with 2 KB": eventsOf(finish) };
+const kinds = { "delta of 4 characters": getEvents(delta), "finish with 2 KB": getEvents(finish) };
 // A server encodes messages of many types; V8 must see them before it optimises the code.
 for (const events of Object.values(kinds)) measure(events);
 print(["event", "bytes", "toBinary", "own", "shared", "ratio"]);

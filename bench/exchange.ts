@@ -68,7 +68,7 @@ export async function writeExchange(shape: AnswerShape): Promise<ExchangeFiles> 
   await writeFile(files.binaryEvent, toBinary(StreamEventSchema, someEvent()));
   await writeFile(files.directRequest, JSON.stringify(providerBody({})));
   await writeFile(files.directStreamRequest, JSON.stringify(providerBody({ stream: true })));
-  await writeFile(files.script, JSON.stringify(scriptOf(deltasOf(shape))));
+  await writeFile(files.script, JSON.stringify(createScript(splitDeltas(shape))));
   return files;
 }
 
@@ -93,17 +93,17 @@ function providerBody(extra: object): object {
   return { model: MODEL, instructions: SYSTEM, input, max_output_tokens: 1000, store: false, ...extra };
 }
 
-function deltasOf({ deltas, clocked }: AnswerShape): string[] {
+function splitDeltas({ deltas, clocked }: AnswerShape): string[] {
   return Array.from({ length: deltas }, (_, index) =>
     clocked ? CLOCK_MARK : (WORDS[index % WORDS.length] ?? ""),
   );
 }
 
-function scriptOf(deltas: readonly string[]): object {
+function createScript(deltas: readonly string[]): object {
   return {
     headers: HEADERS,
     answer: JSON.stringify(responseObject("completed", [messageItem(deltas.join(""))], deltas.length)),
-    events: eventsOf(deltas).map(
+    events: getEvents(deltas).map(
       (event, index) =>
         `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: index })}\n\n`,
     ),
@@ -126,7 +126,9 @@ const HEADERS = {
 
 const ITEM_ID = "msg_68f3a1c2d4e881998f0b7c6d5e4f3a2b0123456789abcdef";
 
-function eventsOf(deltas: readonly string[]): { readonly type: string; readonly [field: string]: unknown }[] {
+function getEvents(
+  deltas: readonly string[],
+): { readonly type: string; readonly [field: string]: unknown }[] {
   const text = deltas.join("");
   const item = { item_id: ITEM_ID, output_index: 0, content_index: 0 };
   const added = { id: ITEM_ID, type: "message", status: "in_progress", content: [], role: "assistant" };
@@ -161,7 +163,7 @@ function responseObject(
   output: readonly object[],
   outputTokens: number | undefined,
 ): Record<string, unknown> {
-  const usage = outputTokens === undefined ? null : usageOf(outputTokens);
+  const usage = outputTokens === undefined ? null : estimateUsage(outputTokens);
   return {
     id: "resp_68f3a1c0b7e081998f0b7c6d5e4f3a2b0123456789abcdef",
     object: "response",
@@ -195,7 +197,7 @@ function responseObject(
   };
 }
 
-function usageOf(outputTokens: number): object {
+function estimateUsage(outputTokens: number): object {
   return {
     input_tokens: INPUT_TOKENS,
     input_tokens_details: { cached_tokens: 0 },

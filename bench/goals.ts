@@ -70,16 +70,16 @@ const GOALS: readonly Goal[] = [
 export function tableOfGoals(results: ReadonlyMap<CaseName, CaseResult>): string {
   const together = [...results.values()].flatMap(({ rounds }) => rounds);
   const rows = GOALS.flatMap((goal) => {
-    if (goal.cases === undefined) return [rowOf(goal, "all", together)];
+    if (goal.cases === undefined) return [toRow(goal, "all", together)];
     return goal.cases.flatMap((name) => {
       const result = results.get(name);
-      return result === undefined ? [] : [rowOf(goal, name, result.rounds)];
+      return result === undefined ? [] : [toRow(goal, name, result.rounds)];
     });
   });
   return markdownTable([["Goal", "case", "at most", "measured", "reached"], ...rows]);
 }
 
-function rowOf(goal: Goal, name: string, rounds: readonly Round[]): string[] {
+function toRow(goal: Goal, name: string, rounds: readonly Round[]): string[] {
   const { value, text } = measured(goal, rounds);
   const unit = goal.of === undefined ? ` ${METRICS[goal.metric].unit}` : ` × ${goal.of}`;
   return [goal.text, name, `${goal.most}${unit}`.trim(), text, value <= goal.most ? "yes" : "no"];

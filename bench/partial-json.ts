@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import { PartialJsonParser } from "../src/kit/json/partial-json.ts";
 import { install } from "./gateways/install.ts";
 import { describeMachine } from "./machine.ts";
-import { medianOf, spreadOf } from "./measure/statistics.ts";
+import { getMedian, getSpread } from "./measure/statistics.ts";
 import { formatRatio, markdownTable } from "./report.ts";
 import { writeSection } from "./results-file.ts";
 
@@ -51,7 +51,7 @@ async function installOthers(): Promise<OtherPackages> {
   return { parse, parsePartialJson };
 }
 
-function implementationsOf({
+function getImplementations({
   parse,
   parsePartialJson,
 }: OtherPackages): Readonly<Record<string, Implementation>> {
@@ -112,14 +112,14 @@ const TEXTS = {
   "one long text": textOf((count) => ({ text: "word ".repeat(count) })),
 };
 
-function piecesOf(text: string): string[] {
+function splitPieces(text: string): string[] {
   const count = Math.ceil(text.length / PIECE_LENGTH);
   return Array.from({ length: count }, (_, at) => text.slice(at * PIECE_LENGTH, (at + 1) * PIECE_LENGTH));
 }
 
 /** Milliseconds of CPU that an implementation takes for a text. */
 async function measure(implementation: Implementation, text: string, leastMs: number): Promise<number> {
-  const pieces = piecesOf(text);
+  const pieces = splitPieces(text);
   const start = process.cpuUsage();
   let value: unknown;
   let milliseconds = 0;
@@ -134,7 +134,7 @@ async function measure(implementation: Implementation, text: string, leastMs: nu
 }
 
 /** One row of the table: the medians of all implementations, and the ratios of those of others to ours. */
-async function rowOf(
+async function toRow(
   shape: string,
   text: string,
   implementations: readonly Implementation[],
@@ -149,18 +149,18 @@ async function rowOf(
   }
   const [ours = [], , ...others] = times;
   const ratios = others.map((each) =>
-    spreadOf(each.map((time, round) => time / (ours[round] ?? Number.NaN))),
+    getSpread(each.map((time, round) => time / (ours[round] ?? Number.NaN))),
   );
-  return [shape, ...times.map((each) => medianOf(each).toFixed(2)), ...ratios.map(formatRatio)];
+  return [shape, ...times.map((each) => getMedian(each).toFixed(2)), ...ratios.map(formatRatio)];
 }
 
-const implementations = implementationsOf(await installOthers());
+const implementations = getImplementations(await installOthers());
 const machine = await describeMachine();
 const [records = ""] = Object.values(TEXTS);
 const firstMs = await measure(Object.values(implementations)[0] ?? (() => undefined), records, 0);
 const rows: string[][] = [];
 for (const [shape, text] of Object.entries(TEXTS))
-  rows.push(await rowOf(shape, text, Object.values(implementations)));
+  rows.push(await toRow(shape, text, Object.values(implementations)));
 const names = Object.keys(implementations);
 const header = ["CPU, ms", ...names, ...names.slice(2).map((name) => `${name} / outrigger`)];
 const section = [

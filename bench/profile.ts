@@ -51,10 +51,10 @@ export async function profileCase({
 function describe(profile: CpuProfile, moduleAt: (line: number) => string): string[] {
   const byFunction = new Map<string, number>();
   const byModule = new Map<string, number>();
-  const placeOf = new Map(profile.nodes.map((node) => [node.id, describeNode(node.callFrame, moduleAt)]));
+  const toPlace = new Map(profile.nodes.map((node) => [node.id, describeNode(node.callFrame, moduleAt)]));
   let total = 0;
   for (const [index, sample] of profile.samples.entries()) {
-    const place = placeOf.get(sample);
+    const place = toPlace.get(sample);
     const micros = profile.timeDeltas[index] ?? 0;
     if (place === undefined || place.name === "(idle)") continue;
     total += micros;

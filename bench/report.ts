@@ -1,7 +1,7 @@
 /** Results as tables. */
 import type { Round, SampleOwner } from "./cases/case.ts";
 import { METRICS, type Metric, type MetricName } from "./measure/metrics.ts";
-import { medianOf, type Spread, spreadOf } from "./measure/statistics.ts";
+import { getMedian, getSpread, type Spread } from "./measure/statistics.ts";
 
 /** The results of all rounds of a case. */
 export interface CaseResult {
@@ -17,24 +17,24 @@ const COLUMNS: readonly SampleOwner[] = ["outrigger", "stock", "minimal", "litel
 const COMPARED: readonly SampleOwner[] = ["minimal", "stock", "litellm", "portkey"];
 
 /** The table of a case, in Markdown: medians over the rounds, and ratios of the costs. */
-export function tableOf({ rounds }: CaseResult): string {
+export function toTable({ rounds }: CaseResult): string {
   const columns = COLUMNS.filter((owner) => rounds.some(({ samples }) => samples[owner] !== undefined));
   const others = COMPARED.filter((owner) => columns.includes(owner));
   const header = ["", ...columns, ...others.map((other) => `outrigger / ${other}`)];
   const rows = (Object.keys(METRICS) as MetricName[])
-    .map((name) => rowOf(name, rounds, columns, others))
+    .map((name) => toRow(name, rounds, columns, others))
     .filter((row) => row !== undefined);
   return markdownTable([header, ...rows]);
 }
 
 /** The failures of a case, one line each. */
-export function failuresOf({ rounds }: CaseResult): string[] {
+export function getFailures({ rounds }: CaseResult): string[] {
   return rounds.flatMap(({ failures }, index) => failures.map((failure) => `round ${index + 1}: ${failure}`));
 }
 
 /** Medians of a measure over the rounds; NaN where it was not measured. */
 export function medianIn(rounds: readonly Round[], owner: SampleOwner, metric: MetricName): number {
-  return medianOf(valuesIn(rounds, owner, metric));
+  return getMedian(valuesIn(rounds, owner, metric));
 }
 
 /** Ratios of outrigger to another implementation, per round, since the machine's load changes between rounds. */
@@ -47,7 +47,7 @@ export function ratioIn(
     const [ours, theirs] = [samples.outrigger?.[metric], samples[other]?.[metric]];
     return ours === undefined || theirs === undefined ? [] : [ours / theirs];
   });
-  return ratios.length === 0 ? undefined : spreadOf(ratios);
+  return ratios.length === 0 ? undefined : getSpread(ratios);
 }
 
 /** A ratio with its range over the rounds. */
@@ -67,7 +67,7 @@ export function markdownTable(rows: readonly (readonly string[])[]): string {
   return [line(header), rule, ...body.map(line)].join("\n");
 }
 
-function rowOf(
+function toRow(
   name: MetricName,
   rounds: readonly Round[],
   columns: readonly SampleOwner[],

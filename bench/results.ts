@@ -1,7 +1,7 @@
 /** The results of a run as Markdown, for standard output and RESULTS.md. */
 import { tableOfGoals } from "./goals.ts";
 import type { CaseName } from "./options.ts";
-import { type CaseResult, failuresOf, tableOf } from "./report.ts";
+import { type CaseResult, getFailures, toTable } from "./report.ts";
 
 /** Everything that a run produced. */
 export interface RunResults {
@@ -19,7 +19,7 @@ export interface RunResults {
 export function describeRun({ date, machine, args, ceiling, cases }: RunResults): string {
   return [
     "# Benchmark results",
-    ...paragraph(`Written on ${dayOf(date)} by`),
+    ...paragraph(`Written on ${toDay(date)} by`),
     ...["```sh", ["node bench/run.ts", ...args].join(" "), "```"],
     ...paragraph(...machine.map(item)),
     "Compare the ratios: both sides of a ratio were measured within a minute of each other, while absolute numbers",
@@ -28,7 +28,7 @@ export function describeRun({ date, machine, args, ceiling, cases }: RunResults)
     "[README.md](README.md).",
     ...section("Goals", tableOfGoals(cases)),
     ...section("Callers and upstream alone", ceiling, CEILING_NOTE),
-    ...[...cases.values()].flatMap((result) => section(result.title, tableOf(result), ...notesOn(result))),
+    ...[...cases.values()].flatMap((result) => section(result.title, toTable(result), ...notesOn(result))),
     "",
   ].join("\n");
 }
@@ -46,7 +46,7 @@ function section(title: string, ...blocks: readonly string[]): string[] {
 }
 
 function notesOn(result: CaseResult): string[] {
-  const notes = [...result.configurations, ...failuresOf(result)];
+  const notes = [...result.configurations, ...getFailures(result)];
   return notes.length === 0 ? [] : [notes.map(item).join("\n")];
 }
 
@@ -65,6 +65,6 @@ function item(text: string): string {
   return lines.join("\n");
 }
 
-function dayOf(date: Date): string {
+function toDay(date: Date): string {
   return date.toISOString().slice(0, 10);
 }

@@ -69,7 +69,7 @@ function comparableEvent(original: StreamEvent): unknown {
   event.elapsedMs = 0;
   if (event.event.case === "streamStart") {
     const start = event.event.value;
-    start.inferenceId = shapeOf(start.inferenceId);
+    start.inferenceId = getShape(start.inferenceId);
     ok(start.startedAt !== undefined, "stream_start.started_at is not set");
     delete start.startedAt;
   }
@@ -89,10 +89,10 @@ function blankOut(response: Response | undefined): void {
   delete response.rateLimit.resetAt;
   ok(response.createdAt !== undefined, "created_at is not set");
   delete response.createdAt;
-  response.inferenceId = shapeOf(response.inferenceId);
+  response.inferenceId = getShape(response.inferenceId);
 }
 
 /** An id with its hexadecimal digits replaced by zeros. */
-function shapeOf(id: string): string {
+function getShape(id: string): string {
   return id.replace(/[0-9a-f]/g, "0");
 }

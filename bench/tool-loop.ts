@@ -22,7 +22,7 @@ import {
   userMessage,
 } from "../src/index.ts";
 import { describeMachine } from "./machine.ts";
-import { medianOf, spreadOf } from "./measure/statistics.ts";
+import { getMedian, getSpread } from "./measure/statistics.ts";
 import { formatRatio, markdownTable } from "./report.ts";
 import { writeSection } from "./results-file.ts";
 
@@ -109,7 +109,7 @@ async function measure(client: Client, way: Way): Promise<number> {
   return (user + system) / (GENERATIONS * STEPS);
 }
 
-async function rowOf(
+async function toRow(
   client: Client,
   name: string,
   { loop, calls }: { loop: Way; calls: Way },
@@ -122,8 +122,8 @@ async function rowOf(
     const measured = round % 2 === 0 ? { loop: first, calls: second } : { loop: second, calls: first };
     if (round > 0) times.push(measured);
   }
-  const ratio = spreadOf(times.map((time) => time.loop / time.calls));
-  const medians = [times.map((time) => time.loop), times.map((time) => time.calls)].map(medianOf);
+  const ratio = getSpread(times.map((time) => time.loop / time.calls));
+  const medians = [times.map((time) => time.loop), times.map((time) => time.calls)].map(getMedian);
   return [name, ...medians.map((median) => median.toFixed(0)), formatRatio(ratio)];
 }
 
@@ -133,7 +133,7 @@ const client = new Client({
 });
 const machine = await describeMachine();
 const rows: string[][] = [];
-for (const [name, compared] of Object.entries(COMPARED)) rows.push(await rowOf(client, name, compared));
+for (const [name, compared] of Object.entries(COMPARED)) rows.push(await toRow(client, name, compared));
 await client.close();
 provider.process.kill();
 const section = [

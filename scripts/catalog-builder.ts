@@ -54,7 +54,7 @@ export interface Source {
   readonly version: string;
   readonly licence: string;
   /** The models of a provider, by the source's name for the provider. */
-  readonly modelsOf: (sourceId: string) => readonly ModelInfo[];
+  readonly getModels: (sourceId: string) => readonly ModelInfo[];
 }
 
 /**
@@ -69,9 +69,9 @@ export function buildCatalog(source: Source, overlay: Overlay, retrievedAt: stri
     retrieved_at: retrievedAt,
     reviewed_at: overlay.reviewed_at,
     licence: source.licence,
-    providers: overlay.providers.map(namingOf),
+    providers: overlay.providers.map(toNaming),
     families: overlay.families,
-    models: overlay.providers.flatMap((provider) => entriesOf(provider, source, retrievedAt)),
+    models: overlay.providers.flatMap((provider) => listEntries(provider, source, retrievedAt)),
   };
 }
 
@@ -80,19 +80,19 @@ export function renderCatalog(catalog: CatalogData): string {
   return `${JSON.stringify(catalog, null, 2)}\n`;
 }
 
-function namingOf({ provider, id_prefixes, snapshots }: OverlayProvider): ProviderNaming {
+function toNaming({ provider, id_prefixes, snapshots }: OverlayProvider): ProviderNaming {
   return { provider, ...(id_prefixes && { id_prefixes }), ...(snapshots && { snapshots }) };
 }
 
-function entriesOf(provider: OverlayProvider, source: Source, day: string): CatalogEntry[] {
-  const known = new Map(source.modelsOf(provider.source_id).map((model) => [model.id, model]));
+function listEntries(provider: OverlayProvider, source: Source, day: string): CatalogEntry[] {
+  const known = new Map(source.getModels(provider.source_id).map((model) => [model.id, model]));
   checkReviewed(provider, [...known.keys()]);
   return provider.models
-    .map((model) => entryOf(provider, model, known.get(sourceIdOf(model)), day))
+    .map((model) => toEntry(provider, model, known.get(getSourceId(model)), day))
     .sort((left, right) => (left.id < right.id ? -1 : 1));
 }
 
-function entryOf(
+function toEntry(
   provider: OverlayProvider,
   model: OverlayModel,
   known: ModelInfo | undefined,
@@ -102,7 +102,7 @@ function entryOf(
   const contextWindow = model.context_window ?? known?.context_window;
   if (contextWindow === undefined)
     throw new Error(`${model.id}: the source has no context_window, the overlay must`);
-  const names = [...(aliases ?? []), ...snapshotsOf(provider, model, known)];
+  const names = [...(aliases ?? []), ...toSnapshots(provider, model, known)];
   return {
     id: model.id,
     provider: provider.provider,
@@ -111,12 +111,12 @@ function entryOf(
     ...(names.length > 0 && { aliases: [...new Set(names)].sort() }),
     capabilities: model.capabilities ?? provider.capabilities,
     ...dropKeys(facts, ["id", "display_name", "context_window", "capabilities"]),
-    ...pricesOf(provider, model, known, { day, contextWindow }),
+    ...toPrices(provider, model, known, { day, contextWindow }),
     ...(traits && { traits }),
   };
 }
 
-function pricesOf(
+function toPrices(
   provider: OverlayProvider,
   model: OverlayModel,
   known: ModelInfo | undefined,
@@ -127,7 +127,7 @@ function pricesOf(
   }
   if (known === undefined && model.prices === undefined) {
     throw new Error(
-      `${model.id}: ${provider.source_id} has no ${sourceIdOf(model)}, the overlay must have prices`,
+      `${model.id}: ${provider.source_id} has no ${getSourceId(model)}, the overlay must have prices`,
     );
   }
   const { prices, price_changes } =
@@ -138,14 +138,14 @@ function pricesOf(
 }
 
 function overlayPrices(model: OverlayModel): Prices {
-  const tiers = (list: readonly OverlayTier[]) => list.map((tier) => tierOf(model.id, tier));
+  const tiers = (list: readonly OverlayTier[]) => list.map((tier) => toTier(model.id, tier));
   return {
     prices: tiers(model.prices ?? []),
     price_changes: (model.price_changes ?? []).map(({ from, prices }) => ({ from, prices: tiers(prices) })),
   };
 }
 
-function tierOf(id: string, tier: OverlayTier): PriceTier {
+function toTier(id: string, tier: OverlayTier): PriceTier {
   const { above_input_tokens, ...prices } = tier;
   const micros = Object.entries(prices).map(([name, dollars]) => [
     `${name}_micro_usd_per_million_tokens`,
@@ -155,27 +155,27 @@ function tierOf(id: string, tier: OverlayTier): PriceTier {
 }
 
 /** The snapshots of a model that the source prices like the model itself. */
-function snapshotsOf(provider: OverlayProvider, model: OverlayModel, known: ModelInfo | undefined): string[] {
+function toSnapshots(provider: OverlayProvider, model: OverlayModel, known: ModelInfo | undefined): string[] {
   const isSnapshot = (suffix: string) =>
     (provider.snapshots ?? []).some((pattern) => fitsPattern(pattern, suffix));
-  return equalsOf(known?.match).filter(
+  return getEquals(known?.match).filter(
     (name) => name.startsWith(model.id) && isSnapshot(name.slice(model.id.length)),
   );
 }
 
-function equalsOf(match: ModelInfo["match"] | undefined): string[] {
+function getEquals(match: ModelInfo["match"] | undefined): string[] {
   if (match === undefined) return [];
   if ("equals" in match) return [match.equals];
-  return "or" in match ? match.or.flatMap(equalsOf) : [];
+  return "or" in match ? match.or.flatMap(getEquals) : [];
 }
 
-function sourceIdOf(model: OverlayModel): string {
+function getSourceId(model: OverlayModel): string {
   return model.source_model ?? model.id;
 }
 
 function checkReviewed(provider: OverlayProvider, sourceIds: readonly string[]): void {
   const patterns = provider.ignored.flatMap(({ ids }) => ids);
-  const listed = new Set(provider.models.map(sourceIdOf));
+  const listed = new Set(provider.models.map(getSourceId));
   const both = [...listed].filter((id) => patterns.some((pattern) => fitsPattern(pattern, id)));
   refuse(provider, "listed and ignored", both);
   const unreviewed = sourceIds.filter(

@@ -36,8 +36,8 @@ const otherUnits = /_(kcount|hours|kpages|gpixels|mchars)$|(audio|image|video)/;
 export function readPrices(model: ModelInfo, rules: PriceRules): Prices {
   const periods = Array.isArray(model.prices) ? model.prices : [{ prices: model.prices }];
   const dated = periods.map((period) => ({
-    from: startOf(model, period),
-    prices: tiersOf(model, period.prices, rules),
+    from: getStart(model, period),
+    prices: toTiers(model, period.prices, rules),
   }));
   const current = dated.findLast(({ from }) => from <= rules.day);
   if (current === undefined) throw new Error(`${model.id}: no price applies on ${rules.day}`);
@@ -53,13 +53,13 @@ export function microUsd(dollars: number, what: string): number {
   return micros;
 }
 
-function startOf(model: ModelInfo, { constraint }: ConditionalPrice): string {
+function getStart(model: ModelInfo, { constraint }: ConditionalPrice): string {
   if (constraint === undefined) return "";
   if (constraint.type === "start_date") return constraint.start_date;
   throw new Error(`${model.id}: prices by time of day are not supported`);
 }
 
-function tiersOf(model: ModelInfo, prices: ModelPrice, rules: PriceRules): PriceTier[] {
+function toTiers(model: ModelInfo, prices: ModelPrice, rules: PriceRules): PriceTier[] {
   const unknown = Object.keys(prices).filter((key) => !(key in fields) && !otherUnits.test(key));
   if (unknown.length > 0) throw new Error(`${model.id}: unknown prices ${unknown.join(", ")}`);
   const starts = new Set([0]);

@@ -83,13 +83,13 @@ function withoutAnnotations(schema: unknown): unknown {
       .filter(([keyword]) => !annotations.has(keyword) && !keyword.startsWith("x-"))
       .map(([keyword, value]) => [
         keyword,
-        keyword === "properties" ? propertiesOf(value) : withoutAnnotations(value),
+        keyword === "properties" ? listProperties(value) : withoutAnnotations(value),
       ]),
   );
 }
 
 /** Properties may be named like annotations. */
-function propertiesOf(properties: object): object {
+function listProperties(properties: object): object {
   return Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [name, withoutAnnotations(schema)]),
   );

@@ -25,10 +25,10 @@ function readSource(): Source {
   const root = new URL("../", import.meta.resolve(sourceName));
   const { version } = readJson<{ version: string }>(new URL("package.json", root));
   const licence = readFileSync(new URL("LICENSE", root), "utf8").trim();
-  return { name: sourceName, version, licence, modelsOf };
+  return { name: sourceName, version, licence, getModels };
 }
 
-function modelsOf(providerId: string): readonly ModelInfo[] {
+function getModels(providerId: string): readonly ModelInfo[] {
   const provider = findProvider({ providerId });
   if (provider === undefined) throw new Error(`${sourceName} has no provider ${providerId}`);
   return provider.models;

@@ -66,17 +66,17 @@ const files = readdirSync(source, { recursive: true, encoding: "utf8" })
 const imports = files.flatMap(importsIn);
 
 /** First folder of a path below src; the file itself where it is in none. */
-function areaOf(path: string): string {
+function getArea(path: string): string {
   return path.split("/")[0] ?? path;
 }
 
-function rankOf(path: string): number {
+function getRank(path: string): number {
   if (surfaces.includes(path)) return layers.indexOf("generation") + 0.5;
-  return (layers as readonly string[]).indexOf(areaOf(path));
+  return (layers as readonly string[]).indexOf(getArea(path));
 }
 
 /** Folder of an adapter: `openai-responses` of `providers/openai-responses/adapter.ts`. */
-function adapterOf(path: string): string | undefined {
+function getAdapter(path: string): string | undefined {
   const [area, adapter, file] = path.split("/");
   return area === "providers" && file !== undefined ? adapter : undefined;
 }
@@ -130,17 +130,17 @@ describe("the architecture", () => {
   it("knows every folder of src", () => {
     const known = [...layers, ...surfaces, simulator, wire] as readonly string[];
     expect(
-      files.map((file) => areaOf(relative(source, file))).filter((area) => !known.includes(area)),
+      files.map((file) => getArea(relative(source, file))).filter((area) => !known.includes(area)),
     ).toEqual([]);
   });
 
   it("lets a layer use the layers before it, and no other", () => {
     const wrong = imports.filter(({ from, to, internal }) => {
-      if (!internal || [simulator, wire].some((area) => [areaOf(from), areaOf(to)].includes(area)))
+      if (!internal || [simulator, wire].some((area) => [getArea(from), getArea(to)].includes(area)))
         return false;
       return (
         (surfaces.includes(to) && !surfaces.includes(from)) ||
-        (to.startsWith("../") ? areaOf(from) !== "cli" : rankOf(to) > rankOf(from))
+        (to.startsWith("../") ? getArea(from) !== "cli" : getRank(to) > getRank(from))
       );
     });
     expect(lines(wrong)).toEqual([]);
@@ -155,21 +155,21 @@ describe("the architecture", () => {
 
   it("lets wire import types of the providers' SDKs and nothing else", () => {
     const wrong = imports.filter(({ from, to, internal, typeOnly }) => {
-      return areaOf(from) === wire && (internal ? areaOf(to) !== wire : !typeOnly);
+      return getArea(from) === wire && (internal ? getArea(to) !== wire : !typeOnly);
     });
     expect(lines(wrong)).toEqual([]);
   });
 
   it("lets only adapters, HTTP APIs, the simulator and the JSON readers use wire types", () => {
     const wrong = imports.filter(({ from, to, internal }) => {
-      return internal && areaOf(to) === wire && !wireUsers.includes(areaOf(from));
+      return internal && getArea(to) === wire && !wireUsers.includes(getArea(from));
     });
     expect(lines(wrong)).toEqual([]);
   });
 
   it("keeps adapters apart", () => {
     const wrong = imports.filter(({ from, to, internal }) => {
-      const [user, used] = [adapterOf(from), internal ? adapterOf(to) : undefined];
+      const [user, used] = [getAdapter(from), internal ? getAdapter(to) : undefined];
       return user !== undefined && used !== undefined && user !== used;
     });
     expect(lines(wrong)).toEqual([]);
@@ -177,19 +177,19 @@ describe("the architecture", () => {
 
   it("names adapters in the client and on the library's surface only", () => {
     const wrong = imports.filter(({ from, to, internal }) => {
-      if (!internal || adapterOf(to) === undefined || adapterOf(from) !== undefined) return false;
-      return areaOf(from) !== "client" && !surfaces.includes(from) && from !== "config/index.ts";
+      if (!internal || getAdapter(to) === undefined || getAdapter(from) !== undefined) return false;
+      return getArea(from) !== "client" && !surfaces.includes(from) && from !== "config/index.ts";
     });
     expect(lines(wrong)).toEqual([]);
   });
 
   it("lets the simulator use wire types alone, and only the command use the simulator", () => {
     const outward = imports.filter(({ from, to, internal }) => {
-      if (areaOf(from) !== simulator) return false;
-      return internal ? ![simulator, wire].includes(areaOf(to)) : !to.startsWith("node:");
+      if (getArea(from) !== simulator) return false;
+      return internal ? ![simulator, wire].includes(getArea(to)) : !to.startsWith("node:");
     });
     const inward = imports.filter(({ from, to, internal }) => {
-      return internal && areaOf(to) === simulator && ![simulator, "cli"].includes(areaOf(from));
+      return internal && getArea(to) === simulator && ![simulator, "cli"].includes(getArea(from));
     });
     expect(lines([...outward, ...inward])).toEqual([]);
   });
@@ -200,7 +200,9 @@ describe("the architecture", () => {
     const composition = ["client/check-base-url.ts", "client/providers.ts", "client/from-env.ts", "index.ts"];
     const wrong = files
       .map((file) => relative(source, file))
-      .filter((file) => !free.includes(areaOf(file)) && !composition.includes(file) && areaOf(file) !== "cli")
+      .filter(
+        (file) => !free.includes(getArea(file)) && !composition.includes(file) && getArea(file) !== "cli",
+      )
       .flatMap((file) =>
         providerNamesIn(readFileSync(join(source, file), "utf8")).map((name) => `${file}: ${name}`),
       );
@@ -241,7 +243,7 @@ describe("the architecture", () => {
       "user-content.ts",
     ];
     const adapters = new Set(
-      files.map((file) => adapterOf(relative(source, file))).filter((name) => name !== undefined),
+      files.map((file) => getAdapter(relative(source, file))).filter((name) => name !== undefined),
     );
     expect(adapters).toContain("command");
     for (const adapter of adapters) {

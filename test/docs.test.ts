@@ -38,7 +38,7 @@ function textOf(path: string): string {
 }
 
 /** The lines of a Markdown text with their numbers, without those in code blocks. */
-function proseOf(text: string): { line: string; number: number }[] {
+function splitProse(text: string): { line: string; number: number }[] {
   let inCode = false;
   return text.split("\n").flatMap((line, index) => {
     if (/^\s*```/.test(line)) inCode = !inCode;
@@ -48,7 +48,7 @@ function proseOf(text: string): { line: string; number: number }[] {
 
 /** The names by which links refer to the headings of a Markdown text. */
 function getHeadings(text: string): string[] {
-  return proseOf(text).flatMap(({ line }) => {
+  return splitProse(text).flatMap(({ line }) => {
     const [, heading] = /^#+ (.*)$/.exec(line) ?? [];
     if (heading === undefined) return [];
     const words = heading.toLowerCase().replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
@@ -64,14 +64,14 @@ describe("the documentation", () => {
   });
 
   it.each(pages)("has no line over 120 columns in %s", (page) => {
-    const long = proseOf(textOf(page)).filter(
+    const long = splitProse(textOf(page)).filter(
       ({ line }) => line.length > MAX_COLUMNS && !/^\s*\|/.test(line) && !/https?:\/\/\S+$/.test(line),
     );
     expect(long.map(({ line, number }) => `${page}:${number}: ${line}`)).toEqual([]);
   });
 
   it.each(pages)("has relative links to existing files only in %s", (page) => {
-    const targets = proseOf(textOf(page)).flatMap(({ line }) =>
+    const targets = splitProse(textOf(page)).flatMap(({ line }) =>
       [...line.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target.replace(/#.*$/, "")),
     );
     const broken = targets.filter(
@@ -82,7 +82,7 @@ describe("the documentation", () => {
   });
 
   it.each(pages)("has links to existing headings only in %s", (page) => {
-    const targets = proseOf(textOf(page)).flatMap(({ line }) =>
+    const targets = splitProse(textOf(page)).flatMap(({ line }) =>
       [...line.matchAll(/\]\((?![a-z]+:)([^)\s#]*)#([^)\s]+)\)/g)].map(([, path = "", anchor = ""]) => ({
         path: path === "" ? page : relative(root, resolve(root, dirname(page), path)),
         anchor,

@@ -30,7 +30,7 @@ async function readSection(): Promise<string> {
   return page.split("For TypeScript and JavaScript:")[1] ?? "";
 }
 
-function blockOf(section: string, language: string): string {
+function findBlock(section: string, language: string): string {
   return section.split(`\`\`\`${language}\n`)[1]?.split("```")[0] ?? "";
 }
 
@@ -39,11 +39,11 @@ describe("the program for generated stubs in docs/calling.md", () => {
     const section = await readSection();
     // The packages are those of this repository, which the command would install.
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-    const [, generate = ""] = blockOf(section, "sh").split(/^(?=npx buf generate)/m);
+    const [, generate = ""] = findBlock(section, "sh").split(/^(?=npx buf generate)/m);
     const PATH = [join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
     const command = generate.replace("npx buf", "buf").replace("../my-service", folder);
     await run("sh", ["-ec", command], { cwd: root, env: { ...process.env, PATH } });
-    const program = blockOf(section, "typescript").replace("localhost:6190", sidecar.address);
+    const program = findBlock(section, "typescript").replace("localhost:6190", sidecar.address);
     await writeFile(join(folder, "main.ts"), program);
     const { stdout } = await run(process.execPath, ["main.ts"], { cwd: folder });
     expect(stdout).toContain("“Hello”");

@@ -8,7 +8,7 @@ import {
 } from "../implementations/implementation.ts";
 import { type CallReport, formatFailures, makeCalls, type Protocol, UPSTREAM_PATH } from "../load/load.ts";
 import type { Sample } from "../measure/metrics.ts";
-import { cpuMicrosOf, residentMbOf } from "../measure/process-stats.ts";
+import { readCpuMicros, readResidentMb } from "../measure/process-stats.ts";
 import type { CaseName } from "../options.ts";
 import type { BenchCase, Round, RoundSettings } from "./case.ts";
 import { type RoundContext, runLoadOnce, runLoadRound, type UpstreamShape } from "./round.ts";
@@ -54,7 +54,7 @@ export function createLoadCase(plan: LoadPlan): BenchCase {
     runRound: (settings) => runRound(settings.quick ? quickened(plan) : plan, settings),
     runOnce(settings) {
       const own = settings.quick ? quickened(plan) : plan;
-      const implementations = implementationsOf(plan, settings);
+      const implementations = getImplementations(plan, settings);
       return runLoadOnce({ ...settings, implementations }, upstream, (implementation, context) =>
         runOnce(own, implementation, context),
       );
@@ -64,7 +64,7 @@ export function createLoadCase(plan: LoadPlan): BenchCase {
 
 async function runRound(plan: LoadPlan, settings: RoundSettings): Promise<Round> {
   let direct: Sample | undefined;
-  const implementations = implementationsOf(plan, settings);
+  const implementations = getImplementations(plan, settings);
   const round = await runLoadRound(
     { ...settings, implementations },
     plan.upstream,
@@ -77,7 +77,7 @@ async function runRound(plan: LoadPlan, settings: RoundSettings): Promise<Round>
   return { ...round, samples: { ...round.samples, ...(direct === undefined ? {} : { direct }) } };
 }
 
-function implementationsOf(
+function getImplementations(
   { protocol = "grpc", besideGateways }: LoadPlan,
   { implementations }: RoundSettings,
 ): readonly Implementation[] {
@@ -98,15 +98,15 @@ async function measure(
   failures: string[],
 ): Promise<Sample> {
   await callImplementation(plan, plan.warmUp, implementation, context);
-  const residentWarm = residentMbOf(implementation.pid);
-  const before = cpuMicrosOf(implementation.pid);
+  const residentWarm = readResidentMb(implementation.pid);
+  const before = readCpuMicros(implementation.pid);
   const busy = await callImplementation(plan, plan.busy, implementation, context);
-  const used = cpuMicrosOf(implementation.pid) - before;
+  const used = readCpuMicros(implementation.pid) - before;
   const calm =
     plan.calm === undefined ? busy : await callImplementation(plan, plan.calm, implementation, context);
   failures.push(
-    ...failuresOf(implementation, busy),
-    ...(calm === busy ? [] : failuresOf(implementation, calm)),
+    ...getFailures(implementation, busy),
+    ...(calm === busy ? [] : getFailures(implementation, calm)),
   );
   return { ...costsIn(plan, busy, used), ...latenciesIn(plan, calm), residentWarm, failed: busy.failed };
 }
@@ -204,6 +204,6 @@ const ADDED = [
   ["eventP99", "addedEventP99"],
 ] as const;
 
-function failuresOf({ name }: RunningImplementation, { failed, calls, failures }: CallReport): string[] {
+function getFailures({ name }: RunningImplementation, { failed, calls, failures }: CallReport): string[] {
   return failed === 0 ? [] : [`${name}: ${failed} of ${calls} calls failed: ${formatFailures(failures)}`];
 }

@@ -4,7 +4,7 @@ import { type AnswerShape, type ExchangeFiles, writeExchange } from "../exchange
 import { type RunningImplementation, startImplementation } from "../implementations/implementation.ts";
 import { startUpstream } from "../load/load.ts";
 import type { Sample } from "../measure/metrics.ts";
-import { residentMbOf, watchResident } from "../measure/process-stats.ts";
+import { readResidentMb, watchResident } from "../measure/process-stats.ts";
 import { type Round, type RoundSettings, rotate, type SampleOwner, stopAll } from "./case.ts";
 
 /** What a case needs to put load on an implementation. */
@@ -52,7 +52,7 @@ export async function runLoadRound(
   const running = await startAll(settings, upstream.address);
   try {
     await sleep(settings.quick ? QUICK_MS : REST_MS);
-    const rests = new Map(running.map(({ name, pid }) => [name, residentMbOf(pid)]));
+    const rests = new Map(running.map(({ name, pid }) => [name, readResidentMb(pid)]));
     for (const implementation of running) {
       const context = { files, upstream: upstream.address };
       const atRest = rests.get(implementation.name) ?? Number.NaN;
@@ -68,7 +68,7 @@ export async function runLoadRound(
     await sleep(settings.quick ? QUICK_MS : SETTLE_MS);
     for (const { name, pid } of running) {
       const sample = samples[name];
-      if (sample !== undefined) samples[name] = { ...sample, ...afterwards(sample, residentMbOf(pid)) };
+      if (sample !== undefined) samples[name] = { ...sample, ...afterwards(sample, readResidentMb(pid)) };
     }
   } finally {
     await stopAll(running);

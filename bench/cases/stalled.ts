@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { RunningImplementation } from "../implementations/implementation.ts";
 import { type StallReport, stallStreams } from "../load/load.ts";
 import type { Sample } from "../measure/metrics.ts";
-import { cpuMicrosOf, residentMbOf } from "../measure/process-stats.ts";
+import { readCpuMicros, readResidentMb } from "../measure/process-stats.ts";
 import type { BenchCase } from "./case.ts";
 import { type RoundContext, runLoadOnce, runLoadRound, STREAM_PATH, type UpstreamShape } from "./round.ts";
 
@@ -35,7 +35,7 @@ async function stall(
   });
   await untilIdle(implementation.pid);
   await sleep(STILL_MS);
-  const residentHeld = residentMbOf(implementation.pid);
+  const residentHeld = readResidentMb(implementation.pid);
   const report: StallReport = JSON.parse(await paused.resume());
   if (report.ended > 0) {
     failures.push(`${implementation.name}: ${report.ended} streams ended: ${report.failures.join("; ")}`);
@@ -52,8 +52,8 @@ const LONGEST_LOOKS = 60;
 /** Waits until a process is nearly idle, since it may keep reading although its callers do not. At most 30 s. */
 async function untilIdle(pid: number): Promise<void> {
   for (let looks = 0; looks < LONGEST_LOOKS; looks++) {
-    const before = cpuMicrosOf(pid);
+    const before = readCpuMicros(pid);
     await sleep(LOOK_MS);
-    if (cpuMicrosOf(pid) - before < LOOK_MS * 1000 * IDLE_PART) return;
+    if (readCpuMicros(pid) - before < LOOK_MS * 1000 * IDLE_PART) return;
   }
 }

@@ -68,7 +68,7 @@ export async function buildImplementation(name: OwnName): Promise<Implementation
   const entryPoint = ENTRY_POINTS[name];
   // The sidecar's bundler fails where it does not find the modules that it excludes.
   const bundle = name === "minimal" ? bundleWhole(name, entryPoint, true) : bundleAsShipped(name, entryPoint);
-  return implementationOf(name, await bundle, NODE_OPTIONS);
+  return createImplementation(name, await bundle, NODE_OPTIONS);
 }
 
 /**
@@ -78,7 +78,7 @@ export async function buildImplementation(name: OwnName): Promise<Implementation
 export async function buildForProfile(name: OwnName, folder: string): Promise<Implementation> {
   const profiling = [...NODE_OPTIONS, "--cpu-prof", `--cpu-prof-dir=${folder}`];
   const bundle = await bundleWhole(name, ENTRY_POINTS[name], false);
-  return implementationOf(name, bundle, profiling);
+  return createImplementation(name, bundle, profiling);
 }
 
 /** Starts an implementation with an upstream, in a minimal environment: no proxy, no other provider. */
@@ -96,7 +96,7 @@ const ENTRY_POINTS: Readonly<Record<OwnName, string>> = {
   minimal: "bench/implementations/minimal.ts",
 };
 
-function implementationOf(name: OwnName, bundle: string, nodeOptions: readonly string[]): Implementation {
+function createImplementation(name: OwnName, bundle: string, nodeOptions: readonly string[]): Implementation {
   const subcommand = name === "outrigger" ? ["serve"] : [];
   return {
     name,

@@ -13,7 +13,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { defaultCatalog } from "../../src/catalog/catalog.ts";
 import { Client } from "../../src/client/client.ts";
 import { registerServices } from "../../src/server/connect/register-services.ts";
-import { requestIdOf } from "../../src/server/http/id-headers.ts";
+import { getRequestId } from "../../src/server/http/id-headers.ts";
 import {
   createHealthService,
   createReflectionServices,
@@ -61,16 +61,20 @@ function record(
   request: IncomingMessage | Http2ServerRequest,
   response: ServerResponse | Http2ServerResponse,
 ): void {
-  const recorder = recorderOf(request);
+  const recorder = createRecorder(request);
   recorders.set(request, recorder);
   response.setHeader("x-request-id", recorder.call.requestId);
   response.once("close", () => recorder.end({ code: undefined, disconnected: false }));
 }
 
-function recorderOf({ url = "", headers, httpVersion }: IncomingMessage | Http2ServerRequest): CallRecorder {
+function createRecorder({
+  url = "",
+  headers,
+  httpVersion,
+}: IncomingMessage | Http2ServerRequest): CallRecorder {
   const call = createCall({
     rpc: url.slice(1),
-    requestId: requestIdOf(headers["x-request-id"]),
+    requestId: getRequestId(headers["x-request-id"]),
     httpVersion,
     protocol: httpVersion === "1.1" ? "connect" : "grpc",
   });

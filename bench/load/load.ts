@@ -133,7 +133,7 @@ export async function makeCalls(options: CallOptions): Promise<CallReport> {
   const flags = { target, protocol, path, request, calls, concurrency, connections, messages, rate };
   const headerFlags = headers.map((header) => `-header=${header}`);
   const times = [`-ramp=${rampMs}ms`, `-duration=${durationMs}ms`];
-  const args = ["call", ...flagsOf(flags), ...headerFlags, ...times];
+  const args = ["call", ...getFlags(flags), ...headerFlags, ...times];
   return JSON.parse(await run({ file: BINARY, args }));
 }
 
@@ -171,7 +171,7 @@ export interface Reading {
 export async function readStored(options: ReadOptions): Promise<Reading> {
   const { target, paths, readers, rampMs, limitMs } = options;
   const pathFlags = paths.map((path) => `-path=${path}`);
-  const args = ["read", ...flagsOf({ target, readers }), ...pathFlags];
+  const args = ["read", ...getFlags({ target, readers }), ...pathFlags];
   const times = [`-ramp=${rampMs}ms`, `-limit=${limitMs}ms`];
   const paused = await runUntil({ file: BINARY, args: [...args, ...times] }, /^reading\n/);
   return { end: async () => JSON.parse(await paused.resume()) };
@@ -198,7 +198,7 @@ export interface StallReport {
 
 /** Opens streams and reads none. Resolves when no more data arrives; `resume` closes them and returns a StallReport. */
 export function stallStreams(options: StallOptions): Promise<Paused> {
-  return runUntil({ file: BINARY, args: ["stall", ...flagsOf({ ...options })] }, /^stalled\n/);
+  return runUntil({ file: BINARY, args: ["stall", ...getFlags({ ...options })] }, /^stalled\n/);
 }
 
 /** Which streams to cancel. */
@@ -231,9 +231,9 @@ export interface CancelReport {
 
 /** Cancels streams in bursts, while others run on the same connections. */
 export async function cancelStreams(options: CancelOptions): Promise<CancelReport> {
-  return JSON.parse(await run({ file: BINARY, args: ["cancel", ...flagsOf({ ...options })] }));
+  return JSON.parse(await run({ file: BINARY, args: ["cancel", ...getFlags({ ...options })] }));
 }
 
-function flagsOf(flags: Readonly<Record<string, string | number>>): string[] {
+function getFlags(flags: Readonly<Record<string, string | number>>): string[] {
   return Object.entries(flags).map(([name, value]) => `-${name}=${value}`);
 }

@@ -1,5 +1,5 @@
 /** The median; the mean of the two middle values where their count is even. NaN for an empty list. */
-export function medianOf(values: readonly number[]): number {
+export function getMedian(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? Number.NaN;
@@ -14,6 +14,6 @@ export interface Spread {
 }
 
 /** The median, minimum and maximum of some numbers. */
-export function spreadOf(values: readonly number[]): Spread {
-  return { median: medianOf(values), least: Math.min(...values), most: Math.max(...values) };
+export function getSpread(values: readonly number[]): Spread {
+  return { median: getMedian(values), least: Math.min(...values), most: Math.max(...values) };
 }

@@ -1,7 +1,7 @@
 /** Stored responses in the background: all started at once on one sidecar, and then read again, event by event. */
 import { EVENTS_AROUND_DELTAS, writeExchange } from "../exchange.ts";
 import { startUpstream } from "../load/load.ts";
-import { cpuMicrosOf, residentMbOf, watchResident } from "../measure/process-stats.ts";
+import { readCpuMicros, readResidentMb, watchResident } from "../measure/process-stats.ts";
 import { markdownTable } from "../report.ts";
 import { inParallel, responsesCaller } from "./caller.ts";
 import { formatMedian } from "./figures.ts";
@@ -40,16 +40,16 @@ export const background: Part = {
     const store = createPath("db");
     const sidecar = await startSidecar({ program, upstream: upstream.address, runs: { store } });
     try {
-      const idle = residentMbOf(sidecar.pid);
-      const peakOf = watchResident(sidecar.pid);
+      const idle = readResidentMb(sidecar.pid);
+      const stopWatching = watchResident(sidecar.pid);
       const started = performance.now();
-      const cpu = cpuMicrosOf(sidecar.pid);
+      const cpu = readCpuMicros(sidecar.pid);
       const caller = responsesCaller(sidecar.address);
       const ids = await inParallel(runs, CONCURRENCY, () => caller.create({ background: true }));
       const statuses = await inParallel(runs, CONCURRENCY, (index) => caller.ended(ids[index] ?? ""));
       const seconds = (performance.now() - started) / 1000;
-      const used = cpuMicrosOf(sidecar.pid) - cpu;
-      const peak = peakOf();
+      const used = readCpuMicros(sidecar.pid) - cpu;
+      const peak = stopWatching();
       const events = await inParallel(runs, CONCURRENCY, (index) => caller.countEvents(ids[index] ?? ""));
       return {
         [COMPLETED]: statuses.filter((status) => status === "completed").length,
@@ -59,7 +59,7 @@ export const background: Part = {
         "CPU per run, µs": used / runs,
         "RSS idle, MB": idle,
         "RSS peak, MB": peak,
-        "RSS afterwards, MB": residentMbOf(sidecar.pid),
+        "RSS afterwards, MB": readResidentMb(sidecar.pid),
       };
     } finally {
       await sidecar.stop();

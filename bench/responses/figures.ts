@@ -1,11 +1,11 @@
 /** The figures of several rounds. */
-import { medianOf, type Spread, spreadOf } from "../measure/statistics.ts";
+import { getMedian, getSpread, type Spread } from "../measure/statistics.ts";
 import { formatRatio, markdownTable } from "../report.ts";
 import type { Figures } from "./part.ts";
 
 /** The median of a figure over the rounds; NaN if no round has it. */
 export function medianIn(rounds: readonly Figures[], label: string): number {
-  return medianOf(rounds.flatMap((figures) => figures[label] ?? []));
+  return getMedian(rounds.flatMap((figures) => figures[label] ?? []));
 }
 
 /** A measured median for a table; empty if no round has it. */
@@ -16,7 +16,7 @@ export function formatMedian(rounds: readonly Figures[], label: string, decimals
 
 /** The ratio of a figure to another one of the same round. */
 export function ratioIn(rounds: readonly Figures[], label: string, other: string): Spread {
-  return spreadOf(rounds.map((figures) => (figures[label] ?? Number.NaN) / (figures[other] ?? Number.NaN)));
+  return getSpread(rounds.map((figures) => (figures[label] ?? Number.NaN) / (figures[other] ?? Number.NaN)));
 }
 
 /**
@@ -37,7 +37,7 @@ export function compareFigures(base: readonly Figures[], current: readonly Figur
 function formatRatios(base: readonly Figures[], current: readonly Figures[], label: string): string {
   const ratios = current.map((figures, round) => (figures[label] ?? 0) / (base[round]?.[label] ?? 0));
   const known = ratios.filter((ratio) => Number.isFinite(ratio) && ratio > 0);
-  return known.length === 0 ? "" : formatRatio(spreadOf(known));
+  return known.length === 0 ? "" : formatRatio(getSpread(known));
 }
 
 /** Figures range from fractions of a millisecond to numbers of calls. */

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { writeExchange } from "../exchange.ts";
 import { formatFailures, makeCalls, startUpstream, UPSTREAM_PATH } from "../load/load.ts";
-import { residentMbOf } from "../measure/process-stats.ts";
+import { readResidentMb } from "../measure/process-stats.ts";
 import { formatRatio, markdownTable } from "../report.ts";
 import { formatMedian, ratioIn } from "./figures.ts";
 import type { Part } from "./part.ts";
@@ -51,7 +51,7 @@ export const full: Part = {
         figures[toRateLabel(tenth)] = (calls - failed) / seconds;
         figures[toP99Label(tenth)] = times.p99 / 1000;
         figures[toFailedLabel(tenth)] = failed;
-        figures[toRssLabel(tenth)] = residentMbOf(sidecar.pid);
+        figures[toRssLabel(tenth)] = readResidentMb(sidecar.pid);
       }
       return figures;
     } finally {

@@ -1,8 +1,8 @@
 /** How long it takes to read and to list stored responses, with few and with many of them in the store. */
 import { writeExchange } from "../exchange.ts";
 import { startUpstream } from "../load/load.ts";
-import { residentMbOf } from "../measure/process-stats.ts";
-import { medianOf } from "../measure/statistics.ts";
+import { readResidentMb } from "../measure/process-stats.ts";
+import { getMedian } from "../measure/statistics.ts";
 import { markdownTable } from "../report.ts";
 import { inParallel, type ResponsesCaller, responsesCaller } from "./caller.ts";
 import { formatMedian } from "./figures.ts";
@@ -51,7 +51,7 @@ export const stored: Part = {
         for (const [kind, time] of Object.entries(KINDS)) {
           figures[toLabel(`${kind}, ms`, size)] = await timeReads(ids, (id) => time(caller, id));
         }
-        figures[toLabel(RSS, size)] = residentMbOf(sidecar.pid);
+        figures[toLabel(RSS, size)] = readResidentMb(sidecar.pid);
       }
       return figures;
     } finally {
@@ -85,5 +85,5 @@ async function timeReads(ids: readonly string[], time: (id: string) => Promise<n
   for (let read = 0; read < READS; read += 1) {
     times.push(await time(ids[Math.floor((read / READS) * ids.length)] ?? ""));
   }
-  return medianOf(times);
+  return getMedian(times);
 }

@@ -8,8 +8,8 @@ import { EVENTS_AROUND_DELTAS, type ExchangeFiles, writeExchange } from "../exch
 import { GatewayUnavailableError } from "../gateways/install.ts";
 import { litellm } from "../gateways/litellm.ts";
 import { type CallReport, formatFailures, makeCalls, startUpstream, UPSTREAM_PATH } from "../load/load.ts";
-import { cpuMicrosOf } from "../measure/process-stats.ts";
-import { medianOf } from "../measure/statistics.ts";
+import { readCpuMicros } from "../measure/process-stats.ts";
+import { getMedian } from "../measure/statistics.ts";
 import { startListening } from "../processes.ts";
 import { formatRatio, markdownTable } from "../report.ts";
 import { RUN_FOLDER } from "../work-folder.ts";
@@ -146,9 +146,9 @@ async function besideLitellm(
 
 async function measureWay({ label, pid, call }: Way, divisor: number): Promise<Figures> {
   await call({ calls: Math.ceil(WARM_UP / divisor) });
-  const before = cpuMicrosOf(pid);
+  const before = readCpuMicros(pid);
   const busy = await call({ calls: Math.ceil(BUSY / divisor) });
-  const used = cpuMicrosOf(pid) - before;
+  const used = readCpuMicros(pid) - before;
   const calm = await call({ ...CALM, calls: Math.ceil(CALM.calls / divisor) });
   for (const { failed, failures } of [busy, calm]) {
     if (failed > 0) throw new Error(`${label}: ${failed} streams failed: ${formatFailures(failures)}`);
@@ -191,7 +191,7 @@ function toRow(rounds: readonly Figures[], way: string): string[][] {
       formatRatio(ratioIn(rounds, cpu, toCpuLabel(GRPC))),
       aim === undefined ? "" : `${aim.cpu} ×`,
       formatMedian(rounds, first, 2),
-      medianOf(later).toFixed(2),
+      getMedian(later).toFixed(2),
       aim === undefined ? "" : `${aim.firstMs} ms`,
     ],
   ];

@@ -43,12 +43,12 @@ export function assignChunks({ outputs }: Metafile, firstName: string): Map<stri
   return new Map(
     others.flatMap((piece): [string, string][] => {
       const loaders = firstLoaders(piece, first);
-      return loaders.length === 0 ? [] : [[piece.name, chunkOf(piece, first, loaders)]];
+      return loaders.length === 0 ? [] : [[piece.name, getChunk(piece, first, loaders)]];
     }),
   );
 }
 
-function chunkOf(piece: Piece, first: Piece, loaders: readonly Piece[]): string {
+function getChunk(piece: Piece, first: Piece, loaders: readonly Piece[]): string {
   if (loaders.includes(first) || isSmall(piece, first)) return COMMON;
   return loaders.map(nameAfterModule).sort().join("+");
 }

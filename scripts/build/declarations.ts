@@ -65,7 +65,7 @@ function isAvailable(specifier: string, dependencies: readonly string[]): boolea
 }
 
 /** Paths of the declarations that the `exports` of a package name. */
-function typesOf(exports: Record<string, string | { types?: string }>): string[] {
+function getTypes(exports: Record<string, string | { types?: string }>): string[] {
   const targets = Object.values(exports).filter((target) => typeof target !== "string");
   return targets.flatMap(({ types }) => (types === undefined ? [] : normalize(types)));
 }
@@ -77,7 +77,7 @@ function main(): void {
     .filter((name) => name.endsWith(".d.ts"))
     .map((name) => join(folder, name));
   const read = (path: string) => (files.includes(path) ? readFileSync(path, "utf8") : undefined);
-  const reached = followDeclarations(typesOf(exports), Object.keys(dependencies), read);
+  const reached = followDeclarations(getTypes(exports), Object.keys(dependencies), read);
   for (const file of files) if (!reached.has(file)) rmSync(file);
 }
 

@@ -13,7 +13,7 @@ const files = await bundleProgram("src/cli/main.ts", START_FILE);
 await rm(FOLDER, { recursive: true, force: true });
 await writeBundle(files, FOLDER);
 await chmod(join(FOLDER, START_FILE), 0o755);
-await writeFile(join(FOLDER, "THIRD_PARTY_NOTICES.txt"), await noticesOf(packagesIn(files)));
+await writeFile(join(FOLDER, "THIRD_PARTY_NOTICES.txt"), await loadNotices(packagesIn(files)));
 
 /** Folders of the packages that have code in the program. */
 function packagesIn(files: readonly BundleFile[]): string[] {
@@ -23,12 +23,12 @@ function packagesIn(files: readonly BundleFile[]): string[] {
   return [...new Set(folders)].sort();
 }
 
-async function noticesOf(folders: readonly string[]): Promise<string> {
-  const notices = await Promise.all(folders.map(noticeOf));
+async function loadNotices(folders: readonly string[]): Promise<string> {
+  const notices = await Promise.all(folders.map(readNotice));
   return `${notices.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
 }
 
-async function noticeOf(folder: string): Promise<string> {
+async function readNotice(folder: string): Promise<string> {
   const {
     name,
     version: installed,

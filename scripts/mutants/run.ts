@@ -1,7 +1,7 @@
 /** Tries mutants against their nearest tests. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { randomOf } from "../../test/support/random.ts";
+import { createRandom } from "../../test/support/random.ts";
 import type { ChangedLines } from "./changes.ts";
 import { type Equivalent, matches } from "./equivalents.ts";
 import { findNearestTests, readImportGraph } from "./nearest-tests.ts";
@@ -176,7 +176,7 @@ function findStale(
 
 /** Shuffles a list (Fisher and Yates). */
 function shuffle<Item>(list: readonly Item[], seed: number): Item[] {
-  const random = randomOf(seed);
+  const random = createRandom(seed);
   const keyed = list.map((item) => ({ item, key: random() }));
   return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
 }

@@ -2,10 +2,10 @@ import type { Capability, ModelInfo } from "../gen/outrigger/v1/catalog_service_
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import catalogFile from "./catalog.json" with { type: "json" };
 import type { CapabilityWord, CatalogData, CatalogEntry } from "./catalog-data.ts";
-import { type CostOptions, costWith, dayOf, pricesAt } from "./model-cost.ts";
-import { capabilitiesOf, infoOf, toCapability } from "./model-info.ts";
+import { type CostOptions, costWith, pricesAt, toDay } from "./model-cost.ts";
+import { getCapabilities, toCapability, toInfo } from "./model-info.ts";
 import { ModelNames, maxIdLength } from "./model-names.ts";
-import { entryOf, type ModelSettings } from "./model-settings.ts";
+import { type ModelSettings, toEntry } from "./model-settings.ts";
 import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts";
 
 /**
@@ -34,7 +34,7 @@ export class Catalog {
    */
   getModelInfo(model: string, provider?: string, at = new Date()): ModelInfo | undefined {
     const entry = this.#names().find(model, provider);
-    return entry && infoOf(entry, this.traitsOf(entry.provider, entry.id), dayOf(at));
+    return entry && toInfo(entry, this.traitsOf(entry.provider, entry.id), toDay(at));
   }
 
   /**
@@ -49,9 +49,9 @@ export class Catalog {
     capabilities: readonly (Capability | CapabilityWord)[] = [],
     at = new Date(),
   ): ModelInfo[] {
-    const day = dayOf(at);
+    const day = toDay(at);
     const entries = this.#matching(provider, capabilities).filter((entry) => !isRetired(entry, day));
-    return entries.map((entry) => infoOf(entry, this.traitsOf(entry.provider, entry.id), dayOf(at)));
+    return entries.map((entry) => toInfo(entry, this.traitsOf(entry.provider, entry.id), toDay(at)));
   }
 
   /**
@@ -63,10 +63,10 @@ export class Catalog {
     capabilities: readonly (Capability | CapabilityWord)[] = [],
     now = new Date(),
   ): ModelInfo | undefined {
-    const day = dayOf(now);
+    const day = toDay(now);
     const served = this.#matching(provider, capabilities).filter((entry) => isServed(entry, day));
     const latest = served.find(({ preview }) => preview !== true) ?? served[0];
-    return latest && infoOf(latest, this.traitsOf(provider, latest.id), day);
+    return latest && toInfo(latest, this.traitsOf(provider, latest.id), day);
   }
 
   /**
@@ -80,7 +80,7 @@ export class Catalog {
     if (known !== undefined) return known;
     const names = this.#names();
     const entry = names.find(model, provider);
-    const traits = mergeTraits(names.familyOf(entry?.id ?? model, provider)?.traits, entry?.traits);
+    const traits = mergeTraits(names.findFamily(entry?.id ?? model, provider)?.traits, entry?.traits);
     // Ids come from callers: without a limit, invented ones would fill the memory.
     if (this.#traits.size >= maxCachedTraits) this.#traits.clear();
     this.#traits.set(key, traits);
@@ -127,7 +127,7 @@ export class Catalog {
     const capabilities = wanted.map(toCapability);
     const fits = (entry: CatalogEntry) => {
       if (provider !== undefined && entry.provider !== provider) return false;
-      const has = capabilitiesOf(entry, this.traitsOf(entry.provider, entry.id));
+      const has = getCapabilities(entry, this.traitsOf(entry.provider, entry.id));
       return capabilities.every((capability) => has.has(capability));
     };
     return this.#names().entries.filter(fits).sort(compareEntries);
@@ -151,7 +151,7 @@ export interface CatalogOptions {
  * @throws ConfigurationError naming a value that cannot be right.
  */
 export function createCatalog({ models = [] }: CatalogOptions = {}): Catalog {
-  const added = models.map((settings, index) => entryOf(settings, `models[${index}]`));
+  const added = models.map((settings, index) => toEntry(settings, `models[${index}]`));
   return new Catalog(catalogFile as CatalogData, added);
 }
 

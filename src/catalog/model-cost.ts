@@ -13,7 +13,7 @@ export interface CostOptions {
 }
 
 /** The day of a moment by UTC, `YYYY-MM-DD`. */
-export function dayOf(moment: Date): string {
+export function toDay(moment: Date): string {
   return moment.toISOString().slice(0, 10);
 }
 
@@ -26,7 +26,7 @@ export function pricesOn(entry: CatalogEntry, day: string): readonly PriceTier[]
 /** The same for a time. Few prices change, and computing the day takes longer than looking a price up. */
 export function pricesAt(entry: CatalogEntry, moment: Date): readonly PriceTier[] {
   const { price_changes: changes = [], prices = [] } = entry;
-  return changes.length === 0 ? prices : pricesOn(entry, dayOf(moment));
+  return changes.length === 0 ? prices : pricesOn(entry, toDay(moment));
 }
 
 /**
@@ -46,7 +46,7 @@ export function costWith(
   if (tier === undefined) return undefined;
   const read = usage.cacheReadTokens ?? 0;
   const written = usage.cacheWriteTokens ?? 0;
-  return sumOf([
+  return addCosts([
     [usage.inputTokens - read - written, tier.input_micro_usd_per_million_tokens],
     [read, tier.cache_read_micro_usd_per_million_tokens],
     [written - longCacheWriteTokens, tier.cache_write_micro_usd_per_million_tokens],
@@ -56,7 +56,9 @@ export function costWith(
 }
 
 /** Tokens times millionths of a dollar per million tokens are millionths of a millionth: 1000 make a billionth. */
-function sumOf(items: readonly (readonly [tokens: number, price: number | undefined])[]): bigint | undefined {
+function addCosts(
+  items: readonly (readonly [tokens: number, price: number | undefined])[],
+): bigint | undefined {
   let sum = 0n;
   for (const [tokens, price] of items) {
     if (tokens < 0) return undefined;

@@ -11,7 +11,7 @@ import { pricesOn } from "./model-cost.ts";
 import { type ModelTraits, reasons } from "./model-traits.ts";
 
 /** An entry as a message of the contract, with the prices of a day. A new object each time: the caller may change it. */
-export function infoOf(entry: CatalogEntry, traits: ModelTraits, day: string): ModelInfo {
+export function toInfo(entry: CatalogEntry, traits: ModelTraits, day: string): ModelInfo {
   return create(ModelInfoSchema, {
     id: entry.id,
     provider: entry.provider,
@@ -19,16 +19,16 @@ export function infoOf(entry: CatalogEntry, traits: ModelTraits, day: string): M
     contextWindow: entry.context_window ?? 0,
     maxOutputTokens: entry.max_output_tokens,
     aliases: [...(entry.aliases ?? [])],
-    capabilities: [...capabilitiesOf(entry, traits)].sort((left, right) => left - right),
+    capabilities: [...getCapabilities(entry, traits)].sort((left, right) => left - right),
     reasoningEfforts: [...(traits.reasoningEfforts ?? [])],
-    prices: pricesOn(entry, day).map(priceOf),
+    prices: pricesOn(entry, day).map(toPrice),
     releaseDate: entry.release_date ?? "",
     endOfLifeDate: entry.end_of_life_date ?? "",
   });
 }
 
 /** Capabilities of a model: those of its entry, and those that follow from its traits. */
-export function capabilitiesOf(entry: CatalogEntry, traits: ModelTraits): Set<Capability> {
+export function getCapabilities(entry: CatalogEntry, traits: ModelTraits): Set<Capability> {
   const has = new Set((entry.capabilities ?? []).map((word) => capabilityNumbers[word]));
   if (reasons(traits)) has.add(Capability.REASONING);
   if (traits.jsonSchema) has.add(Capability.STRUCTURED_OUTPUT);
@@ -73,7 +73,7 @@ function cachesPrompts(entry: CatalogEntry, traits: ModelTraits): boolean {
   return priced || traits.cacheMinimumTokens !== undefined;
 }
 
-function priceOf(tier: PriceTier): MessageInitShape<typeof PriceSchema> {
+function toPrice(tier: PriceTier): MessageInitShape<typeof PriceSchema> {
   const { cache_read_micro_usd_per_million_tokens: read, cache_write_micro_usd_per_million_tokens: write } =
     tier;
   return {

@@ -49,7 +49,7 @@ export class ModelNames {
   }
 
   /** The first family that matches an id. */
-  familyOf(model: string, provider: string): ModelFamily | undefined {
+  findFamily(model: string, provider: string): ModelFamily | undefined {
     if (model.length > maxIdLength) return undefined;
     const bare = this.#bare(model, provider);
     return this.#families.find(

@@ -45,7 +45,7 @@ export interface ModelSettings {
  * @param field Path of the settings, for errors.
  * @throws ConfigurationError naming a value that cannot be right.
  */
-export function entryOf(settings: ModelSettings, field: string): CatalogEntry {
+export function toEntry(settings: ModelSettings, field: string): CatalogEntry {
   const { id, provider } = settings;
   checkName(id, `${field}.id`);
   checkName(provider, `${field}.provider`);
@@ -61,18 +61,18 @@ export function entryOf(settings: ModelSettings, field: string): CatalogEntry {
       release_date: settings.releaseDate,
       end_of_life_date: settings.endOfLifeDate,
       preview: settings.preview,
-      prices: converted(settings.prices, pricesOf, `${field}.prices`),
-      traits: converted(settings.traits, traitsEntryOf, `${field}.traits`),
+      prices: converted(settings.prices, toPrices, `${field}.prices`),
+      traits: converted(settings.traits, toTraitsEntry, `${field}.traits`),
     }),
   };
 }
 
-function pricesOf(prices: NonNullable<ModelSettings["prices"]>, field: string): readonly PriceTier[] {
+function toPrices(prices: NonNullable<ModelSettings["prices"]>, field: string): readonly PriceTier[] {
   const tiers = "input" in prices ? [prices] : prices;
-  return tiers.map((tier, index) => tierOf(tier, `${field}[${index}]`));
+  return tiers.map((tier, index) => toTier(tier, `${field}[${index}]`));
 }
 
-function tierOf(prices: ModelPrices, field: string): PriceTier {
+function toTier(prices: ModelPrices, field: string): PriceTier {
   const { aboveInputTokens = 0 } = prices;
   const price = (name: "input" | "output") => microUsd(prices[name], `${field}.${name}`);
   const optional = (name: "cacheRead" | "cacheWrite" | "cacheWriteLong") =>
@@ -108,7 +108,7 @@ function known<Fields extends object>(fields: Fields): Known<Fields> {
 }
 
 /** Data files write the names of traits in snake case. */
-function traitsEntryOf(traits: Partial<ModelTraits>): TraitsEntry {
+function toTraitsEntry(traits: Partial<ModelTraits>): TraitsEntry {
   const entries = Object.entries(known(traits));
   return Object.fromEntries(entries.map(([name, value]) => [snakeCase(name), value])) as TraitsEntry;
 }

@@ -11,19 +11,19 @@ export function demoText({ addresses, adminAddress, simulatorUrl }: DemoAddresse
   return `Outrigger demo: a sidecar with a simulated provider behind it. No key, no cost.
 
   calls                ${addresses.join(", ")}   gRPC, gRPC-Web, Connect, JSON and OpenAI's Responses API
-  health and metrics   ${adminAddress === undefined ? "off" : `${urlOf(adminAddress)}/readyz, /metrics`}
+  health and metrics   ${adminAddress === undefined ? "off" : `${toUrl(adminAddress)}/readyz, /metrics`}
   simulated provider   ${simulatorUrl}
 
 Try in another terminal:
 
   # A whole answer, as plain JSON
-  ${tools.curl("InferenceService/Complete", askOf("sim-text"))}
+  ${tools.curl("InferenceService/Complete", askText("sim-text"))}
 
   # Token by token, as server-sent events
-  ${tools.curlStream("InferenceService/Stream", askOf("sim-long:tokens=60,rate=20"))}
+  ${tools.curlStream("InferenceService/Stream", askText("sim-long:tokens=60,rate=20"))}
 
   # An object that matches a JSON Schema
-  ${tools.curl("GenerationService/GenerateObject", objectOf("sim-text"))}
+  ${tools.curl("GenerationService/GenerateObject", objectText("sim-text"))}
 
   # OpenAI's Responses API, which official OpenAI SDKs call with the base URL ${tools.v1}
   ${tools.responses("anthropic/sim-text")}
@@ -32,10 +32,10 @@ Try in another terminal:
   ${tools.grpcurlCommand("list")}
 
   # The same answer, over gRPC
-  ${tools.grpcurl("InferenceService/Complete", askOf("sim-text"))}
+  ${tools.grpcurl("InferenceService/Complete", askText("sim-text"))}
 
   # Token by token, over gRPC
-  ${tools.grpcurl("InferenceService/Stream", askOf("sim-long:tokens=60,rate=20"))}
+  ${tools.grpcurl("InferenceService/Stream", askText("sim-long:tokens=60,rate=20"))}
 
 The simulator speaks four protocols: add "provider":"anthropic", "gemini" or "compatible" to a
 request, and the same call goes another way. Without it, OpenAI's Responses API is spoken.
@@ -93,11 +93,11 @@ function toolsFor(address: string): CommandLines {
 const PACKAGE = "outrigger.v1";
 const JSON_TYPE = "-H 'content-type: application/json'";
 
-function askOf(model: string): string {
+function askText(model: string): string {
   return JSON.stringify({ model, messages: [{ role: "ROLE_USER", content: [{ text: "Say hello." }] }] });
 }
 
-function objectOf(model: string): string {
+function objectText(model: string): string {
   const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
   return JSON.stringify({
     options: { request: { model }, prompt: "Name a city." },
@@ -110,6 +110,6 @@ function reachable(address: string): string {
   return address.replace(/^(0\.0\.0\.0|\[::\]|):/, "127.0.0.1:");
 }
 
-function urlOf(address: string): string {
+function toUrl(address: string): string {
   return address.startsWith("unix:") ? address : `http://${reachable(address)}`;
 }

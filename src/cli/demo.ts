@@ -26,7 +26,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   // The simulator is on loopback: the proxy of this machine must not be used for it.
   process.env.no_proxy = "*";
   const simulator = await startSimulator();
-  const providers = providersOf(simulator);
+  const providers = createProviders(simulator);
   const defaultProvider = "openai";
   const config = { ...loaded, client: { ...loaded.client, providers, defaultProvider } };
   const client = new Client({
@@ -51,7 +51,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
 }
 
 /** The simulator by each of its wire formats. Its models are the same in all of them. */
-function providersOf(simulator: Simulator): ReadonlyMap<string, ProviderSettings> {
+function createProviders(simulator: Simulator): ReadonlyMap<string, ProviderSettings> {
   const apiKey = "demo-key";
   return new Map<string, ProviderSettings>([
     ["openai", { api: "openai-responses", apiKey, baseUrl: simulator.openaiBaseUrl }],

@@ -19,7 +19,7 @@ export function describeFailure(error: unknown, env: Terminal["env"]): { message
   }
   if (error instanceof ConfigurationError) return { message: error.message, code: exitCodes.configuration };
   if (error instanceof SDKError) return { message: error.message, code: exitCodes.failure };
-  return { message: `unexpected failure: ${stackOf(error, env)}`, code: exitCodes.failure };
+  return { message: `unexpected failure: ${getStack(error, env)}`, code: exitCodes.failure };
 }
 
 /** Whether a system error says that an address cannot be listened on. */
@@ -41,7 +41,7 @@ function adviceFor({ violations }: ConfigurationError): string {
 }
 
 /** The stack at log levels debug and trace, otherwise the message. */
-function stackOf(error: unknown, env: Terminal["env"]): string {
+function getStack(error: unknown, env: Terminal["env"]): string {
   if (!(error instanceof Error)) return String(error);
   const detailed = /^(debug|trace)$/.test(env.OUTRIGGER_LOG_LEVEL ?? "");
   const hint = "\nSet OUTRIGGER_LOG_LEVEL=debug to see where.";

@@ -33,7 +33,7 @@ export async function healthcheck(
 function ask(address: string, timeoutMs: number): Promise<string> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(timeoutMs);
-    const request = get({ ...targetOf(address), path: "/readyz", agent: false, signal }, (response) => {
+    const request = get({ ...toTarget(address), path: "/readyz", agent: false, signal }, (response) => {
       response.resume();
       resolve(response.statusCode === 200 ? "ready" : `it answers ${response.statusCode}`);
     });
@@ -44,7 +44,7 @@ function ask(address: string, timeoutMs: number): Promise<string> {
 }
 
 /** Clients reach an address on all interfaces by loopback. */
-function targetOf(text: string): { socketPath: string } | { host: string; port: number } {
+function toTarget(text: string): { socketPath: string } | { host: string; port: number } {
   const address = parseAddress(text, "--admin-listen");
   if (address.kind === "unix") return { socketPath: address.path };
   const host = address.host === undefined || address.host === "0.0.0.0" ? "127.0.0.1" : address.host;

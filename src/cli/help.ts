@@ -161,6 +161,6 @@ Exit codes: 0 ready, 1 not ready or not reachable.
 };
 
 /** The help of a command. */
-export function helpOf(command: CommandName): string {
+export function getHelp(command: CommandName): string {
   return HELP[command];
 }

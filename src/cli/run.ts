@@ -3,7 +3,7 @@ import { ConfigurationError } from "../core/errors.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { UsageError } from "./flags.ts";
-import { type CommandName, commandNames, helpOf, mainHelp } from "./help.ts";
+import { type CommandName, commandNames, getHelp, mainHelp } from "./help.ts";
 import type { Terminal } from "./terminal.ts";
 import { nodeProblem, version } from "./version.ts";
 
@@ -49,8 +49,8 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
 function textFor(name: string, args: readonly string[]): string | undefined {
   if (name === "--version" || name === "-v") return `outrigger ${version}\n`;
   if (name === "--help" || name === "-h") return mainHelp;
-  if (name === "help") return args[0] === undefined ? mainHelp : helpOf(commandNamed(args[0]));
-  return args.includes("--help") || args.includes("-h") ? helpOf(commandNamed(name)) : undefined;
+  if (name === "help") return args[0] === undefined ? mainHelp : getHelp(commandNamed(args[0]));
+  return args.includes("--help") || args.includes("-h") ? getHelp(commandNamed(name)) : undefined;
 }
 
 function commandNamed(name: string): CommandName {

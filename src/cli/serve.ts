@@ -3,7 +3,7 @@ import {
   AccessKeysFile,
   buildClient,
   type Config,
-  catalogOf,
+  createCatalogWith,
   type KeyFiles,
   loadConfig,
   openKeyFiles,
@@ -51,7 +51,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   const keyFiles = openKeyFiles(config.client, logger);
   const accessKeys = config.access.keys && new AccessKeysFile(config.access.keys, logger);
   const access = accessKeys && new AccessControl(accessKeys);
-  const catalog = catalogOf(config.client);
+  const catalog = createCatalogWith(config.client);
   const metrics = createSidecarMetrics(config, catalog, () => output.droppedLines);
   const client = buildClient(config.client, { keyFiles, catalog, log: logger, observer: metrics });
   const sidecar = await startSidecar({ config, client, logger, metrics, access });

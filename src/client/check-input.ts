@@ -15,7 +15,7 @@ export function checkInput(
   value: unknown,
   field: string,
   violations: Violations,
-  names: readonly string[] = namesOf(desc),
+  names: readonly string[] = listNames(desc),
 ): void {
   if (isMessage(value)) {
     if (value.$typeName !== desc.typeName)
@@ -131,7 +131,7 @@ function isPlainObject(value: unknown): value is Readonly<Record<string, unknown
 }
 
 /** Names of the fields of a message, as TypeScript has them. */
-export function namesOf(desc: DescMessage): string[] {
+export function listNames(desc: DescMessage): string[] {
   return desc.members.map(({ localName }) => localName);
 }
 

@@ -10,7 +10,7 @@ export function checkJson(text: string, field: string, violations: Violations): 
 export function checkJsonObject(text: string, field: string, violations: Violations): JsonObject | undefined {
   const value = parse(text, field, violations, "the text of a JSON object");
   if (value === undefined || isObject(value)) return value;
-  violations.add(field, `expected the text of a JSON object, found ${kindOf(value)}`);
+  violations.add(field, `expected the text of a JSON object, found ${getKind(value)}`);
   return undefined;
 }
 
@@ -31,7 +31,7 @@ function describe(text: string, error: unknown): string {
   return `${text.length} characters that are not JSON${where}`;
 }
 
-function kindOf(value: unknown): string {
+function getKind(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "a list" : `a ${typeof value}`;
 }

@@ -4,7 +4,7 @@ import { type Batches, lazyBatches, mapBatches } from "../core/batches.ts";
 import { CallScope } from "../core/call-scope.ts";
 import { ConfigurationError, SDKError, toSdkError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
-import { inferenceIdOf } from "../core/inference-id.ts";
+import { getInferenceId } from "../core/inference-id.ts";
 import { type CompleteResponse, completeResponse } from "../core/response.ts";
 import { withTerminalEvent } from "../core/terminal-event.ts";
 import { FinalResponse, type Request, type ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
@@ -29,7 +29,7 @@ import {
 } from "./model-names.ts";
 import { createAdapter } from "./providers.ts";
 import { ProviderRegistry } from "./registry.ts";
-import { type RequestInput, requestOf } from "./request-input.ts";
+import { type RequestInput, toRequest } from "./request-input.ts";
 import { validateRequest } from "./validate.ts";
 
 /** Options of a Client. */
@@ -230,7 +230,7 @@ export class Client {
 
   /** The request as middleware sees it: complete, validated, and naming its provider and that provider's model. */
   #prepare(input: RequestInput, callerOptions: CallOptions): PreparedCall {
-    const given = requestOf(input);
+    const given = toRequest(input);
     const { provider, model, alias, isChosen } = this.resolveModel(given);
     const isSame = provider === given.provider && model === given.model;
     const named = isSame ? given : { ...given, provider, model };
@@ -339,5 +339,5 @@ function checkOptionNames(what: string, options: object, names: readonly string[
 }
 
 function withInferenceId(options: CallOptions): CallOptions {
-  return options.inferenceId === undefined ? { ...options, inferenceId: inferenceIdOf() } : options;
+  return options.inferenceId === undefined ? { ...options, inferenceId: getInferenceId() } : options;
 }

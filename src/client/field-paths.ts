@@ -5,25 +5,25 @@ export type FieldPaths = "typescript" | "contract";
 
 /** The error with the fields of a request named as TypeScript does. The same error where it names none. */
 export function withTypeScriptPaths(error: SDKError): SDKError {
-  return withFieldPaths(error, typeScriptPathOf);
+  return withFieldPaths(error, toTypeScriptPath);
 }
 
 /** The error with other names for the fields of its request. The same error where it names none. */
-export function withFieldPaths(error: SDKError, pathOf: (field: string) => string): SDKError {
+export function withFieldPaths(error: SDKError, toPath: (field: string) => string): SDKError {
   if (error.violations.length === 0) return error;
   const violations = error.violations.map(({ field, description }) => ({
-    field: pathOf(field),
+    field: toPath(field),
     description,
   }));
   const message = error.violations.reduce(
-    (text, { field }) => text.replaceAll(`${field}: `, `${pathOf(field)}: `),
+    (text, { field }) => text.replaceAll(`${field}: `, `${toPath(field)}: `),
     error.message,
   );
   return withViolations(error, message, violations);
 }
 
 /** Quoted keys of maps are a caller's own words and stay as they are. */
-function typeScriptPathOf(field: string): string {
+function toTypeScriptPath(field: string): string {
   return field.replace(
     /"[^"]*"|_([a-z0-9])/g,
     (found, letter: string | undefined) => letter?.toUpperCase() ?? found,

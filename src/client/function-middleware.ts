@@ -49,7 +49,7 @@ async function* pass(attempt: Attempt, middleware: RunningMiddleware): AsyncGene
   try {
     for await (const batch of withTerminalEvent(attempt.stream.batches())) {
       started ||= batch.length > 0;
-      const finish = finishOf(batch);
+      const finish = getFinish(batch);
       if (finish === undefined) yield batch;
       else {
         const { events, error } = await middleware.conclude(attempt, batch, finish);
@@ -154,7 +154,7 @@ function streamOver(): AbortError {
   return new AbortError("the stream around which the middleware runs has ended");
 }
 
-function finishOf(batch: Batch): Finish | undefined {
+function getFinish(batch: Batch): Finish | undefined {
   const event = batch.at(-1)?.event;
   return event?.case === "finish" ? event.value : undefined;
 }

@@ -93,7 +93,7 @@ export type ProviderSettings = {
 export type WireSettings = Extract<ProviderSettings, { readonly api: WireApi }>;
 
 /** Where a provider with a wire API is: the address of its entry, else that of the provider itself. */
-export function baseUrlOf(settings: WireSettings): string {
+export function getBaseUrl(settings: WireSettings): string {
   switch (settings.api) {
     case "openai-responses":
       return settings.baseUrl ?? OPENAI_BASE_URL;

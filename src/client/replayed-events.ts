@@ -1,6 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions } from "../core/adapter.ts";
-import { inferenceIdOf } from "../core/inference-id.ts";
+import { getInferenceId } from "../core/inference-id.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
@@ -14,7 +14,7 @@ export function replayedEvents(
   request: Request,
   options: CallOptions,
 ): readonly StreamEvent[] {
-  const inferenceId = inferenceIdOf(options);
+  const inferenceId = getInferenceId(options);
   const { provider, warnings, rateLimit, providerRequestId, createdAt } = response;
   const acceptedAt = createdAt === undefined ? Date.now() : timestampMs(createdAt);
   const facts = { request, provider, inferenceId, acceptedAt, warnings, rateLimit, providerRequestId };

@@ -1,11 +1,11 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
-import { jsonTextOf } from "../core/json-text.ts";
+import { toJsonText } from "../core/json-text.ts";
 import type { MessageInput } from "../core/message.ts";
 import { type Request, RequestSchema, type Timeouts } from "../gen/outrigger/v1/request_pb.ts";
 import type { ToolSchema } from "../gen/outrigger/v1/tool_pb.ts";
 import type { HttpTimeouts } from "../kit/http/timeouts.ts";
-import { checkInput, namesOf } from "./check-input.ts";
+import { checkInput, listNames } from "./check-input.ts";
 import { Violations } from "./violations.ts";
 
 /** The contract's form of a request as a plain object. */
@@ -57,7 +57,7 @@ export interface RequestInput extends ContractFields, LibraryFields {}
  * @param names What the program may write beside the messages, for the error about another name.
  * @throws InvalidRequestError with every field of a wrong name or type in `violations`.
  */
-export function requestOf(input: RequestInput, names: readonly string[] = requestFields): Request {
+export function toRequest(input: RequestInput, names: readonly string[] = requestFields): Request {
   const violations = new Violations();
   const fields = contractForm(input, violations);
   checkInput(RequestSchema, fields, "", violations, names);
@@ -67,7 +67,7 @@ export function requestOf(input: RequestInput, names: readonly string[] = reques
 }
 
 /** The fields of a request that a program may write. */
-export const requestFields: readonly string[] = [...namesOf(RequestSchema), "providerOptions"];
+export const requestFields: readonly string[] = [...listNames(RequestSchema), "providerOptions"];
 
 /** The input in the contract's form; what cannot be converted is left for the check. */
 function contractForm(input: unknown, violations: Violations): unknown {
@@ -95,7 +95,7 @@ function optionTexts(options: unknown, texts: unknown, violations: Violations): 
     if (provider in given)
       violations.add(field, "is in providerOptionsJson, too; expected it in one of them");
     if (!isRecord(entry)) violations.add(field, `expected an object, found a ${typeof entry}`);
-    return [provider, jsonTextOf(entry)];
+    return [provider, toJsonText(entry)];
   });
   return { ...given, ...Object.fromEntries(written) };
 }

@@ -7,18 +7,18 @@ import {
   type ToolResult,
 } from "../gen/outrigger/v1/message_pb.ts";
 import { CallResults } from "./call-results.ts";
-import { namesOf } from "./check-enum.ts";
+import { listNames } from "./check-enum.ts";
 import { checkJson } from "./check-json.ts";
 import { checkPart, type PartKind, type PartLimits } from "./validate-parts.ts";
 import { quote, type Violations } from "./violations.ts";
 
 /** The parts that a message of each role accepts (see `Role` in the contract). */
 const LIMITS: ReadonlyMap<Role, PartLimits> = new Map([
-  [Role.SYSTEM, limitsOf(Role.SYSTEM, "text")],
-  [Role.DEVELOPER, limitsOf(Role.DEVELOPER, "text")],
-  [Role.USER, limitsOf(Role.USER, "text", "image", "audio", "document", "native")],
-  [Role.ASSISTANT, limitsOf(Role.ASSISTANT, "text", "image", "toolCall", "reasoning", "native")],
-  [Role.TOOL, limitsOf(Role.TOOL, "text", "toolResult", "native")],
+  [Role.SYSTEM, createLimits(Role.SYSTEM, "text")],
+  [Role.DEVELOPER, createLimits(Role.DEVELOPER, "text")],
+  [Role.USER, createLimits(Role.USER, "text", "image", "audio", "document", "native")],
+  [Role.ASSISTANT, createLimits(Role.ASSISTANT, "text", "image", "toolCall", "reasoning", "native")],
+  [Role.TOOL, createLimits(Role.TOOL, "text", "toolResult", "native")],
 ]);
 
 /** Which parts the answer to a tool call may hold (`ToolResult.content` in the contract). */
@@ -64,7 +64,7 @@ class Conversation {
     const limits = LIMITS.get(message.role);
     if (limits === undefined) {
       const found = RoleSchema.value[message.role]?.name ?? message.role;
-      this.#violations.add(`${field}.role`, `expected ${namesOf(RoleSchema)}, found ${found}`);
+      this.#violations.add(`${field}.role`, `expected ${listNames(RoleSchema)}, found ${found}`);
       return;
     }
     if (message.role !== Role.ASSISTANT) this.#turn.clear();
@@ -152,6 +152,6 @@ export function checkToolResult(
     checkPart(part, `${field}.content[${index}]`, RESULT_LIMITS, violations);
 }
 
-function limitsOf(role: Role, ...kinds: PartKind[]): PartLimits {
+function createLimits(role: Role, ...kinds: PartKind[]): PartLimits {
   return { allowed: new Set(kinds), place: `a message of ${RoleSchema.value[role]?.name}` };
 }

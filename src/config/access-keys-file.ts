@@ -42,7 +42,7 @@ export function readAccessKeys(content: string, context: AccessKeysContext): Acc
   }
   problems.push(...duplicatesIn(result.data.keys, locate));
   const keys = result.data.keys.map((entry, index) =>
-    keyOf(entry, context, locate, ["keys", index], problems),
+    toKey(entry, context, locate, ["keys", index], problems),
   );
   return problems.length > 0 ? { problems } : { keys };
 }
@@ -54,12 +54,12 @@ const EXPECTED_KEY =
 /** One key, or the old and the new one, as digests. */
 const secrets = leaf(EXPECTED_KEY, (value) => {
   const given: unknown[] = Array.isArray(value) ? value : [value];
-  const digests = given.map(digestOf).filter((digest) => digest !== undefined);
+  const digests = given.map(readDigest).filter((digest) => digest !== undefined);
   return digests.length === given.length && (given.length === 1 || given.length === 2) ? digests : undefined;
 });
 
 /** The SHA-256 digest of a key, or that which is given in its place. */
-function digestOf(key: unknown): Buffer | undefined {
+function readDigest(key: unknown): Buffer | undefined {
   if (typeof key !== "string") return undefined;
   const [, hex] = /^sha256:(.*)$/s.exec(key) ?? [];
   if (hex !== undefined) return /^[0-9A-Fa-f]{64}$/.test(hex) ? Buffer.from(hex, "hex") : undefined;
@@ -116,7 +116,7 @@ function duplicatesIn(entries: readonly Entry[], locate: Locate): string[] {
   });
 }
 
-function keyOf(
+function toKey(
   { name, key: digests, rate_limit: limit, models }: Entry,
   names: ModelNames,
   locate: Locate,

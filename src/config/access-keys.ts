@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Environment } from "../client/from-env.ts";
 import type { AccessKey } from "./access-key.ts";
 import type { ModelNames } from "./model-grants.ts";
-import { readSmallFile, systemCodeOf } from "./small-file.ts";
+import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { type Parsed, WatchedFile } from "./watched-file.ts";
 
 /** The file with the access keys, as it was read at the start. */
@@ -37,24 +37,24 @@ export async function loadAccessKeys(
   try {
     content = await readSmallFile(path, maxBytes);
   } catch (error) {
-    return { problems: [`cannot read the access keys in ${path} (${systemCodeOf(error)})`] };
+    return { problems: [`cannot read the access keys in ${path} (${getSystemCode(error)})`] };
   }
   if (content === undefined) return { problems: [`the file ${path} is over ${maxBytes} bytes`] };
   const reading = read(content);
   if ("problems" in reading) return reading;
   const parse = (text: string) => {
     const again = read(text);
-    return "keys" in again ? { value: again.keys } : { problem: summaryOf(again.problems) };
+    return "keys" in again ? { value: again.keys } : { problem: toSummary(again.problems) };
   };
-  return { path, digest: digestOf(content), keys: reading.keys, parse, maxBytes };
+  return { path, digest: hashText(content), keys: reading.keys, parse, maxBytes };
 }
 
-function summaryOf([first = "", ...others]: readonly string[]): string {
+function toSummary([first = "", ...others]: readonly string[]): string {
   return others.length === 0 ? first : `${first}, and ${others.length} more mistakes`;
 }
 
 /** The content itself is not kept, since it may hold keys. */
-function digestOf(content: string): string {
+function hashText(content: string): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
@@ -69,7 +69,7 @@ export class AccessKeysFile {
       value: { digest, keys },
       parse(content) {
         const parsed = parse(content);
-        return "problem" in parsed ? parsed : { value: { digest: digestOf(content), keys: parsed.value } };
+        return "problem" in parsed ? parsed : { value: { digest: hashText(content), keys: parsed.value } };
       },
       isSame: (before, now) => before.digest === now.digest,
       onChange: ({ keys: changed }) =>

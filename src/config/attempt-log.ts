@@ -15,12 +15,12 @@ export function createAttemptLog(
   return createLogging({
     ...rule,
     redact: (text) => redact.reduce((rest, pattern) => rest.replace(pattern, "[redacted]"), text),
-    log: (entry) => log.info(fieldsOf(entry), "attempt"),
+    log: (entry) => log.info(toFields(entry), "attempt"),
   });
 }
 
 /** Fields that are undefined are not written. */
-function fieldsOf(entry: AttemptEntry): object {
+function toFields(entry: AttemptEntry): object {
   return {
     kind: entry.kind,
     provider: entry.provider,

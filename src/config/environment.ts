@@ -32,20 +32,20 @@ export function readVariables(environment: Environment): Record<string, unknown>
   const tree: Record<string, unknown> = {};
   for (const [variable, field] of Object.entries(FIELDS)) {
     const value = environment[variable]?.trim();
-    if (value) Object.assign(tree, treeOf(field, LISTS.has(field) ? splitList(value) : value));
+    if (value) Object.assign(tree, toTree(field, LISTS.has(field) ? splitList(value) : value));
   }
   return tree;
 }
 
 /** The variable that sets a field. */
 export const locateVariable: Locate = (path) => {
-  const fieldOf = (variable: string) => FIELDS[variable]?.split(".") ?? [];
-  const sets = (variable: string) => fieldOf(variable).every((step, index) => step === path[index]);
+  const getField = (variable: string) => FIELDS[variable]?.split(".") ?? [];
+  const sets = (variable: string) => getField(variable).every((step, index) => step === path[index]);
   return Object.keys(FIELDS).find(sets) ?? "";
 };
 
 /** The value under the path of its field. */
-function treeOf(field: string, value: unknown): Record<string, unknown> {
+function toTree(field: string, value: unknown): Record<string, unknown> {
   const [last = field, ...parents] = field.split(".").reverse();
   return parents.reduce<Record<string, unknown>>((child, parent) => ({ [parent]: child }), { [last]: value });
 }

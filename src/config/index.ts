@@ -22,23 +22,23 @@ export type { RunsConfig } from "./runs.ts";
 
 /** The key files of a configuration, with the keys that were read with it. */
 export function openKeyFiles({ providers, keyFiles }: ClientConfig, log: KeyFileLog): KeyFiles {
-  const keys = [...providers].map(([name, settings]) => [name, keyOf(settings)] as const);
+  const keys = [...providers].map(([name, settings]) => [name, toKey(settings)] as const);
   return new KeyFiles(keyFiles, new Map(keys), log);
 }
 
-function keyOf(settings: ProviderSettings): string {
+function toKey(settings: ProviderSettings): string {
   return settings.api === "command" ? "" : (settings.apiKey ?? "");
 }
 
 /** The catalog of a configuration: the shipped one, with the models that it adds or changes. */
-export function catalogOf({ models }: ClientConfig): Catalog {
+export function createCatalogWith({ models }: ClientConfig): Catalog {
   return models.length === 0 ? defaultCatalog : createCatalog({ models });
 }
 
 /** What the Client of a configuration works with. */
 export interface ClientParts {
   readonly keyFiles: KeyFiles;
-  /** As `catalogOf` gives it. */
+  /** As `createCatalogWith` gives it. */
   readonly catalog: Catalog;
   /** Takes the entries of `logging`. */
   readonly log: AttemptLog;

@@ -1,6 +1,6 @@
 /** Keys that are in files of their own. They may change while the sidecar runs: mounted secrets are rotated. */
 import { describeKeyMistake } from "../client/check-key.ts";
-import { readSmallFile, systemCodeOf } from "./small-file.ts";
+import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { type Parsed, WatchedFile } from "./watched-file.ts";
 
 /** Largest file with a key, in bytes. Tokens of cloud providers have a few thousand. */
@@ -63,7 +63,7 @@ export async function readKeyFile(path: string): Promise<Parsed<string>> {
       ? { problem: `${path} is over ${MAX_KEY_BYTES} bytes` }
       : parseKey(content, path);
   } catch (error) {
-    return { problem: `cannot read ${path} (${systemCodeOf(error)})` };
+    return { problem: `cannot read ${path} (${getSystemCode(error)})` };
   }
 }
 

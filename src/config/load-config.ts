@@ -9,7 +9,7 @@ import {
   readProviders,
 } from "../client/from-env.ts";
 import type { ModelRouting } from "../client/model-names.ts";
-import { baseUrlOf, type ProviderSettings } from "../client/providers.ts";
+import { getBaseUrl, type ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { getMaxAnswerBytes } from "../core/memory-account.ts";
 import { isObject } from "../kit/json/json.ts";
@@ -24,15 +24,15 @@ import {
 } from "./config.ts";
 import { configVariable, findUnknownVariables, locateVariable, readVariables } from "./environment.ts";
 import { compact } from "./fields.ts";
-import { addressesOf, findForeignAddresses } from "./local-only.ts";
-import { checkMcpTokens, mcpSettingsOf } from "./mcp.ts";
+import { findForeignAddresses, listAddresses } from "./local-only.ts";
+import { checkMcpTokens, toMcpSettings } from "./mcp.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
 import type { ModelNames } from "./model-grants.ts";
 import { type Description, describeIssues, describeWord, formatPath, type Locate } from "./problems.ts";
 import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
 import { type RunsConfig, readRuns } from "./runs.ts";
 import { type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
-import { readSmallFile, systemCodeOf } from "./small-file.ts";
+import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { didYouMean } from "./suggest.ts";
 
 /** The flags of the command line. */
@@ -60,7 +60,7 @@ interface ConfigSources {
 export async function loadConfig({ environment, flags = {} }: ConfigSources): Promise<Config> {
   const file = await readFileSource(flags.config ?? environment[configVariable]?.trim(), environment);
   const variables = readSource(readVariables(environment), { locate: locateVariable, secrets: NONE });
-  const given = readSource(treeOf(flags), { locate: locateFlag, secrets: NONE });
+  const given = readSource(toTree(flags), { locate: locateFlag, secrets: NONE });
   const registered = readProviders(environment);
   const names = [...registered.providers.keys(), ...file.providerNames];
   const problems = [file, variables, given, registered].flatMap((source) => source.problems);
@@ -68,16 +68,16 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   if (problems.length > 0) throw mistakes(problems);
   const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
   const { local_only: localOnly = false } = settings;
-  const middleware = middlewareOf(settings);
+  const middleware = toMiddleware(settings);
   const { modelAliases: aliases } = middleware;
   const modelNames = { aliases, routing: createRouting(names, settings.default_provider, aliases) };
   const access = await readAccess([variables, file], environment, modelNames);
   const providers = mergeProviders(registered.providers, settings, file.keys);
-  const mcp = mcpSettingsOf(settings.mcp, file.folder, localOnly);
-  const runs = await readRunsOf([variables, file]);
+  const mcp = toMcpSettings(settings.mcp, file.folder, localOnly);
+  const runs = await readRunsSettings([variables, file]);
   if (localOnly) await checkAddresses(providers, mcp);
   return {
-    listeners: listenersOf(settings),
+    listeners: toListeners(settings),
     access: { keys: access, allowUnauthenticated: settings.allow_unauthenticated ?? false },
     reflection: settings.reflection,
     log: { level: settings.log_level ?? "info" },
@@ -132,7 +132,7 @@ async function readAccess(
 }
 
 /** How runs are kept. */
-async function readRunsOf(sources: readonly Source[]): Promise<RunsConfig> {
+async function readRunsSettings(sources: readonly Source[]): Promise<RunsConfig> {
   const runs = await readRuns(sources);
   if ("value" in runs) return runs.value;
   throw mistakes(runs.problem.split("\n"));
@@ -144,11 +144,11 @@ async function checkAddresses(
   { servers }: McpSettings,
 ): Promise<void> {
   const ofServers = [...servers].map(([name, { url }]) => ({ what: `mcp server ${name}`, baseUrl: url }));
-  const problems = await findForeignAddresses([...addressesOf(providers), ...ofServers]);
+  const problems = await findForeignAddresses([...listAddresses(providers), ...ofServers]);
   if (problems.length > 0) throw mistakes(problems);
 }
 
-function listenersOf(settings: Settings): ListenersConfig {
+function toListeners(settings: Settings): ListenersConfig {
   const { listen, admin_listen: admin, cors, limits } = settings;
   return {
     data: { addresses: listen ?? [defaultListen], cors },
@@ -159,7 +159,7 @@ function listenersOf(settings: Settings): ListenersConfig {
   };
 }
 
-function middlewareOf({ middleware, providers = {} }: Settings): MiddlewareConfig {
+function toMiddleware({ middleware, providers = {} }: Settings): MiddlewareConfig {
   const rules = Object.entries(providers).map(([name, entry]) => [name, entry.rules] as const);
   return { modelAliases: {}, fallbacks: [], rules: {}, ...middleware, providerRules: new Map(rules) };
 }
@@ -215,7 +215,7 @@ const MAX_FILE_BYTES = 256 * 1024;
 async function readFileSource(path: string | undefined, environment: Environment): Promise<FileSource> {
   if (path === undefined || path === "") return NO_FILE;
   const text = await readSmallFile(path, MAX_FILE_BYTES).catch((error: unknown) => {
-    throw new ConfigurationError(`cannot read the configuration file ${path} (${systemCodeOf(error)})`);
+    throw new ConfigurationError(`cannot read the configuration file ${path} (${getSystemCode(error)})`);
   });
   if (text === undefined)
     throw new ConfigurationError(`the configuration file ${path} is over ${MAX_FILE_BYTES} bytes`);
@@ -252,7 +252,7 @@ function checkTargets(source: Source, names: readonly string[]): string[] {
   const ruled = models.flatMap(({ provider, rules }, index) =>
     Object.keys(rules).length === 0 ? [] : [{ provider, path: ["models", index] }],
   );
-  return [...middlewareTargets(middlewareOf(source.settings)), ...ruled].flatMap(({ provider, path }) => {
+  return [...middlewareTargets(toMiddleware(source.settings)), ...ruled].flatMap(({ provider, path }) => {
     if (provider === undefined || names.includes(provider)) return [];
     const where = source.locate([...path, "provider"]);
     return [`${where}: ${describeUnknownName(provider, names, source)}`];
@@ -279,12 +279,12 @@ function noticeReplaced({ variables }: ProvidersOfEnvironment, file: FileSource)
 function noticeBaseUrls(providers: ReadonlyMap<string, ProviderSettings>): string[] {
   return [...providers].flatMap(([name, settings]) => {
     if (settings.api === "command") return [];
-    const doubt = describeDoubtfulBaseUrl(settings.api, baseUrlOf(settings));
+    const doubt = describeDoubtfulBaseUrl(settings.api, getBaseUrl(settings));
     return doubt === undefined ? [] : [`provider ${name}: ${doubt}`];
   });
 }
 
-function treeOf({ listen, adminListen, defaultProvider, logLevel }: ConfigFlags): unknown {
+function toTree({ listen, adminListen, defaultProvider, logLevel }: ConfigFlags): unknown {
   return compact({
     listen,
     admin_listen: adminListen,
@@ -301,7 +301,7 @@ function mergeProviders(
   keys: ReadonlyMap<string, string>,
 ): Map<string, ProviderSettings> {
   const merged = new Map(fromVariables);
-  for (const [name, entry] of Object.entries(providers)) merged.set(name, settingsOf(entry, keys.get(name)));
+  for (const [name, entry] of Object.entries(providers)) merged.set(name, toSettings(entry, keys.get(name)));
   for (const [name, settings] of merged) {
     merged.set(name, {
       ...media,
@@ -330,7 +330,7 @@ function providerLimits(limits: NonNullable<Settings["limits"]>) {
   };
 }
 
-function settingsOf(
+function toSettings(
   { apiKeyFile: _, rules: __, ...entry }: ProviderEntry,
   apiKey: string | undefined,
 ): ProviderSettings {

@@ -1,6 +1,6 @@
 /** Holds a configuration to providers on this machine and in private networks. */
 import { lookup } from "node:dns/promises";
-import { baseUrlOf, type ProviderSettings } from "../client/providers.ts";
+import { getBaseUrl, type ProviderSettings } from "../client/providers.ts";
 import { addressInHost, isPrivateAddress } from "../kit/http/private-address.ts";
 import { parseBaseUrl } from "../kit/http/transport.ts";
 
@@ -14,9 +14,9 @@ export interface NamedAddress {
 }
 
 /** Where the providers are, but for programs, whose adapter does without an address. */
-export function addressesOf(providers: ReadonlyMap<string, ProviderSettings>): NamedAddress[] {
+export function listAddresses(providers: ReadonlyMap<string, ProviderSettings>): NamedAddress[] {
   return [...providers].flatMap(([name, settings]) =>
-    settings.api === "command" ? [] : [{ what: `provider ${name}`, baseUrl: baseUrlOf(settings) }],
+    settings.api === "command" ? [] : [{ what: `provider ${name}`, baseUrl: getBaseUrl(settings) }],
   );
 }
 
@@ -30,13 +30,13 @@ export async function findForeignAddresses(
 ): Promise<string[]> {
   const checks = addresses.map(async ({ what, baseUrl }) => {
     const { hostname } = parseBaseUrl(baseUrl);
-    const problem = await problemOf(hostname, resolve);
+    const problem = await toProblem(hostname, resolve);
     return problem === undefined ? [] : [`${what}: ${hostname} ${problem}`];
   });
   return (await Promise.all(checks)).flat();
 }
 
-async function problemOf(hostname: string, resolve: Resolve): Promise<string | undefined> {
+async function toProblem(hostname: string, resolve: Resolve): Promise<string | undefined> {
   const literal = addressInHost(hostname);
   const addresses = literal === undefined ? await resolved(hostname, resolve) : [literal];
   if (addresses === undefined)

@@ -12,10 +12,10 @@ type Section = NonNullable<Settings["mcp"]>;
  * @param folder Base of relative paths.
  * @param localOnly Whether servers must be on this machine or in a private network.
  */
-export function mcpSettingsOf(section: Section | undefined, folder: string, localOnly: boolean): McpSettings {
+export function toMcpSettings(section: Section | undefined, folder: string, localOnly: boolean): McpSettings {
   const { servers = {}, allowedUrls = [], limits = {} } = section ?? {};
   const configured = Object.entries(servers).map(([label, server]) => {
-    return [label, serverOf(server, folder)] as const;
+    return [label, toServer(server, folder)] as const;
   });
   return { servers: new Map(configured), allowedUrls, limits, ...(localOnly ? { localOnly } : {}) };
 }
@@ -34,7 +34,7 @@ export async function checkMcpTokens(
   return (await Promise.all(checks)).flat();
 }
 
-function serverOf(server: Section["servers"][string], folder: string): ConfiguredMcpServer {
+function toServer(server: Section["servers"][string], folder: string): ConfiguredMcpServer {
   const { url, authorization, authorization_file: file, headers = {} } = server;
   if (file !== undefined) return { url, headers, token: () => currentToken(resolve(folder, file)) };
   return authorization === undefined ? { url, headers } : { url, headers, token: async () => authorization };

@@ -82,8 +82,8 @@ const retries = z.pipe(
     compact({
       ...rest,
       maxRetries: max_retries,
-      baseDelay: secondsOf(base_delay),
-      maxDelay: secondsOf(max_delay),
+      baseDelay: toSeconds(base_delay),
+      maxDelay: toSeconds(max_delay),
       backoffMultiplier: backoff_multiplier,
       retryTimeouts: retry_timeouts,
     }),
@@ -101,8 +101,8 @@ const circuitBreaker = z.pipe(
     compact({
       failureRatio: failure_ratio,
       minCalls: min_calls,
-      window: secondsOf(window),
-      openFor: secondsOf(open_for),
+      window: toSeconds(window),
+      openFor: toSeconds(open_for),
     }),
   ),
 );
@@ -126,7 +126,7 @@ const rateLimit = z.pipe(
     compact({
       requestsPerMinute: requests_per_minute,
       tokensPerMinute: tokens_per_minute,
-      maxWait: secondsOf(max_wait),
+      maxWait: toSeconds(max_wait),
       maxQueue: max_queue,
     }),
   ),
@@ -163,7 +163,7 @@ const cache = z.pipe(
   }),
   z.transform(({ max_age, max_bytes, max_entries, tool_calls }) =>
     compact({
-      maxAge: secondsOf(max_age),
+      maxAge: toSeconds(max_age),
       maxBytes: max_bytes,
       maxEntries: max_entries,
       toolCalls: tool_calls,
@@ -204,7 +204,7 @@ export type CallRules = ReturnType<typeof splitRules<RuleEntry>>["rules"];
 
 type RuleEntry = { [Name in keyof typeof ruleFields]?: z.output<(typeof ruleFields)[Name]> };
 
-function secondsOf(milliseconds: number | undefined): number | undefined {
+function toSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / 1000;
 }
 

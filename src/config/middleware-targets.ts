@@ -12,15 +12,15 @@ export function middlewareTargets({ modelAliases, fallbacks }: MiddlewareConfig)
   const base = ["middleware"];
   const ofAliases = Object.entries(modelAliases).flatMap(([name, alias]) => {
     const path = [...base, "model_aliases", name];
-    return [{ ...alias, path }, ...targetsOf(alias.fallbacks, [...path, "fallbacks"])];
+    return [{ ...alias, path }, ...getTargets(alias.fallbacks, [...path, "fallbacks"])];
   });
   const ofRules = fallbacks.flatMap((rule, index) => {
     const path = [...base, "fallbacks", index];
-    return [{ ...rule, path }, ...targetsOf(rule.targets, [...path, "targets"])];
+    return [{ ...rule, path }, ...getTargets(rule.targets, [...path, "targets"])];
   });
   return [...ofAliases, ...ofRules];
 }
 
-function targetsOf(targets: readonly CallScope[] = [], path: Path): NamedTarget[] {
+function getTargets(targets: readonly CallScope[] = [], path: Path): NamedTarget[] {
   return targets.map((target, index) => ({ ...target, path: [...path, index] }));
 }

@@ -35,13 +35,13 @@ export function describeIssues(
   let count = 0;
   for (const issue of issues) {
     count += issue.code === "unrecognized_keys" ? issue.keys.length : 1;
-    if (lines.length < MAX_DESCRIBED) lines.push(...linesOf(issue, value, description));
+    if (lines.length < MAX_DESCRIBED) lines.push(...toLines(issue, value, description));
   }
   const shown = lines.slice(0, MAX_DESCRIBED);
   return count > shown.length ? [...shown, `and ${count - shown.length} more`] : shown;
 }
 
-function linesOf(issue: z.core.$ZodIssue, value: unknown, description: Description): string[] {
+function toLines(issue: z.core.$ZodIssue, value: unknown, description: Description): string[] {
   if (issue.code !== "unrecognized_keys") return [describeIssue(issue, value, description)];
   const messages = issue.message.split("\n");
   const path = pathIn(value, issue.path);

@@ -36,7 +36,7 @@ export class RuleLevels {
     if (all === undefined && ofProvider.size === 0 && ofModel.size === 0) return [];
     return [
       chooseMiddleware((request) => {
-        return ofModel.get(this.#modelOf(request)) ?? ofProvider.get(request.provider) ?? all;
+        return ofModel.get(this.#getModel(request)) ?? ofProvider.get(request.provider) ?? all;
       }),
     ];
   }
@@ -45,7 +45,7 @@ export class RuleLevels {
   everyLevel<Name extends keyof CallRules>(name: Name, create: Create<Name>): MiddlewareMethods[] {
     const { all, ofProvider, ofModel } = this.#levels(name, create);
     const byProvider = chooseMiddleware(({ provider }) => ofProvider.get(provider));
-    const byModel = chooseMiddleware((request) => ofModel.get(this.#modelOf(request)));
+    const byModel = chooseMiddleware((request) => ofModel.get(this.#getModel(request)));
     return [
       ...(all === undefined ? [] : [all]),
       ...(ofProvider.size === 0 ? [] : [byProvider]),
@@ -67,7 +67,7 @@ export class RuleLevels {
       ofModel: new Map(
         this.#models.flatMap((model) =>
           made(model.rules, `${model.provider}, ${model.id}`).map((middleware) => [
-            keyOf(model.provider, model.id),
+            toKey(model.provider, model.id),
             middleware,
           ]),
         ),
@@ -76,11 +76,11 @@ export class RuleLevels {
   }
 
   /** Key of the configured model that a call goes to, also where it uses one of its aliases or snapshots. */
-  #modelOf({ provider, model }: CallTarget): string {
-    return keyOf(provider, this.#catalog.addedEntry(model, provider)?.id ?? model);
+  #getModel({ provider, model }: CallTarget): string {
+    return toKey(provider, this.#catalog.addedEntry(model, provider)?.id ?? model);
   }
 }
 
-function keyOf(provider: string, id: string): string {
+function toKey(provider: string, id: string): string {
   return `${provider}\n${id}`;
 }

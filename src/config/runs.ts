@@ -86,23 +86,23 @@ export async function readRuns(sources: readonly RunsSource[]): Promise<Parsed<R
   const file = sources.at(-1);
   const section = file?.settings.runs ?? {};
   const source = sources.find(({ settings }) => hasStore(settings.runs)) ?? file;
-  if (source === undefined) return { value: runsOf({}, { kind: "memory" }, [], {}) };
+  if (source === undefined) return { value: toRuns({}, { kind: "memory" }, [], {}) };
   const problems = checkSection(source);
   const place = await readPlace(source);
   const listenUrl = await readListenUrl(section, file ?? source);
   const keys = await readKeys(section, file ?? source);
-  const all = [...problems, ...problemsOf(place), ...problemsOf(listenUrl), ...problemsOf(keys)];
+  const all = [...problems, ...getProblems(place), ...getProblems(listenUrl), ...getProblems(keys)];
   if (all.length > 0 || !("value" in place) || !("value" in listenUrl) || !("value" in keys)) {
     return { problem: all.join("\n") };
   }
-  return { value: runsOf(section, place.value, keys.value, compact({ listenUrl: listenUrl.value })) };
+  return { value: toRuns(section, place.value, keys.value, compact({ listenUrl: listenUrl.value })) };
 }
 
 function hasStore(section: Section | undefined): boolean {
   return section?.store !== undefined || section?.store_file !== undefined;
 }
 
-function runsOf(
+function toRuns(
   section: Section,
   place: StorePlace,
   keys: readonly EncryptionKey[],
@@ -207,6 +207,6 @@ async function readEncryptionKey(path: string): Promise<Parsed<EncryptionKey>> {
   }
 }
 
-function problemsOf(parsed: Parsed<unknown>): string[] {
+function getProblems(parsed: Parsed<unknown>): string[] {
   return "value" in parsed ? [] : [parsed.problem];
 }

@@ -17,6 +17,6 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<str
 const CHUNK_BYTES = 64 * 1024;
 
 /** The system code of an error, for instance `ENOENT`. */
-export function systemCodeOf(error: unknown): string {
+export function getSystemCode(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }

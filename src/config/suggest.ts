@@ -31,14 +31,14 @@ const MAX_SUGGESTED = 3;
 
 function findCompounds(word: string, known: readonly string[]): string[] {
   if (!/^[\w.-]{1,64}$/.test(word)) return [];
-  const parts = partsOf(word);
+  const parts = getParts(word);
   return known.filter((candidate) => {
-    const others = partsOf(candidate);
+    const others = getParts(candidate);
     return parts.every((part) => others.includes(part)) || others.every((part) => parts.includes(part));
   });
 }
 
-function partsOf(word: string): string[] {
+function getParts(word: string): string[] {
   return word.toLowerCase().split(/[^a-z0-9]+/);
 }
 

@@ -1,6 +1,6 @@
 /** Files whose content may change while the sidecar runs: mounted secrets are rotated. */
 import { readFileSync, statSync } from "node:fs";
-import { systemCodeOf } from "./small-file.ts";
+import { getSystemCode } from "./small-file.ts";
 
 /** The content of a file as a value, or what is wrong with it. */
 export type Parsed<Value> = { readonly value: Value } | { readonly problem: string };
@@ -42,7 +42,7 @@ export class WatchedFile<Value> {
     const now = performance.now();
     if (now - this.#checkedAt < CHECK_INTERVAL_MS) return this.#value;
     this.#checkedAt = now;
-    if (this.#version === undefined || versionOf(this.#options.path) !== this.#version) this.reload();
+    if (this.#version === undefined || readVersion(this.#options.path) !== this.#version) this.reload();
     return this.#value;
   }
 
@@ -50,7 +50,7 @@ export class WatchedFile<Value> {
   reload(): void {
     const { path, isSame, onChange } = this.#options;
     // Before the content: a change in between is then seen by the next check.
-    const version = versionOf(path);
+    const version = readVersion(path);
     const read = readFile(this.#options);
     if ("problem" in read) {
       this.#keepValue(read.problem);
@@ -78,12 +78,12 @@ function readFile<Value>({ path, maxBytes, parse }: WatchedFileOptions<Value>): 
     if (stats.size > maxBytes) return { problem: `${path} is over ${maxBytes} bytes` };
     return parse(readFileSync(path, "utf8"));
   } catch (error) {
-    return { problem: `cannot read ${path} (${systemCodeOf(error)})` };
+    return { problem: `cannot read ${path} (${getSystemCode(error)})` };
   }
 }
 
 /** Changes whenever the content may have: also where a symbolic link on the way leads to another file. */
-function versionOf(path: string): string {
+function readVersion(path: string): string {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats === undefined
     ? ""

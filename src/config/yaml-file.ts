@@ -40,18 +40,18 @@ export interface YamlFile {
  */
 export function parseYamlFile(name: string, text: string, environment: Environment): YamlFile {
   const lines = new LineCounter();
-  const place = (offset: number | undefined) => placeOf(name, lines, offset);
+  const place = (offset: number | undefined) => toPlace(name, lines, offset);
   try {
     // Duplicate names are found below: the parser compares each name with all others.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
-    const locate: Locate = (path) => `${place(offsetOf(document, path))} ${formatPath(path)}`.trimEnd();
+    const locate: Locate = (path) => `${place(findOffset(document, path))} ${formatPath(path)}`.trimEnd();
     const [syntaxError] = document.errors;
     // The errors after the first one are its consequences.
     if (syntaxError !== undefined)
       return brokenFile(`${place(syntaxError.pos[0])}: ${describe(syntaxError, text)}`, locate);
     const filling = new Filling(environment, locate);
     visit(document, filling);
-    const duplicates = filling.duplicates.map((node) => `${place(startOf(node))}: map keys must be unique`);
+    const duplicates = filling.duplicates.map((node) => `${place(getStart(node))}: map keys must be unique`);
     return {
       ...filling,
       problems: [...duplicates, ...filling.problems],
@@ -137,9 +137,9 @@ function pathTo(
 }
 
 /** The position of a value, or of the nearest enclosing node in the file. For a field without a value, of its name. */
-function offsetOf(document: Document, path: Path): number | undefined {
+function findOffset(document: Document, path: Path): number | undefined {
   let node: unknown = document.contents;
-  let offset = startOf(node);
+  let offset = getStart(node);
   for (const step of path) {
     const parent = isAlias(node) ? node.resolve(document) : node;
     if (!isCollection(parent)) break;
@@ -147,17 +147,17 @@ function offsetOf(document: Document, path: Path): number | undefined {
       ? parent.items.find(({ key }) => isScalar(key) && key.value === step)?.key
       : undefined;
     node = parent.get(step, true);
-    offset = startOf(name) ?? startOf(node) ?? offset;
+    offset = getStart(name) ?? getStart(node) ?? offset;
   }
   return offset;
 }
 
-function startOf(node: unknown): number | undefined {
+function getStart(node: unknown): number | undefined {
   if (typeof node !== "object" || node === null || !("range" in node)) return undefined;
   return Array.isArray(node.range) ? Number(node.range[0]) : undefined;
 }
 
-function placeOf(name: string, lines: LineCounter, offset: number | undefined): string {
+function toPlace(name: string, lines: LineCounter, offset: number | undefined): string {
   if (offset === undefined) return name;
   const { line, col } = lines.linePos(offset);
   return `${name}:${line}:${col}`;

@@ -104,12 +104,12 @@ export class StreamAccumulator {
   #endText({ partIndex, text, citations, providerState }: TextEnd): void {
     const value = this.#endsHaveText ? text : this.#textOf(partIndex);
     const refusal = this.#parts.get(partIndex)?.refusal ?? false;
-    this.#set(partIndex, { part: { case: "text", value }, citations, refusal, ...stateOf(providerState) });
+    this.#set(partIndex, { part: { case: "text", value }, citations, refusal, ...toState(providerState) });
   }
 
   #endReasoning({ partIndex, text, redacted, providerState }: ReasoningEnd): void {
     const value = { text: this.#endsHaveText ? text : this.#textOf(partIndex), redacted };
-    this.#set(partIndex, { part: { case: "reasoning", value }, ...stateOf(providerState) });
+    this.#set(partIndex, { part: { case: "reasoning", value }, ...toState(providerState) });
   }
 
   #startToolCall({ partIndex, id, name, inputKind }: ToolCallStart): void {
@@ -119,7 +119,7 @@ export class StreamAccumulator {
   }
 
   #endToolCall({ partIndex, toolCall, providerState }: ToolCallEnd): void {
-    this.#set(partIndex, { part: { case: "toolCall", value: toolCall ?? {} }, ...stateOf(providerState) });
+    this.#set(partIndex, { part: { case: "toolCall", value: toolCall ?? {} }, ...toState(providerState) });
   }
 
   /** The response with the content that the stream itself carried. */
@@ -147,7 +147,7 @@ export class StreamAccumulator {
   }
 }
 
-function stateOf(providerState: ProviderState | undefined): PartInput {
+function toState(providerState: ProviderState | undefined): PartInput {
   return providerState === undefined ? {} : { providerState };
 }
 

@@ -15,7 +15,7 @@ export interface Batched<T> extends AsyncIterable<T> {
 }
 
 /** The batches of a stream. Each item is a batch of its own where the source does not know better. */
-export function batchesOf<T>(items: AsyncIterable<T> | Batched<T>): Batches<T> {
+export function toBatches<T>(items: AsyncIterable<T> | Batched<T>): Batches<T> {
   return "batches" in items ? items.batches() : mapBatches(items, (item) => [item]);
 }
 

@@ -150,7 +150,7 @@ export class SDKError extends Error {
       outputStarted: this.outputStarted,
     });
     if (this.retryAfter !== undefined && this.retryAfter >= 0 && this.retryAfter < Infinity) {
-      error.retryAfter = durationOf(this.retryAfter);
+      error.retryAfter = toDuration(this.retryAfter);
     }
     if (this.usage !== undefined) error.usage = this.usage;
     if (this.cause instanceof SDKError) error.cause = this.cause.toProto();
@@ -358,7 +358,7 @@ const CLASSES: ReadonlyMap<ErrorKind, ErrorClass> = new Map<ErrorKind, ErrorClas
 ]);
 
 /** Makes the error of a kind. An unknown kind below 200 becomes ProviderError, others SDKError. */
-export function errorOf(kind: ErrorKind, message: string, options: AnyErrorOptions = {}): SDKError {
+export function createError(kind: ErrorKind, message: string, options: AnyErrorOptions = {}): SDKError {
   const known = CLASSES.get(kind);
   if (known !== undefined) return new known(message, options);
   return kind < 200 ? new ProviderError(message, options) : new SDKError(kind, message, options);
@@ -370,9 +370,9 @@ export function errorOf(kind: ErrorKind, message: string, options: AnyErrorOptio
  */
 export function errorFromProto(error: InferenceError, violations: readonly FieldViolation[] = []): SDKError {
   const failure = error.providerFailure;
-  return errorOf(error.kind, error.message, {
+  return createError(error.kind, error.message, {
     retryable: error.retryable,
-    retryAfter: error.retryAfter === undefined ? undefined : secondsOf(error.retryAfter),
+    retryAfter: error.retryAfter === undefined ? undefined : toSeconds(error.retryAfter),
     outputStarted: error.outputStarted,
     usage: error.usage,
     provider: failure?.provider ?? "",
@@ -392,8 +392,8 @@ export function withProgress(
   error: SDKError,
   progress: { outputStarted: boolean; usage: Usage | undefined },
 ): SDKError {
-  return errorOf(error.kind, error.message, {
-    ...optionsOf(error),
+  return createError(error.kind, error.message, {
+    ...getErrorOptions(error),
     outputStarted: error.outputStarted || progress.outputStarted,
     usage: error.usage ?? progress.usage,
   });
@@ -407,13 +407,18 @@ export function withEarlierSteps(
 ): SDKError {
   const own = error.usage;
   const usage = earlier === undefined || own === undefined ? (earlier ?? own) : addUsage(earlier, own);
-  return errorOf(error.kind, error.message, { ...optionsOf(error), outputStarted: true, usage, steps });
+  return createError(error.kind, error.message, {
+    ...getErrorOptions(error),
+    outputStarted: true,
+    usage,
+    steps,
+  });
 }
 
 /** The same error with an earlier one behind it: as the cause of the last of its own causes that is one of ours. */
 export function withCause(error: SDKError, earlier: SDKError): SDKError {
   const cause = error.cause instanceof SDKError ? withCause(error.cause, earlier) : earlier;
-  return errorOf(error.kind, error.message, { ...optionsOf(error), cause });
+  return createError(error.kind, error.message, { ...getErrorOptions(error), cause });
 }
 
 /** The same error with another message and other invalid fields. */
@@ -422,12 +427,12 @@ export function withViolations(
   message: string,
   violations: readonly FieldViolation[],
 ): SDKError {
-  return errorOf(error.kind, message, { ...optionsOf(error), violations });
+  return createError(error.kind, message, { ...getErrorOptions(error), violations });
 }
 
 /** The same error with another message. */
 export function withMessage(error: SDKError, message: string): SDKError {
-  return errorOf(error.kind, message, optionsOf(error));
+  return createError(error.kind, message, getErrorOptions(error));
 }
 
 /**
@@ -437,12 +442,12 @@ export function withMessage(error: SDKError, message: string): SDKError {
 export function withKeyOrigin(error: SDKError, origin: string | undefined): SDKError {
   if (origin === undefined || !(error instanceof AuthenticationError) || error.isAccessKey) return error;
   const message = `the provider ${error.provider} refused the key that Outrigger has for it (${origin}): ${error.message}`;
-  return errorOf(error.kind, message, optionsOf(error));
+  return createError(error.kind, message, getErrorOptions(error));
 }
 
 /** The same error with each of its texts changed; the error itself where that changes nothing. */
 export function withTexts(error: SDKError, change: (text: string) => string): SDKError {
-  const options = optionsOf(error);
+  const options = getErrorOptions(error);
   const changed = (text: string | undefined) => (text === undefined ? undefined : change(text));
   const [errorCode, requestId, rawJson] = [options.errorCode, options.requestId, options.rawJson].map(
     changed,
@@ -453,10 +458,10 @@ export function withTexts(error: SDKError, change: (text: string) => string): SD
     errorCode === options.errorCode &&
     requestId === options.requestId &&
     rawJson === options.rawJson;
-  return isSame ? error : errorOf(error.kind, message, { ...options, errorCode, requestId, rawJson });
+  return isSame ? error : createError(error.kind, message, { ...options, errorCode, requestId, rawJson });
 }
 
-function optionsOf(error: SDKError): AnyErrorOptions {
+function getErrorOptions(error: SDKError): AnyErrorOptions {
   const isProviders = error instanceof ProviderError || error instanceof RequestTimeoutError;
   const provider: ProviderErrorOptions = isProviders ? error : {};
   const noObject: NoObjectErrorOptions = error instanceof NoObjectGeneratedError ? error : {};
@@ -505,11 +510,11 @@ function isObject(value: JsonValue): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function durationOf(seconds: number): Duration {
+function toDuration(seconds: number): Duration {
   const nanos = BigInt(Math.round(seconds * 1e9));
   return create(DurationSchema, { seconds: nanos / 1_000_000_000n, nanos: Number(nanos % 1_000_000_000n) });
 }
 
-function secondsOf(duration: Duration): number {
+function toSeconds(duration: Duration): number {
   return Number(duration.seconds) + duration.nanos / 1e9;
 }

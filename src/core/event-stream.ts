@@ -1,5 +1,5 @@
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { BatchStream, batchesOf } from "./batches.ts";
+import { BatchStream, toBatches } from "./batches.ts";
 import { AbortError, StreamError } from "./errors.ts";
 import type { ItemIterator } from "./item-iterator.ts";
 import type { CompleteResponse } from "./response.ts";
@@ -21,7 +21,7 @@ export class EventStream extends BatchStream<StreamEvent> {
 
   /** Wraps what a middleware returns. An EventStream passes through with its batches. */
   static from(events: AsyncIterable<StreamEvent>): EventStream {
-    return events instanceof EventStream ? events : new EventStream(batchesOf(events));
+    return events instanceof EventStream ? events : new EventStream(toBatches(events));
   }
 
   /** Only the text of the answer, piece by piece. Leaving the loop cancels the call. */

@@ -8,7 +8,7 @@ import {
   type ToolCall,
 } from "../gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
-import { type Content, partsOf } from "./parts.ts";
+import { type Content, getParts } from "./parts.ts";
 
 /** A message, or a plain object for one: `{ role: Role.USER, content: [textPart("hi")] }`. */
 export type MessageInput = MessageInitShape<typeof MessageSchema>;
@@ -40,26 +40,28 @@ export function textOf(source: Message | Response | undefined): string {
 
 /** All reasoning of a message or response, joined by blank lines. Empty where there is none. */
 export function reasoningOf(source: Message | Response | undefined): string {
-  const texts = contentOf(source).flatMap(({ part }) => (part.case === "reasoning" ? [part.value.text] : []));
+  const texts = getContent(source).flatMap(({ part }) =>
+    part.case === "reasoning" ? [part.value.text] : [],
+  );
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
 /** The tool calls of a message or response, in order. */
 export function toolCallsOf(source: Message | Response | undefined): ToolCall[] {
-  return contentOf(source).flatMap(({ part }) => (part.case === "toolCall" ? [part.value] : []));
+  return getContent(source).flatMap(({ part }) => (part.case === "toolCall" ? [part.value] : []));
 }
 
 function message(role: Role, content: Content): Message {
-  return create(MessageSchema, { role, content: partsOf(content) });
+  return create(MessageSchema, { role, content: getParts(content) });
 }
 
 function join(source: Message | Response | undefined, text: (part: ContentPart["part"]) => string): string {
-  return contentOf(source)
+  return getContent(source)
     .map(({ part }) => text(part))
     .join("");
 }
 
-function contentOf(source: Message | Response | undefined): readonly ContentPart[] {
+function getContent(source: Message | Response | undefined): readonly ContentPart[] {
   if (source === undefined) return [];
   return "content" in source ? source.content : (source.message?.content ?? []);
 }

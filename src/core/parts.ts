@@ -7,7 +7,7 @@ import {
   type DocumentSchema,
   type ImageSchema,
 } from "../gen/outrigger/v1/message_pb.ts";
-import { jsonTextOf } from "./json-text.ts";
+import { toJsonText } from "./json-text.ts";
 
 /** A part, or a plain object for one. */
 export type PartInput = MessageInitShape<typeof ContentPartSchema>;
@@ -69,13 +69,13 @@ export function imagePart(
   source: MediaSource,
   { mediaType = "", detail = "" }: ImageOptions = {},
 ): ContentPart {
-  const value: MessageInitShape<typeof ImageSchema> = { mediaType, detail, source: sourceOf(source) };
+  const value: MessageInitShape<typeof ImageSchema> = { mediaType, detail, source: toSource(source) };
   return create(ContentPartSchema, { part: { case: "image", value } });
 }
 
 /** An audio part. Bytes need a `mediaType`, for instance `audio/wav`. */
 export function audioPart(source: MediaSource, { mediaType = "" }: MediaOptions = {}): ContentPart {
-  const value: MessageInitShape<typeof AudioSchema> = { mediaType, source: sourceOf(source) };
+  const value: MessageInitShape<typeof AudioSchema> = { mediaType, source: toSource(source) };
   return create(ContentPartSchema, { part: { case: "audio", value } });
 }
 
@@ -84,7 +84,7 @@ export function documentPart(
   source: MediaSource,
   { mediaType = "", fileName = "" }: DocumentOptions = {},
 ): ContentPart {
-  const value: MessageInitShape<typeof DocumentSchema> = { mediaType, fileName, source: sourceOf(source) };
+  const value: MessageInitShape<typeof DocumentSchema> = { mediaType, fileName, source: toSource(source) };
   return create(ContentPartSchema, { part: { case: "document", value } });
 }
 
@@ -96,7 +96,7 @@ export function reasoningPart(input: ReasoningInput | SignedReasoningInput): Con
   const part = { case: "reasoning", value: { text: input.text } } as const;
   if (!("signature" in input)) return create(ContentPartSchema, { part });
   const { provider, model, signature } = input;
-  const providerState = { provider, model, dataJson: jsonTextOf({ signature }) };
+  const providerState = { provider, model, dataJson: toJsonText({ signature }) };
   return create(ContentPartSchema, { part, providerState });
 }
 
@@ -114,7 +114,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** The parts of a content. */
-export function partsOf(content: Content): PartInput[] {
+export function getParts(content: Content): PartInput[] {
   if (typeof content === "string") return [textPart(content)];
   return isList(content) ? [...content] : [content];
 }
@@ -123,7 +123,7 @@ function isList(content: PartInput | readonly PartInput[]): content is readonly 
   return Array.isArray(content);
 }
 
-function sourceOf(source: MediaSource) {
+function toSource(source: MediaSource) {
   if (source instanceof Uint8Array) return { case: "data", value: source } as const;
   if (typeof source === "string" || source instanceof URL)
     return { case: "url", value: String(source) } as const;

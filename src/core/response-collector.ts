@@ -18,10 +18,10 @@ export class ResponseCollector {
       this.#accumulator = new StreamAccumulator();
     if (this.#accumulator !== undefined) for (const event of batch) this.#accumulator.process(event);
     const last = batch.at(-1)?.event;
-    if (last?.case === "finish") this.response = this.#responseOf(last.value.response);
+    if (last?.case === "finish") this.response = this.#createResponse(last.value.response);
   }
 
-  #responseOf(response: Response | undefined): CompleteResponse {
+  #createResponse(response: Response | undefined): CompleteResponse {
     const whole = this.#accumulator?.response() ?? response;
     if (whole === undefined) throw new StreamError("the finish event holds no response");
     return completeResponse(whole);

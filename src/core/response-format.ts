@@ -10,7 +10,7 @@ import { FinishReason_Reason, type Response } from "../gen/outrigger/v1/response
 import { NoObjectGeneratedError } from "./errors.ts";
 import { textOf } from "./message.ts";
 import { type JsonValue, type ParseResult, parseJson } from "./parse-json.ts";
-import { type JsonSchema, type StandardSchema, schemaTextOf } from "./schema.ts";
+import { type JsonSchema, type StandardSchema, toSchemaText } from "./schema.ts";
 
 /** Options of a JSON schema. */
 export interface JsonSchemaOptions {
@@ -34,7 +34,7 @@ export function jsonSchema(
   { strict = false }: JsonSchemaOptions = {},
 ): ResponseFormat {
   const type = ResponseFormat_Type.JSON_SCHEMA;
-  return create(ResponseFormatSchema, { type, name, schemaJson: schemaTextOf(schema), strict });
+  return create(ResponseFormatSchema, { type, name, schemaJson: toSchemaText(schema), strict });
 }
 
 /** The answer is a JSON object of any shape. */

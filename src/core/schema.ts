@@ -1,7 +1,7 @@
 /** JSON schemas as TypeScript programs write them: plain objects, or schemas of a validation library. */
 
 import { ConfigurationError } from "./errors.ts";
-import { jsonTextOf } from "./json-text.ts";
+import { toJsonText } from "./json-text.ts";
 
 /**
  * A schema of a library that implements Standard Schema (https://standardschema.dev): Zod, Valibot, ArkType and others.
@@ -44,10 +44,10 @@ const MAX_ISSUES = 5;
  * A schema as the text of a JSON Schema document.
  * @throws ConfigurationError where the schema's library cannot write it as one.
  */
-export function schemaTextOf(schema: JsonSchema): string {
-  if (!isStandardSchema(schema)) return jsonTextOf(schema);
-  const { $schema: _dialect, ...document } = documentOf(schema["~standard"]);
-  return jsonTextOf(document);
+export function toSchemaText(schema: JsonSchema): string {
+  if (!isStandardSchema(schema)) return toJsonText(schema);
+  const { $schema: _dialect, ...document } = toDocument(schema["~standard"]);
+  return toJsonText(document);
 }
 
 /** A value as the library of its schema returns it, or a text that says what is wrong with it. */
@@ -77,7 +77,7 @@ function validated<Output>(result: StandardResult<Output>): Validated<Output> {
 }
 
 /** The JSON Schema of what a value is before it is checked, which is what a model writes. */
-function documentOf(standard: unknown): Record<string, unknown> {
+function toDocument(standard: unknown): Record<string, unknown> {
   const { jsonSchema, vendor } = standard as {
     readonly jsonSchema?: { readonly input?: unknown };
     readonly vendor?: unknown;

@@ -11,10 +11,10 @@ import {
 import { type ToolChoice, ToolChoice_Mode, ToolChoiceSchema } from "../gen/outrigger/v1/request_pb.ts";
 import { Grammar_Syntax, type Tool, ToolSchema } from "../gen/outrigger/v1/tool_pb.ts";
 import { InvalidToolCallError, invalidField } from "./errors.ts";
-import { jsonTextOf } from "./json-text.ts";
+import { toJsonText } from "./json-text.ts";
 import { type JsonObject, type ParseResult, parseJson, parseJsonObject } from "./parse-json.ts";
 import { isPart, type PartInput, textPart } from "./parts.ts";
-import { type JsonSchema, type StandardSchema, schemaTextOf } from "./schema.ts";
+import { type JsonSchema, type StandardSchema, toSchemaText } from "./schema.ts";
 import type {
   ActiveCustomInput,
   ActiveFunctionInput,
@@ -61,7 +61,7 @@ export function functionTool(
 ): Tool | ActiveTool {
   const { name, description = "", parameters, strict = false, execute, hideErrors } = input;
   checkToolName(name);
-  const parametersJson = parameters === undefined ? "" : schemaTextOf(parameters);
+  const parametersJson = parameters === undefined ? "" : toSchemaText(parameters);
   const value = { name, description, parametersJson, strict };
   const definition = create(ToolSchema, { tool: { case: "function", value } });
   return execute === undefined ? definition : { definition, parameters, execute, hideErrors };
@@ -75,7 +75,7 @@ export function customTool(
 ): Tool | ActiveTool {
   const { name, description = "", grammar, execute, hideErrors } = input;
   checkToolName(name);
-  const value = { name, description, ...(grammar === undefined ? {} : { grammar: grammarOf(grammar) }) };
+  const value = { name, description, ...(grammar === undefined ? {} : { grammar: toGrammar(grammar) }) };
   const definition = create(ToolSchema, { tool: { case: "custom", value } });
   return execute === undefined ? definition : { definition, execute, hideErrors };
 }
@@ -88,13 +88,13 @@ export const TOOL_NAME_EXPECTED = 'expected 1 to 128 letters, digits, "_" or "-"
 
 function checkToolName(name: unknown): void {
   if (typeof name === "string" && TOOL_NAME.test(name)) return;
-  const found = typeof name === "string" ? jsonTextOf(name.slice(0, 64)) : `a ${typeof name}`;
+  const found = typeof name === "string" ? toJsonText(name.slice(0, 64)) : `a ${typeof name}`;
   throw invalidField("name", `${TOOL_NAME_EXPECTED}, found ${found}`);
 }
 
 /** A tool that the provider executes, for instance its web search. */
 export function hostedTool({ provider, config }: HostedToolInput): Tool {
-  const value = { provider, configJson: jsonTextOf(config) };
+  const value = { provider, configJson: toJsonText(config) };
   return create(ToolSchema, { tool: { case: "hosted", value } });
 }
 
@@ -147,7 +147,7 @@ export function argumentsOf(
 ): ParseResult<unknown, InvalidToolCallError> {
   const { input, name } = call;
   const fail = (problem: string, cause?: unknown) =>
-    new InvalidToolCallError(`the arguments of the call to ${jsonTextOf(name)} are ${problem}`, { cause });
+    new InvalidToolCallError(`the arguments of the call to ${toJsonText(name)} are ${problem}`, { cause });
   if (input.case === "text") return { ok: false, error: fail("free text, which toolInputOf() returns") };
   // Some models write nothing for a tool without parameters.
   const text = input.value || "{}";
@@ -159,7 +159,7 @@ export function toolInputOf({ input }: ToolCall): string {
   return input.value ?? "";
 }
 
-function grammarOf({ syntax, definition }: NonNullable<CustomToolInput["grammar"]>) {
+function toGrammar({ syntax, definition }: NonNullable<CustomToolInput["grammar"]>) {
   return { syntax: SYNTAXES[syntax], definition };
 }
 
@@ -182,5 +182,5 @@ export function toolResultParts(result: unknown): PartInput[] {
   if (result instanceof Error) return [textPart(result.message)];
   if (isPart(result)) return [result];
   if (Array.isArray(result) && result.length > 0 && result.every(isPart)) return result;
-  return [textPart(jsonTextOf(result))];
+  return [textPart(toJsonText(result))];
 }

@@ -28,7 +28,7 @@ export type WriteFailure = (error: SDKError) => FailedResponse;
  * 404.
  * @param root What all paths begin with: `/v1/`.
  */
-export function endpointOf(
+export function createEndpoint(
   definitions: readonly RouteDefinition[],
   fail: WriteFailure,
   root: string,
@@ -36,7 +36,7 @@ export function endpointOf(
   const served = [
     ...new Set(definitions.map(({ path }) => `${root}${path.slice(root.length).split("/")[0]}`)),
   ];
-  const entries = definitions.map((definition) => ({ definition, pattern: patternOf(definition.path) }));
+  const entries = definitions.map((definition) => ({ definition, pattern: toPattern(definition.path) }));
   return {
     fail,
     find(path, method) {
@@ -44,18 +44,18 @@ export function endpointOf(
       if (found.length === 0) return path.startsWith(root) ? unknownPath(root, served, fail) : undefined;
       const wanted = method === "HEAD" ? "GET" : method;
       const entry = found.find(({ definition }) => definition.method === wanted);
-      if (entry !== undefined) return routeOf(entry.definition, entry.pattern, method, fail);
+      if (entry !== undefined) return toRoute(entry.definition, entry.pattern, method, fail);
       return otherMethod(found.map(({ definition }) => definition));
     },
   };
 }
 
 /** A part of a path that differs is not empty and has no slash. */
-function patternOf(path: string): RegExp {
+function toPattern(path: string): RegExp {
   return new RegExp(`^${path.replace(/\{\w+\}/g, "([^/]+)")}/?$`);
 }
 
-function routeOf(
+function toRoute(
   definition: RouteDefinition,
   pattern: RegExp,
   method: string,
@@ -113,15 +113,15 @@ function otherMethod(definitions: readonly RouteDefinition[]): EndpointRoute {
     name: `* ${path}`,
     ...(connect && { connect }),
     serve: ({ method }) =>
-      Promise.resolve(method === "OPTIONS" ? optionsOf(allow) : refusalOf(method, allow)),
+      Promise.resolve(method === "OPTIONS" ? getErrorOptions(allow) : toRefusal(method, allow)),
   };
 }
 
-function optionsOf(allow: string): EndpointResponse {
+function getErrorOptions(allow: string): EndpointResponse {
   return { status: 204, headers: { allow }, body: new Uint8Array() };
 }
 
-function refusalOf(method: string, allow: string): EndpointResponse {
+function toRefusal(method: string, allow: string): EndpointResponse {
   const message = `the method ${method} is not supported by this path, expected ${allow}`;
   const error = { message, type: "invalid_request_error", param: null, code: "method_not_allowed" };
   const headers = { "content-type": "application/json", allow };

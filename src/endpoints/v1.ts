@@ -10,7 +10,7 @@ import { KeptResponses } from "./responses/latest-response.ts";
 import type { ResponsesParts } from "./responses/parts.ts";
 import { ReplayMarks } from "./responses/replay-marks.ts";
 import { responsesRoutes } from "./responses/routes.ts";
-import { endpointOf } from "./route-table.ts";
+import { createEndpoint } from "./route-table.ts";
 
 /** What the API is made of. */
 export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "marks"> {
@@ -29,5 +29,5 @@ export function createV1Api(parts: V1Parts): Endpoint {
     ...conversationRoutes(parts.engine.threads),
     ...modelRoutes(parts.models),
   ];
-  return endpointOf(routes, failedResponse, "/v1/");
+  return createEndpoint(routes, failedResponse, "/v1/");
 }

@@ -1,7 +1,7 @@
 import { withFieldPaths, withTypeScriptPaths } from "../client/field-paths.ts";
 import { SDKError } from "../core/errors.ts";
 import { closeAtOnce } from "../core/item-iterator.ts";
-import { type JsonSchema, type StandardSchema, schemaTextOf } from "../core/schema.ts";
+import { type JsonSchema, type StandardSchema, toSchemaText } from "../core/schema.ts";
 import type { JsonValue } from "../kit/json/json.ts";
 import type { GenerateOptions } from "./generate-options.ts";
 import { ObjectResult } from "./object-result.ts";
@@ -13,7 +13,7 @@ import {
   runObjectLoop,
 } from "./objects/object-loop.ts";
 import { createObjectReader } from "./objects/object-reader.ts";
-import { loopOptionsOf } from "./read-options.ts";
+import { toLoopOptions } from "./read-options.ts";
 import { StreamObjectResult } from "./stream-object-result.ts";
 
 /** Options of `generate` that have no place where an object is generated. */
@@ -111,9 +111,9 @@ function ownField(field: string): string {
 
 function objectLoopOptions(options: GenerateObjectOptions, isStreamed: boolean): ObjectLoopOptions {
   const { schema, schemaName, schemaDescription, strategy, ...rest } = options;
-  const loop = loopOptionsOf(rest, isStreamed);
+  const loop = toLoopOptions(rest, isStreamed);
   const wanted = {
-    schemaJson: schemaTextOf(schema),
+    schemaJson: toSchemaText(schema),
     name: schemaName,
     description: schemaDescription,
     strategy,

@@ -71,7 +71,7 @@ export class StepResult extends Answer {
   constructor(message: StepResultMessage) {
     super();
     this.#message = message;
-    this.response = responseOf(message);
+    this.response = createResponse(message);
   }
 
   get toolResults(): readonly ToolResult[] {
@@ -111,7 +111,7 @@ export class GenerateResult extends Answer {
     this.#message = message;
     this.steps = message.steps.map((step) => new StepResult(step));
     // Unlike the message's own, it has its content in any case.
-    this.response = responseOf(message.steps.at(-1));
+    this.response = createResponse(message.steps.at(-1));
   }
 
   /** The text of the answer. If the provider paused its turn, it is that of all steps of the turn. */
@@ -182,6 +182,6 @@ export function stepsCondition(
   };
 }
 
-function responseOf(step: StepResultMessage | undefined): CompleteResponse {
+function createResponse(step: StepResultMessage | undefined): CompleteResponse {
   return completeResponse(step?.response ?? create(ResponseSchema));
 }

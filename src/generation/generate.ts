@@ -2,7 +2,7 @@ import { closeAtOnce } from "../core/item-iterator.ts";
 import type { GenerateResult as GenerateResultMessage } from "../gen/outrigger/v1/generation_pb.ts";
 import type { GenerateOptions } from "./generate-options.ts";
 import { GenerateResult, StepResult } from "./generate-result.ts";
-import { loopOptionsOf } from "./read-options.ts";
+import { toLoopOptions } from "./read-options.ts";
 import { StreamResult } from "./stream-result.ts";
 import { type LoopItem, openToolLoop } from "./tool-loop.ts";
 
@@ -43,7 +43,7 @@ export function stream(options: GenerateOptions): StreamResult {
 type Loop = AsyncGenerator<LoopItem, GenerateResultMessage>;
 
 function openLoop(options: GenerateOptions, isStreamed: boolean): Loop {
-  const loop = openToolLoop(loopOptionsOf(options, isStreamed));
+  const loop = openToolLoop(toLoopOptions(options, isStreamed));
   const { onStepFinish } = options;
   if (onStepFinish === undefined) return loop;
   // What closing the loop throws is thrown by the pending read as well.

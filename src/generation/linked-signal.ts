@@ -1,5 +1,5 @@
 import { RequestTimeoutError, SDKError } from "../core/errors.ts";
-import { abortErrorOf } from "../kit/http/abort.ts";
+import { toAbortError } from "../kit/http/abort.ts";
 import { LONGEST_TIMER_MS } from "../kit/http/timeouts.ts";
 
 /** A time limit of a signal. */
@@ -53,7 +53,7 @@ export class LinkedSignal {
  */
 export function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(abortErrorOf(signal));
+    const abort = () => reject(toAbortError(signal));
     const end = () => signal.removeEventListener("abort", abort);
     if (signal.aborted) abort();
     else signal.addEventListener("abort", abort, { once: true });
@@ -68,6 +68,6 @@ export function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal
  */
 export function failureUnder(signal: AbortSignal, thrown: unknown): unknown {
   if (!signal.aborted) return thrown;
-  const reason = abortErrorOf(signal);
+  const reason = toAbortError(signal);
   return thrown instanceof SDKError && thrown.kind === reason.kind ? thrown : reason;
 }

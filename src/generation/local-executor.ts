@@ -1,6 +1,6 @@
 import { create, isMessage } from "@bufbuild/protobuf";
 import type { ToolInput } from "../client/request-input.ts";
-import { jsonTextOf } from "../core/json-text.ts";
+import { toJsonText } from "../core/json-text.ts";
 import type { ActiveTool, ToolContext } from "../core/tool-input.ts";
 import { toolResultParts } from "../core/tools.ts";
 import {
@@ -13,7 +13,7 @@ import {
 import { failedResult } from "./failed-result.ts";
 import { LinkedSignal, untilAborted } from "./linked-signal.ts";
 import type { StepContext, ToolExecutor, ToolOutcome } from "./step-tools.ts";
-import { type CheckedInput, type InputReader, inputReaderOf } from "./tool-arguments.ts";
+import { type CheckedInput, createInputReader, type InputReader } from "./tool-arguments.ts";
 
 /** A call whose arguments do not parse, or do not match the schema of the tool. */
 export interface InvalidCall {
@@ -61,7 +61,7 @@ export class LocalExecutor implements ToolExecutor {
   constructor(tools: readonly (ToolInput | ActiveTool)[], options: LocalExecutorOptions) {
     const entries = tools.flatMap((tool, index): [string, LocalTool][] => {
       if (!isActiveTool(tool)) return [];
-      return [[nameOf(tool), { tool, readInput: inputReaderOf(tool, `tools[${index}]`) }]];
+      return [[getName(tool), { tool, readInput: createInputReader(tool, `tools[${index}]`) }]];
     });
     this.#tools = new Map(entries);
     this.#options = options;
@@ -79,14 +79,14 @@ export class LocalExecutor implements ToolExecutor {
   async #answer(call: ToolCall, context: StepContext): Promise<ToolOutcome> {
     const local = this.#tools.get(call.name);
     if (local === undefined)
-      return { result: failedResult(call, `there is no tool ${jsonTextOf(call.name)}`) };
+      return { result: failedResult(call, `there is no tool ${toJsonText(call.name)}`) };
     try {
       const isLimited = this.#options.perToolMs > 0;
       return await (isLimited
         ? this.#executeInTime(local, call, context)
         : this.#execute(local, call, context));
     } catch (thrown) {
-      return { result: failedResult(call, messageOf(thrown)) };
+      return { result: failedResult(call, toMessage(thrown)) };
     }
   }
 
@@ -109,7 +109,7 @@ export class LocalExecutor implements ToolExecutor {
     const { input, repairedCall } = await this.#readInput(readInput, call, { messages, signal });
     if ("problem" in input) return { result: failedResult(call, input.problem) };
     const returned = await this.#call(tool, input.value, { messages, signal, toolCallId: call.id });
-    return { result: resultOf(call, returned), repairedCall };
+    return { result: toResult(call, returned), repairedCall };
   }
 
   /** What the function returns or, as an error, throws; a neutral one if the model shall not learn it. */
@@ -148,28 +148,28 @@ export function isActiveTool(tool: ToolInput | ActiveTool): tool is ActiveTool {
   return typeof tool === "object" && tool !== null && "execute" in tool;
 }
 
-function nameOf({ definition: { tool } }: ActiveTool): string {
+function getName({ definition: { tool } }: ActiveTool): string {
   return tool.case === "function" || tool.case === "custom" ? tool.value.name : "";
 }
 
 /** The call with what its repair gave. */
 function withInput({ id, name }: ToolCall, repaired: ToolCall | string | object): ToolCall {
-  return create(ToolCallSchema, { id, name, input: inputOf(repaired) });
+  return create(ToolCallSchema, { id, name, input: toInput(repaired) });
 }
 
-function inputOf(repaired: ToolCall | string | object): ToolCall["input"] {
+function toInput(repaired: ToolCall | string | object): ToolCall["input"] {
   if (isMessage(repaired, ToolCallSchema)) return repaired.input;
-  return { case: "argumentsJson", value: typeof repaired === "string" ? repaired : jsonTextOf(repaired) };
+  return { case: "argumentsJson", value: typeof repaired === "string" ? repaired : toJsonText(repaired) };
 }
 
 /** @throws TypeError where the value cannot be written as JSON. */
-function resultOf({ id }: ToolCall, returned: unknown): ToolResult {
-  if (returned instanceof Error) return failedResult({ id }, messageOf(returned));
+function toResult({ id }: ToolCall, returned: unknown): ToolResult {
+  if (returned instanceof Error) return failedResult({ id }, toMessage(returned));
   return create(ToolResultSchema, { toolCallId: id, content: toolResultParts(returned) });
 }
 
 /** What the model is told of a failure: the message alone. */
-function messageOf(thrown: unknown): string {
+function toMessage(thrown: unknown): string {
   const message = thrown instanceof Error ? thrown.message : thrown;
   return typeof message === "string" && message !== "" ? message : "the tool failed";
 }

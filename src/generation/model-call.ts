@@ -1,7 +1,7 @@
 import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions, CallTarget } from "../core/adapter.ts";
 import { toSdkError } from "../core/errors.ts";
-import { inferenceIdOf } from "../core/inference-id.ts";
+import { getInferenceId } from "../core/inference-id.ts";
 import type { RepeatLimit } from "../core/repeat-limit.ts";
 import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
@@ -52,7 +52,7 @@ export class ModelCall {
     };
     const ownDeadline = maxMs > 0 ? performance.now() + maxMs : Infinity;
     const deadline = Math.min(scope.deadline, ownDeadline);
-    this.options = { signal: this.#signal, deadline, inferenceId: inferenceIdOf(), repeats, onTarget };
+    this.options = { signal: this.#signal, deadline, inferenceId: getInferenceId(), repeats, onTarget };
   }
 
   /** The call gave an answer. Calls that failed before it, and that a middleware repeated, are in the response. */

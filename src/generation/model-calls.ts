@@ -7,7 +7,7 @@ import { ResponseCollector } from "../core/response-collector.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { abortErrorOf } from "../kit/http/abort.ts";
+import { toAbortError } from "../kit/http/abort.ts";
 import { type RetryPolicy, retry } from "../middleware/retry-policy.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { ModelCall } from "./model-call.ts";
@@ -127,7 +127,7 @@ export class StepStream {
     this.#first = undefined;
     try {
       const { signal } = this.#call.options;
-      if (signal?.aborted) throw abortErrorOf(signal);
+      if (signal?.aborted) throw toAbortError(signal);
       const batch = first ?? (await this.#read());
       if (batch === undefined) this.#call.succeed(this.response);
       return batch;

@@ -15,7 +15,7 @@ export class ObjectResult<Output> extends GenerateResult {
    */
   constructor(outcome: ObjectOutcome, schema: JsonSchema | StandardSchema<Output>) {
     super(outcome.result);
-    this.output = outputOf(outcome, schema);
+    this.output = toOutput(outcome, schema);
   }
 
   override get text(): string {
@@ -23,7 +23,7 @@ export class ObjectResult<Output> extends GenerateResult {
   }
 }
 
-function outputOf<Output>(
+function toOutput<Output>(
   { object, result }: ObjectOutcome,
   schema: JsonSchema | StandardSchema<Output>,
 ): Output {

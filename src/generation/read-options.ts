@@ -1,5 +1,5 @@
 import { withTypeScriptPaths } from "../client/field-paths.ts";
-import { requestFields, requestOf } from "../client/request-input.ts";
+import { requestFields, toRequest } from "../client/request-input.ts";
 import { SDKError } from "../core/errors.ts";
 import { systemMessage, userMessage } from "../core/message.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
@@ -15,11 +15,11 @@ import type { LoopOptions } from "./tool-loop.ts";
  * The loop of a generation.
  * @throws InvalidRequestError with every option of a wrong name, type or range.
  */
-export function loopOptionsOf(options: GenerateOptions, isStreamed: boolean): LoopOptions {
+export function toLoopOptions(options: GenerateOptions, isStreamed: boolean): LoopOptions {
   const { maxToolRounds = 1, stopWhen, repairToolCall, limits, signal, client } = options;
   checkOptions(options);
   const caller = client ?? defaultModelClient();
-  const { perToolMs = 0, ...timeouts } = timeoutsOf(options);
+  const { perToolMs = 0, ...timeouts } = toTimeouts(options);
   return {
     client: caller,
     request: requestIn(options),
@@ -31,7 +31,7 @@ export function loopOptionsOf(options: GenerateOptions, isStreamed: boolean): Lo
     isStreamed,
     maxToolRounds,
     stopWhen: stopWhen && stepsCondition(stopWhen),
-    retry: policyOf(options),
+    retry: toPolicy(options),
     timeouts,
     limits,
     signal,
@@ -52,7 +52,7 @@ function requestIn(options: GenerateOptions): Request {
         ? {}
         : { tools: tools.map((tool) => (isActiveTool(tool) ? tool.definition : tool)) }),
     };
-    return requestOf(input, [...requestFields, ...OPTION_NAMES]);
+    return toRequest(input, [...requestFields, ...OPTION_NAMES]);
   } catch (thrown) {
     throw thrown instanceof SDKError ? withTypeScriptPaths(thrown) : thrown;
   }
@@ -75,11 +75,11 @@ const OPTION_NAMES: readonly (keyof GenerateOptions)[] = [
   "client",
 ];
 
-function timeoutsOf({ timeout = {} }: GenerateOptions): GenerationTimeouts {
+function toTimeouts({ timeout = {} }: GenerateOptions): GenerationTimeouts {
   return typeof timeout === "number" ? { totalMs: timeout } : timeout;
 }
 
-function policyOf({ retry, maxRetries, onRetry }: GenerateOptions): Partial<RetryPolicy> {
+function toPolicy({ retry, maxRetries, onRetry }: GenerateOptions): Partial<RetryPolicy> {
   return {
     ...retry,
     ...(maxRetries === undefined ? {} : { maxRetries }),

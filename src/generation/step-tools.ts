@@ -57,7 +57,7 @@ export class StepTools {
 
   constructor(tools: readonly Tool[], executor: ToolExecutor) {
     this.#executor = executor;
-    this.#defined = new Set(tools.flatMap(namesOf));
+    this.#defined = new Set(tools.flatMap(listNames));
   }
 
   /** Executes the calls of active tools, and answers those of unknown ones. Rejects at once where the signal is aborted. */
@@ -91,7 +91,7 @@ export class StepTools {
 }
 
 /** The names by which a model may call a tool. Some tools of providers are executed by the caller all the same. */
-function namesOf({ tool }: Tool): string[] {
+function listNames({ tool }: Tool): string[] {
   switch (tool.case) {
     case "function":
     case "custom":

@@ -1,6 +1,6 @@
-import { jsonTextOf } from "../core/json-text.ts";
+import { toJsonText } from "../core/json-text.ts";
 import type { JsonObject } from "../core/parse-json.ts";
-import { isStandardSchema, type JsonSchema, schemaTextOf, validateAsync } from "../core/schema.ts";
+import { isStandardSchema, type JsonSchema, toSchemaText, validateAsync } from "../core/schema.ts";
 import type { ActiveTool } from "../core/tool-input.ts";
 import { argumentsOf, toolInputOf } from "../core/tools.ts";
 import type { ToolCall } from "../gen/outrigger/v1/message_pb.ts";
@@ -20,7 +20,7 @@ const readers = new WeakMap<ActiveTool, InputReader>();
  * @param field Path of the tool, for errors.
  * @throws InvalidRequestError where the parameters are no JSON Schema.
  */
-export function inputReaderOf(tool: ActiveTool, field: string): InputReader {
+export function createInputReader(tool: ActiveTool, field: string): InputReader {
   const reader = readers.get(tool) ?? createReader(tool, field);
   readers.set(tool, reader);
   return reader;
@@ -28,7 +28,7 @@ export function inputReaderOf(tool: ActiveTool, field: string): InputReader {
 
 function createReader({ definition, parameters }: ActiveTool, field: string): InputReader {
   if (definition.tool.case === "custom") return async (call) => ({ value: toolInputOf(call) });
-  const check = checkOf(parameters, `${field}.parameters`);
+  const check = compileCheck(parameters, `${field}.parameters`);
   return async (call) => {
     const parsed = argumentsOf(call);
     if (!parsed.ok) return { problem: parsed.error.message };
@@ -39,10 +39,10 @@ function createReader({ definition, parameters }: ActiveTool, field: string): In
 
 type Check = (value: JsonObject) => CheckedInput | Promise<CheckedInput>;
 
-function checkOf(parameters: JsonSchema | undefined, field: string): Check {
+function compileCheck(parameters: JsonSchema | undefined, field: string): Check {
   if (parameters === undefined) return (value) => ({ value });
   if (isStandardSchema(parameters)) return (value) => validateAsync(parameters, value);
-  const validator = createSchemaValidator(schemaTextOf(parameters), field);
+  const validator = createSchemaValidator(toSchemaText(parameters), field);
   return (value) => {
     const violations = validator.validate(value);
     return violations.length === 0 ? { value } : { problem: violations.map(violationText).join("; ") };
@@ -50,5 +50,5 @@ function checkOf(parameters: JsonSchema | undefined, field: string): Check {
 }
 
 function mismatch({ name }: ToolCall, problem: string): string {
-  return `the arguments of the call to ${jsonTextOf(name)} are not valid for the schema: ${problem}`;
+  return `the arguments of the call to ${toJsonText(name)} are not valid for the schema: ${problem}`;
 }

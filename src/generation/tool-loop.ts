@@ -30,7 +30,7 @@ import { noteAttempts } from "../middleware/attempts.ts";
 import type { RetryPolicy } from "../middleware/retry-policy.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { isPaused, messagesOfStep } from "./continuation.ts";
-import { openCallsOf, withProgress } from "./contract/open-calls.ts";
+import { getOpenCalls, withProgress } from "./contract/open-calls.ts";
 import { StepResult as StepResultView } from "./generate-result.ts";
 import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
 import { type GenerationLimits, isCostUnknown, limitField, limitReached } from "./loop-limits.ts";
@@ -182,7 +182,7 @@ class ToolLoop {
       }
       return this.#result(StopReason.STOP_WHEN);
     } catch (thrown) {
-      const failure = this.#failureOf(failureUnder(scope.signal, thrown));
+      const failure = this.#toFailure(failureUnder(scope.signal, thrown));
       // Tools that still run are told.
       scope.abort(failure);
       throw failure;
@@ -235,7 +235,7 @@ class ToolLoop {
 
   async #execute(answered: StepResult, context: StepContext): Promise<StepOutcomes> {
     const { executor, onAnswer } = this.#options;
-    const calls = openCallsOf(answered);
+    const calls = getOpenCalls(answered);
     if (calls.some(({ name }) => executor.isActive(name))) await onAnswer?.(context.step, answered);
     return this.#tools.execute(calls, context);
   }
@@ -326,7 +326,7 @@ class ToolLoop {
   }
 
   /** The failure of the loop: after the first answer, with what all answers cost. */
-  #failureOf(thrown: unknown): unknown {
+  #toFailure(thrown: unknown): unknown {
     if (!(thrown instanceof SDKError)) return thrown;
     const steps = this.#steps.map((step) => new StepResultView(step));
     const error = this.#hasAnswer ? withEarlierSteps(thrown, this.#totalUsage(), steps) : thrown;

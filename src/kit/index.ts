@@ -6,10 +6,10 @@
 
 export { ProviderModels } from "../catalog/provider-models.ts";
 export { type Batched, type Batches, BatchStream, lazyBatches } from "../core/batches.ts";
-export { inferenceIdOf } from "../core/inference-id.ts";
+export { getInferenceId } from "../core/inference-id.ts";
 export { LawChecker } from "../core/laws.ts";
 export { withTerminalEvent } from "../core/terminal-event.ts";
-export { type Answer, type CallFacts, responseOf } from "./adapter/call-facts.ts";
+export { type Answer, type CallFacts, createResponse } from "./adapter/call-facts.ts";
 export { kindOfStatus, type ProviderMessage, readMessage, repeatableMessage } from "./adapter/classify.ts";
 export { createUsage, type UsageCounts } from "./adapter/create-usage.ts";
 export { checkOptionalKey, requireCredential } from "./adapter/credentials.ts";
@@ -27,13 +27,13 @@ export {
 } from "./adapter/http-adapter.ts";
 export { LossReport, type WarningCode, warning } from "./adapter/loss-report.ts";
 export { dataOfState, PartStateWriter } from "./adapter/part-state.ts";
-export { type FailureSource, providerErrorOf, type ReportedFailure } from "./adapter/provider-error.ts";
-export { type AskedModel, type Origin, originOf } from "./adapter/state-origin.ts";
+export { createProviderError, type FailureSource, type ReportedFailure } from "./adapter/provider-error.ts";
+export { type AskedModel, getOrigin, type Origin } from "./adapter/state-origin.ts";
 export { ToolCallIdAllocator } from "./adapter/tool-call-id-allocator.ts";
 export { ToolCallIdMapper, type ToolCallIdRule } from "./adapter/tool-call-id-mapper.ts";
 export { type ToolCallNameRule, wireToolCallName } from "./adapter/tool-call-names.ts";
-export { rateLimitOf } from "./http/rate-limit.ts";
-export { retryAfterOf } from "./http/retry-after.ts";
+export { getRateLimit } from "./http/rate-limit.ts";
+export { getRetryAfter } from "./http/retry-after.ts";
 export {
   createHeaders,
   createHttpTransport,
@@ -75,5 +75,5 @@ export {
   type TextBlock,
   type ToolCallBlock,
   type ToolInputKind,
-  toolCallOf,
+  toToolCall,
 } from "./stream/stream-writer.ts";

@@ -33,7 +33,7 @@ export class BudgetWindow {
 
   /** When the current window ends, in milliseconds since 1970. */
   get resetsAt(): number {
-    return beginOf(this.#period, this.#now(), 1);
+    return getBegin(this.#period, this.#now(), 1);
   }
 
   /** The sum with an amount added. */
@@ -55,7 +55,7 @@ export class BudgetWindow {
   }
 
   #roll(): void {
-    const begin = beginOf(this.#period, this.#now(), 0);
+    const begin = getBegin(this.#period, this.#now(), 0);
     if (begin === this.#begin) return;
     this.#begin = begin;
     this.#sum = NOTHING;
@@ -71,7 +71,7 @@ function add(left: Amount, right: Amount, sign: 1 | -1): Amount {
 }
 
 /** The begin of the window of a moment, or of one that is some windows later. */
-function beginOf(period: BudgetPeriod, moment: number, later: number): number {
+function getBegin(period: BudgetPeriod, moment: number, later: number): number {
   const date = new Date(moment);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
   if (period === "month") return Date.UTC(year, month + later);

@@ -55,7 +55,7 @@ class Budget {
   constructor(options: BudgetOptions) {
     this.#options = options;
     this.#window = new BudgetWindow(options.window, () => Date.now());
-    this.#limits = limitsOf(options);
+    this.#limits = createLimits(options);
     this.#catalog = options.catalog ?? defaultCatalog;
   }
 
@@ -87,12 +87,12 @@ class Budget {
   /** In billionths of a US dollar; 0 where money does not count, undefined where the price is unknown. */
   #costOf(usage: Usage, request: Request): number | undefined {
     if (this.#limits.nanoUsd === undefined) return 0;
-    const cost = usage.costNanoUsd ?? this.#priceOf(usage, request);
+    const cost = usage.costNanoUsd ?? this.#toPrice(usage, request);
     return cost === undefined ? undefined : Number(cost);
   }
 
   /** By the provider's own prices, else by those that the catalog has for the model's name. */
-  #priceOf(usage: Usage, { provider, model }: Request): bigint | undefined {
+  #toPrice(usage: Usage, { provider, model }: Request): bigint | undefined {
     const own = this.#catalog.costOf(usage, model, provider);
     const owner = own === undefined ? this.#catalog.getModelInfo(model)?.provider : undefined;
     return owner === undefined ? own : this.#catalog.costOf(usage, model, owner);
@@ -116,7 +116,7 @@ function describe(kind: keyof Amount, limit: number): string {
 
 const NANO = 1e9;
 
-function limitsOf({ requests, tokens, usd }: BudgetOptions): Partial<Amount> {
+function createLimits({ requests, tokens, usd }: BudgetOptions): Partial<Amount> {
   const given = Object.entries({ requests, tokens, usd }).filter(([, value]) => value !== undefined);
   if (given.length === 0)
     throw new ConfigurationError("a budget needs requests, tokens, usd or several of them");

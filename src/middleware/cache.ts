@@ -5,7 +5,7 @@ import type { CallOptions } from "../core/adapter.ts";
 import { type Batches, lazyBatches } from "../core/batches.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
-import { inferenceIdOf } from "../core/inference-id.ts";
+import { getInferenceId } from "../core/inference-id.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, type Response, ResponseSchema } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
@@ -39,7 +39,7 @@ export function createCache(options: CacheOptions = {}): Required<MiddlewareMeth
   const cache = new Cache(options);
   return {
     async complete(request, next, own) {
-      const key = cache.keyOf(request);
+      const key = cache.toKey(request);
       const hit = key === undefined ? undefined : cache.find(key, request, own);
       if (hit !== undefined) return hit;
       const response = await next(request);
@@ -48,7 +48,7 @@ export function createCache(options: CacheOptions = {}): Required<MiddlewareMeth
     },
     stream(request, next, own) {
       const open = (): Batches<StreamEvent> => {
-        const key = cache.keyOf(request);
+        const key = cache.toKey(request);
         const hit = key === undefined ? undefined : cache.find(key, request, own);
         if (hit !== undefined) return oneBatch(replayedEvents(hit, request, own));
         const batches = next(request).batches();
@@ -90,7 +90,7 @@ class Cache {
   }
 
   /** Key of a request; undefined where its answer must not be kept. */
-  keyOf(request: Request): string | undefined {
+  toKey(request: Request): string | undefined {
     if (request.includeRaw || request.tools.some(({ tool }) => tool.case === "hosted")) return undefined;
     return requestKey(request);
   }
@@ -126,7 +126,7 @@ function answerFrom({ bytes, storedAt }: StoredAnswer, options: CallOptions): Re
   const hit = warning("", "cache_hit", `the answer is from the cache and ${age} s old`);
   return {
     ...response,
-    inferenceId: inferenceIdOf(options),
+    inferenceId: getInferenceId(options),
     warnings: [...response.warnings, hit],
     ...(response.usage === undefined ? {} : { usage: { ...response.usage, costNanoUsd: 0n } }),
   };

@@ -50,7 +50,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions = {}): Requi
         call.end("success");
         return response;
       } catch (thrown) {
-        call.end(resultOf(toSdkError(thrown), request, own));
+        call.end(toResult(toSdkError(thrown), request, own));
         throw thrown;
       }
     },
@@ -61,7 +61,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions = {}): Requi
           begin: () => call.begin(),
           end({ response, error }) {
             if (response !== undefined) call.end("success");
-            else call.end(error === undefined ? "unknown" : resultOf(error, request, own));
+            else call.end(error === undefined ? "unknown" : toResult(error, request, own));
           },
         });
       };
@@ -137,7 +137,7 @@ const FAILURES: ReadonlySet<ErrorKind> = new Set([
 /** Kinds that do not tell whether the provider works. */
 const UNKNOWN: ReadonlySet<ErrorKind> = new Set([ErrorKind.RATE_LIMIT, ErrorKind.QUOTA_EXCEEDED]);
 
-function resultOf(error: SDKError, request: Request, { signal }: CallOptions): CallResult {
+function toResult(error: SDKError, request: Request, { signal }: CallOptions): CallResult {
   if (signal?.aborted || isRefusal(error) || UNKNOWN.has(error.kind)) return "unknown";
   if (FAILURES.has(error.kind)) return isOwnLimit(error, request) ? "unknown" : "failure";
   // Whatever else the provider says, it answers.

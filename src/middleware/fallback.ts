@@ -121,12 +121,12 @@ function requestsFor(
   targets: readonly FallbackTarget[],
   resolve: CallOptions["resolveModel"],
 ): Request[] {
-  const seen = new Set([placeOf(first)]);
+  const seen = new Set([toPlace(first)]);
   const requests: Request[] = [];
   for (const target of targets) {
     const request = { ...first, ...resolveFallback(target, first, resolve) };
-    if (seen.has(placeOf(request))) continue;
-    seen.add(placeOf(request));
+    if (seen.has(toPlace(request))) continue;
+    seen.add(toPlace(request));
     requests.push(request);
   }
   return requests;
@@ -144,7 +144,7 @@ export function resolveFallback(
   return { provider: named?.provider ?? provider, model: named?.model ?? model };
 }
 
-function placeOf({ provider, model }: Request): string {
+function toPlace({ provider, model }: Request): string {
   return JSON.stringify([provider, model]);
 }
 

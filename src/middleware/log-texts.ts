@@ -28,22 +28,22 @@ export class LogTexts {
   }
 
   /** The latest messages whose texts together are within the limit, in their order. */
-  messagesOf({ messages }: Request): LoggedMessage[] {
+  logMessages({ messages }: Request): LoggedMessage[] {
     const logged: LoggedMessage[] = [];
     let left = this.#maxLength;
     for (let index = messages.length - 1; index >= 0 && left > 0; index -= 1) {
       const message = messages[index];
       if (message === undefined) break;
-      const text = this.#clean(textsOf(message.content), left);
-      logged.unshift({ role: roleOf(message), text });
+      const text = this.#clean(collectTexts(message.content), left);
+      logged.unshift({ role: getRoleName(message), text });
       left -= Math.max(1, text.length);
     }
     return logged;
   }
 
   /** The text of an answer. */
-  answerOf({ message }: Response): string {
-    return this.#clean(textsOf(message?.content ?? []), this.#maxLength);
+  logAnswer({ message }: Response): string {
+    return this.#clean(collectTexts(message?.content ?? []), this.#maxLength);
   }
 
   #clean(texts: Iterable<string>, length: number): string {
@@ -57,12 +57,12 @@ export class LogTexts {
   }
 }
 
-function roleOf({ role }: Message): string {
+function getRoleName({ role }: Message): string {
   return (RoleSchema.value[role]?.localName ?? "unknown").toLowerCase();
 }
 
 /** The texts of parts, with the kind of a part in the place of bytes. */
-function* textsOf(parts: readonly ContentPart[]): Generator<string> {
+function* collectTexts(parts: readonly ContentPart[]): Generator<string> {
   for (const { part } of parts) {
     switch (part.case) {
       case "text":
@@ -75,7 +75,7 @@ function* textsOf(parts: readonly ContentPart[]): Generator<string> {
         yield `${part.value.name}(${part.value.input.value ?? ""})`;
         break;
       case "toolResult":
-        yield* textsOf(part.value.content);
+        yield* collectTexts(part.value.content);
         break;
       default:
         yield `[${part.case ?? "empty"}]`;

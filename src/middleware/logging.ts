@@ -132,16 +132,16 @@ class LoggedAttempt {
       durationMs: this.#elapsedMs(),
       ...(this.#firstEventMs === undefined ? {} : { firstEventMs: this.#firstEventMs }),
       ...(response === undefined && error === undefined ? { left: true } : {}),
-      ...factsOf(response, error),
-      ...this.#contentOf(response),
+      ...getFacts(response, error),
+      ...this.#getContent(response),
     };
   }
 
-  #contentOf(response: Response | undefined): Pick<AttemptEntry, "messages" | "answer"> {
+  #getContent(response: Response | undefined): Pick<AttemptEntry, "messages" | "answer"> {
     const { include, texts } = this.#settings;
     return {
-      ...(include.has("messages") ? { messages: texts.messagesOf(this.#request) } : {}),
-      ...(include.has("answer") && response !== undefined ? { answer: texts.answerOf(response) } : {}),
+      ...(include.has("messages") ? { messages: texts.logMessages(this.#request) } : {}),
+      ...(include.has("answer") && response !== undefined ? { answer: texts.logAnswer(response) } : {}),
     };
   }
 
@@ -150,7 +150,7 @@ class LoggedAttempt {
   }
 }
 
-function factsOf(response: Response | undefined, error: SDKError | undefined): Partial<AttemptEntry> {
+function getFacts(response: Response | undefined, error: SDKError | undefined): Partial<AttemptEntry> {
   const usage = response?.usage ?? error?.usage;
   const failure = error instanceof ProviderError ? error : undefined;
   const providerRequestId = response?.providerRequestId || failure?.requestId;

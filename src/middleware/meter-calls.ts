@@ -73,7 +73,7 @@ function spentByStream({ response, error, events }: StreamEnd, reservation: Rese
   if (isKnown) return spentByFailure(error, reservation);
   const { estimate } = reservation;
   const outputTokens = Math.min(estimate.outputTokens, events * TOKENS_PER_EVENT);
-  return { wasSent: true, usage: usageOf(estimate, estimate.inputTokens, outputTokens) };
+  return { wasSent: true, usage: toUsage(estimate, estimate.inputTokens, outputTokens) };
 }
 
 /** Whether the model may have been at work when a call failed. */
@@ -85,9 +85,9 @@ function mayHaveRun({ outputStarted, kind }: SDKError): boolean {
 const TOKENS_PER_EVENT = 10;
 
 function nothing(like: Usage): Usage {
-  return usageOf(like, 0, 0);
+  return toUsage(like, 0, 0);
 }
 
-function usageOf(like: Usage, inputTokens: number, outputTokens: number): Usage {
+function toUsage(like: Usage, inputTokens: number, outputTokens: number): Usage {
   return { ...like, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
 }

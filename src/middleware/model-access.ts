@@ -14,12 +14,12 @@ import { tryReadJson } from "../kit/json/json.ts";
 export function createModelAccess(): Required<MiddlewareMethods> {
   return {
     async complete(request, next, { caller }) {
-      const denial = denialOf(request, caller);
+      const denial = findDenial(request, caller);
       if (denial !== undefined) throw denial;
       return next(request);
     },
     stream(request, next, { caller }) {
-      const denial = denialOf(request, caller);
+      const denial = findDenial(request, caller);
       if (denial === undefined) return next(request);
       return new EventStream(
         lazyBatches(() => {
@@ -35,7 +35,7 @@ export function isDenial(error: SDKError): boolean {
   return error instanceof AccessDeniedError && error.provider === "";
 }
 
-function denialOf(request: Request, caller: Caller | undefined): AccessDeniedError | undefined {
+function findDenial(request: Request, caller: Caller | undefined): AccessDeniedError | undefined {
   if (caller === undefined || !caller.isRestricted) return undefined;
   const { provider, model } = request;
   const isDenied = (name: string) => !caller.allowsModel(provider, name);

@@ -53,7 +53,7 @@ class RateLimiter {
   constructor(options: RateLimitOptions) {
     const { maxWait = 10, maxQueue = 100, name = "this client", observer } = options;
     checkOptions(options);
-    this.#limits = limitsOf(options);
+    this.#limits = createLimits(options);
     const buckets = this.#limits.map(({ bucket }) => bucket);
     this.#queue = new WaitQueue(buckets, { maxQueue, maxWaitMs: maxWait * 1000 }, now);
     this.#name = name;
@@ -89,7 +89,7 @@ class RateLimiter {
   }
 }
 
-function limitsOf({ requestsPerMinute, tokensPerMinute }: RateLimitOptions): Limit[] {
+function createLimits({ requestsPerMinute, tokensPerMinute }: RateLimitOptions): Limit[] {
   const limits: Limit[] = [];
   const add = (what: Limit["what"], perMinute: number | undefined) => {
     if (perMinute !== undefined) limits.push({ what, bucket: new TokenBucket(perMinute, now) });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigurationError, isProviderTimeout, RequestTimeoutError, SDKError } from "../core/errors.ts";
 import type { RepeatLimit } from "../core/repeat-limit.ts";
-import { abortErrorOf } from "../kit/http/abort.ts";
+import { toAbortError } from "../kit/http/abort.ts";
 import { LONGEST_TIMER_MS } from "../kit/http/timeouts.ts";
 
 /** When and how often to retry. Times are in seconds. */
@@ -70,7 +70,7 @@ export async function retry<Result>(
   const rules = checkPolicy({ ...DEFAULT_RETRY_POLICY, ...policy });
   const { signal, deadline = Infinity, repeats, wait = waitFor, random = Math.random } = options;
   for (let retries = 0; ; retries += 1) {
-    if (signal?.aborted) throw abortErrorOf(signal);
+    if (signal?.aborted) throw toAbortError(signal);
     try {
       return await attempt();
     } catch (error) {
@@ -135,6 +135,6 @@ export async function waitFor(milliseconds: number, signal: AbortSignal | undefi
   try {
     await sleep(time, undefined, signal === undefined ? {} : { signal });
   } catch (error) {
-    throw signal?.aborted ? abortErrorOf(signal) : error;
+    throw signal?.aborted ? toAbortError(signal) : error;
   }
 }

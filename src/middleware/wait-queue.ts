@@ -1,4 +1,4 @@
-import { abortErrorOf } from "../kit/http/abort.ts";
+import { toAbortError } from "../kit/http/abort.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 
 /** Amounts to take, one for each bucket of a queue. */
@@ -82,12 +82,12 @@ export class WaitQueue {
   }
 
   async #wait(amounts: Amounts, signal: AbortSignal | undefined): Promise<QueueRefusal | undefined> {
-    if (signal?.aborted) throw abortErrorOf(signal);
+    if (signal?.aborted) throw toAbortError(signal);
     const expiresAt = this.#now() + this.#limits.maxWaitMs;
     const waiting: Waiting = { amounts, expiresAt, turn: Promise.withResolvers() };
     const leave = () => {
       this.#remove(waiting);
-      if (signal !== undefined) waiting.turn.reject(abortErrorOf(signal));
+      if (signal !== undefined) waiting.turn.reject(toAbortError(signal));
       this.#advance();
     };
     this.#queue.push(waiting);

@@ -73,7 +73,7 @@ class WatchedStream implements AsyncIterator<Batch> {
 
   /** Takes the place of a watched source, now that all of its watchers have been told of the beginning. */
   #join(): void {
-    const source = destinationOf(this.#source);
+    const source = getDestination(this.#source);
     if (source === undefined) return;
     this.#mayJoin = source instanceof WatchedStream;
     if (!(source instanceof WatchedStream)) return;
@@ -94,7 +94,7 @@ class WatchedStream implements AsyncIterator<Batch> {
 }
 
 /** Where the reads of a stream finally go; undefined where that is not known yet. */
-function destinationOf(stream: AsyncIterator<Batch>): AsyncIterator<Batch> | undefined {
+function getDestination(stream: AsyncIterator<Batch>): AsyncIterator<Batch> | undefined {
   let destination: AsyncIterator<Batch> | undefined = stream;
   while (destination !== undefined && isForwarding(destination)) destination = destination.forwardsTo;
   return destination;

@@ -58,12 +58,12 @@ export function composeConversation(
 ): Conversation {
   const turns = new Map<PlacedMessage, Turn>();
   /** The latest turn with a call of each id. Ids may repeat in later turns. */
-  const turnOf = new Map<string, Turn>();
+  const toTurn = new Map<string, Turn>();
   const order: PlacedMessage[] = [];
   const place = (message: Message, inputIndex?: number) => {
     const placed = { message, inputIndex };
     const [turn] =
-      message.role === Role.TOOL ? answeredIds(message).flatMap((id) => turnOf.get(id) ?? []) : [];
+      message.role === Role.TOOL ? answeredIds(message).flatMap((id) => toTurn.get(id) ?? []) : [];
     if (turn !== undefined) {
       turn.results.push(placed);
       for (const id of answeredIds(message)) turn.answered.add(id);
@@ -74,7 +74,7 @@ export function composeConversation(
     if (calls.length === 0) return;
     const own = { calls, isHistory: inputIndex === undefined, results: [], answered: new Set<string>() };
     turns.set(placed, own);
-    for (const { id } of calls) turnOf.set(id, own);
+    for (const { id } of calls) toTurn.set(id, own);
   };
   for (const message of history) place(message);
   for (const [index, message] of input.entries()) place(message, index);

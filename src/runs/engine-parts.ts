@@ -3,7 +3,7 @@ import type { Caller } from "../core/caller.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
 import { LinkedSignal, untilAborted } from "../generation/linked-signal.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
-import { abortErrorOf } from "../kit/http/abort.ts";
+import { toAbortError } from "../kit/http/abort.ts";
 import type { RunObserver } from "./engine.ts";
 import { ThreadBusyError } from "./errors.ts";
 import type { Gate } from "./gate.ts";
@@ -103,7 +103,7 @@ export async function waitForRun(
   } finally {
     limit.release();
   }
-  if (signal?.aborted) throw abortErrorOf(signal);
+  if (signal?.aborted) throw toAbortError(signal);
 }
 
 async function readerFromEnd(

@@ -1,5 +1,5 @@
 import type { MemoryAccount } from "../core/memory-account.ts";
-import { abortErrorOf } from "../kit/http/abort.ts";
+import { toAbortError } from "../kit/http/abort.ts";
 import { RunLimitError } from "./errors.ts";
 
 /** A limit on concurrent work of one kind, of which one owner may have a share if several owners use the process. */
@@ -55,7 +55,7 @@ export class Gate {
 
   /** Waits for a place. @throws SDKError of the signal's reason where it is aborted first. */
   async wait(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) throw abortErrorOf(signal);
+    if (signal.aborted) throw toAbortError(signal);
     if (this.#used < this.#max) {
       this.#used += 1;
       return;
@@ -63,7 +63,7 @@ export class Gate {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const abort = () => {
       this.#waiting.delete(resolve);
-      reject(abortErrorOf(signal));
+      reject(toAbortError(signal));
     };
     this.#waiting.add(resolve);
     signal.addEventListener("abort", abort, { once: true });

@@ -3,7 +3,7 @@ import { measureMemory } from "../core/measure-memory.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
 import type { MemoryPool, MemoryShare } from "../core/memory-pool.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
-import { abortErrorOf } from "../kit/http/abort.ts";
+import { toAbortError } from "../kit/http/abort.ts";
 
 /**
  * Runs in the background begin to read while at most that much is used: the conversation of one of them, whose size is
@@ -84,11 +84,11 @@ export class HistoryMemory {
 
   /** Resolves when a run has read its conversation, or has given memory back. */
   #change(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.reject(abortErrorOf(signal));
+    if (signal.aborted) return Promise.reject(toAbortError(signal));
     return new Promise((resolve, reject) => {
       const abort = () => {
         this.#waiting.delete(wake);
-        reject(abortErrorOf(signal));
+        reject(toAbortError(signal));
       };
       const wake = () => {
         signal.removeEventListener("abort", abort);

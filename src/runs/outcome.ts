@@ -11,7 +11,7 @@ import {
 import { type FinishReason, FinishReason_Reason } from "../gen/outrigger/v1/response_pb.ts";
 import { IncompleteReason, type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
-import { openCallsOf } from "../generation/contract/open-calls.ts";
+import { getOpenCalls } from "../generation/contract/open-calls.ts";
 import { type StatusChange, withStatus } from "./status.ts";
 
 /** Whether a call of this tool waits for the caller's approval. */
@@ -34,7 +34,7 @@ export function runAfter(run: Run, result: GenerateResult, needsApproval: NeedsA
       endedAt: timestampNow(),
     });
   if (stopReason === StopReason.TOOL_CALLS && last !== undefined) {
-    const calls = openCallsOf(last);
+    const calls = getOpenCalls(last);
     const requiredApprovals = calls.filter(({ name }) => needsApproval(name));
     const requiredResults = calls.filter(({ name }) => !needsApproval(name));
     const waiting = { ...change, requiredResults, requiredApprovals, endedAt: timestampNow() };

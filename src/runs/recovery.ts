@@ -11,7 +11,7 @@ import {
   RunStatus,
   StepRestartSchema,
 } from "../gen/outrigger/v1/run_pb.ts";
-import { openCallsOf, withProgress } from "../generation/contract/open-calls.ts";
+import { getOpenCalls, withProgress } from "../generation/contract/open-calls.ts";
 import { failedResult } from "../generation/failed-result.ts";
 import type { RunObserver } from "./engine.ts";
 import { StoreFullError } from "./errors.ts";
@@ -141,7 +141,7 @@ class Restart {
 
   constructor(held: HeldRun, progress: RunProgress, interruption: Interruption) {
     const last = progress.steps.at(-1);
-    const isWaiting = progress.isSubmitted && last !== undefined && openCallsOf(last).length > 0;
+    const isWaiting = progress.isSubmitted && last !== undefined && getOpenCalls(last).length > 0;
     this.#held = held;
     this.#progress = progress;
     this.#interruption = interruption;

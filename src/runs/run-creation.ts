@@ -150,12 +150,12 @@ class Creation {
     const { added } = checkConversation(this.conversation, this.#draft, this.#options.inputPath);
     const sent = new Set(openCallIds(this.conversation.input));
     const isSent = ({ toolCallId }: ToolResult) => sent.has(toolCallId);
-    const messageOf = (result: ToolResult) =>
+    const toMessage = (result: ToolResult) =>
       newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId, output: true });
     return [
-      ...added.filter((result) => !isSent(result)).map(messageOf),
+      ...added.filter((result) => !isSent(result)).map(toMessage),
       ...this.#draft.input.map((message) => newThreadMessage(message, { runId })),
-      ...added.filter(isSent).map(messageOf),
+      ...added.filter(isSent).map(toMessage),
     ];
   }
 }

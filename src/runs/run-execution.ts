@@ -15,7 +15,7 @@ import type { McpServer, McpTool, Run } from "../gen/outrigger/v1/run_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
 import { AttemptLog } from "../generation/attempt-log.ts";
-import { openCallsOf, withProgress } from "../generation/contract/open-calls.ts";
+import { getOpenCalls, withProgress } from "../generation/contract/open-calls.ts";
 import type { Generation } from "../generation/contract/options.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
 import { NO_TOOLS, type ToolExecutor } from "../generation/step-tools.ts";
@@ -133,7 +133,7 @@ export class RunExecution {
   async #openTools(signal: AbortSignal): Promise<ServerToolExecutor | undefined> {
     const { servers, serverTools, knownTools, generation, toolGate } = this.#plan;
     if (servers.length === 0) return undefined;
-    const takenNames = new Set(generation.request.tools.flatMap(nameOf));
+    const takenNames = new Set(generation.request.tools.flatMap(getName));
     const tools = await serverTools.open(servers, "mcp_servers", { signal, takenNames, known: knownTools });
     this.#tools = tools;
     for (const value of tools.lists) this.#log.add(0, { case: "mcpToolList", value });
@@ -162,7 +162,7 @@ export class RunExecution {
   /** Executes the calls of the latest step that the caller has approved. */
   async #executeSubmitted(executor: ServerToolExecutor | undefined, signal: AbortSignal): Promise<void> {
     const last = this.#steps.at(-1);
-    if (last !== undefined) await executor?.executeApproved(openCallsOf(last), signal);
+    if (last !== undefined) await executor?.executeApproved(getOpenCalls(last), signal);
   }
 
   /** The conversation, with the results of calls of the previous run that were approved. */
@@ -281,7 +281,7 @@ export class RunExecution {
   /** Adds the result of a call of the latest step, or of one before the run. */
   #addResult(result: ToolResult): void {
     const last = this.#steps.at(-1);
-    if (last !== undefined && openCallsOf(last).some(({ id }) => id === result.toolCallId))
+    if (last !== undefined && getOpenCalls(last).some(({ id }) => id === result.toolCallId))
       return this.#replaceStep(withProgress(last, { results: [result], repairedCalls: [] }));
     this.#log.replaceLatestStep(undefined, outputsOfResults(this.#run.id, [result]));
   }
@@ -291,7 +291,7 @@ function answeredCalls({ toolResults }: StepResult): string[] {
   return toolResults.map(({ toolCallId }) => toolCallId);
 }
 
-function nameOf({ tool }: Tool): string[] {
+function getName({ tool }: Tool): string[] {
   return tool.case === "function" || tool.case === "custom" ? [tool.value.name] : [];
 }
 

@@ -15,10 +15,10 @@ export interface RunFields {
 
 /** Names the fields of the model's request as the caller of the run knows them. */
 export function withRunFields(error: SDKError, fields: RunFields): SDKError {
-  return withFieldPaths(error, (field) => pathOf(field, fields));
+  return withFieldPaths(error, (field) => toPath(field, fields));
 }
 
-function pathOf(field: string, { before, conversation, inputPath }: RunFields): string {
+function toPath(field: string, { before, conversation, inputPath }: RunFields): string {
   if (field === "mcp_servers" || field.startsWith("mcp_servers[")) return field;
   if (field === "request") return "options.request";
   const [, index, rest = ""] = MESSAGE.exec(field) ?? [];

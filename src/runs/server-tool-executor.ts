@@ -5,7 +5,7 @@ import { type McpTool, McpToolFinishSchema, McpToolStartSchema } from "../gen/ou
 import { failedResult } from "../generation/failed-result.ts";
 import { untilAborted } from "../generation/linked-signal.ts";
 import type { StepContext, ToolExecutor, ToolOutcome } from "../generation/step-tools.ts";
-import { abortErrorOf } from "../kit/http/abort.ts";
+import { toAbortError } from "../kit/http/abort.ts";
 import type { Gate } from "./gate.ts";
 import type { RunEventValue } from "./run-log.ts";
 import type { OpenedServerTools } from "./server-tools.ts";
@@ -80,13 +80,13 @@ export class ServerToolExecutor implements ToolExecutor {
   /** The result of a call. Whatever goes wrong becomes an error result. */
   async #call(call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
     const { tools, timeoutMs } = this.#options;
-    if (signal.aborted) throw abortErrorOf(signal);
+    if (signal.aborted) throw toAbortError(signal);
     if (call.argumentsInvalid) return failedResult(call, "the arguments of the call are not valid JSON");
     try {
       const { content, isError } = await untilAborted(tools.execute(call, { signal, timeoutMs }), signal);
       return create(ToolResultSchema, { toolCallId: call.id, content, failed: isError });
     } catch (thrown) {
-      if (signal.aborted) throw abortErrorOf(signal);
+      if (signal.aborted) throw toAbortError(signal);
       const message = thrown instanceof Error && !(thrown instanceof AbortError) ? thrown.message : "";
       return failedResult(call, message || "the tool failed");
     }

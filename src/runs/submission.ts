@@ -6,7 +6,7 @@ import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import { type Message, Role, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import { type Run, RunStatus, type ToolApproval } from "../gen/outrigger/v1/run_pb.ts";
 import type { SubmitToolResultsRequest } from "../gen/outrigger/v1/run_service_pb.ts";
-import { openCallsOf, withProgress } from "../generation/contract/open-calls.ts";
+import { getOpenCalls, withProgress } from "../generation/contract/open-calls.ts";
 import { answeredIds, refusedResult } from "./conversation.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { missing, RunStateError } from "./errors.ts";
@@ -140,7 +140,7 @@ function checkAllApproved(approvals: readonly ToolApproval[], run: Run, violatio
 /** The steps with results of calls of the last one. */
 function withResults(steps: readonly StepResult[], results: readonly ToolResult[]) {
   const last = steps.at(-1);
-  if (last === undefined || openCallsOf(last).length === 0) return { steps, latestStep: undefined };
+  if (last === undefined || getOpenCalls(last).length === 0) return { steps, latestStep: undefined };
   const latestStep = withProgress(last, { results, repairedCalls: [] });
   return { steps: [...steps.slice(0, -1), latestStep], latestStep };
 }

@@ -19,7 +19,7 @@ const HIGHEST = {
 } as const satisfies Partial<Limits>;
 
 /** The limits of the admin listener of a server with these limits. */
-export function adminLimitsOf(limits: Limits): Limits {
+export function toAdminLimits(limits: Limits): Limits {
   const { maxAdminConnections: maxConnections } = limits;
   const stricter = { ...limits, maxConnections, maxCalls: maxConnections * HIGHEST.maxConcurrentStreams };
   const capped = Object.entries(HIGHEST).map(([name, highest]) => [

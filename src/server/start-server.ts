@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../core/errors.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
-import { adminLimitsOf } from "./admin-limits.ts";
+import { toAdminLimits } from "./admin-limits.ts";
 import { createConnectApi } from "./connect/connect-api.ts";
 import { createEndpointApi } from "./endpoints/endpoint-api.ts";
 import type { EndpointParts } from "./endpoints/exchange.ts";
@@ -27,7 +27,7 @@ import { CallSignals, CutOffError } from "./services/call-signal.ts";
 import { createHealth, type Health } from "./services/health-service.ts";
 import type { Service } from "./services/service.ts";
 import { Shutdown, type ShutdownPart } from "./shutdown.ts";
-import { connectErrorOf } from "./status/status.ts";
+import { toConnectError } from "./status/status.ts";
 import type { CallObserver } from "./telemetry/call-observer.ts";
 import { createUpgrades } from "./websocket/upgrades.ts";
 import { WebSockets } from "./websocket/web-sockets.ts";
@@ -83,12 +83,12 @@ function shareParts({ listeners, services, observers = [] }: ServerOptions): Sha
     limits,
     health,
     healthService: createHealthService(health),
-    checkHost: hostCheckOf(listeners),
+    checkHost: getHostCheck(listeners),
     observers,
   };
 }
 
-function hostCheckOf({ data, admin, allowedHosts = [] }: ListenersOptions): HostCheck {
+function getHostCheck({ data, admin, allowedHosts = [] }: ListenersOptions): HostCheck {
   const addresses = admin === undefined ? data.addresses : [...data.addresses, admin.address];
   return createHostCheck(allowedHosts, addresses);
 }
@@ -140,7 +140,7 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
       for (const service of services) service.cutOff?.();
       signals.cutOff();
       sockets.cutOff();
-      intake.arrivals.endAll(() => connectErrorOf(new CutOffError()));
+      intake.arrivals.endAll(() => toConnectError(new CutOffError()));
     },
   };
 }
@@ -172,7 +172,7 @@ async function openAdmin(
     isReady: () => health.serving,
     renderMetrics: metrics === undefined ? undefined : () => metrics.render(),
   });
-  const adminLimits = adminLimitsOf(limits);
+  const adminLimits = toAdminLimits(limits);
   // Nobody who reaches the admin listener takes memory from callers, and none of them from probes.
   const account = new MemoryAccount({ limits: adminLimits });
   const intake = createIntake(adminLimits, account);

@@ -68,7 +68,7 @@ async function openExchange(
 
 async function answer(state: SimulatorState, exchange: OpenedExchange): Promise<SimulatorLogLine["outcome"]> {
   const { request, response, signal, arrived } = exchange;
-  const format = formatOf(state, request);
+  const format = getFormat(state, request);
   try {
     if (arrived === undefined) return "caller";
     if (format === undefined) answerPlainly(exchange, 404, unknownPath(state, request));
@@ -99,12 +99,12 @@ function closeExchange(
   state.log.close(record, seen === "caller");
   const { requestId, method, path, status = 0, events } = record;
   const durationMs = (record.closedAt ?? now()) - record.receivedAt;
-  const format = formatOf(state, request);
-  const facts = { format: format?.name ?? "", model: format?.modelOf(request) ?? "" };
+  const format = getFormat(state, request);
+  const facts = { format: format?.name ?? "", model: format?.getModel(request) ?? "" };
   state.report({ requestId, method, path, ...facts, status, outcome: seen, events, durationMs });
 }
 
-function formatOf(state: SimulatorState, request: ReceivedRequest): WireFormat | undefined {
+function getFormat(state: SimulatorState, request: ReceivedRequest): WireFormat | undefined {
   return state.formats.find((format) => format.matches(request));
 }
 

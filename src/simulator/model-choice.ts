@@ -1,5 +1,5 @@
 import { type ModelOptions, type OptionName, optionDefinitions } from "./model-options.ts";
-import { defaultsOf, isScriptName, type ScriptName, scripts } from "./script/scripts.ts";
+import { getDefaults, isScriptName, type ScriptName, scripts } from "./script/scripts.ts";
 
 /** What a model string selects. */
 export interface ModelChoice {
@@ -33,7 +33,7 @@ export function chooseModel(model: string, naming: ModelNaming): ModelChoice | M
   if (!meaning.startsWith("sim-") || !isScriptName(script)) return { kind: "unknown_model", model };
   const options = readOptions(colon === -1 ? "" : meaning.slice(colon + 1));
   if (isModelMistake(options)) return options;
-  return { model, script, options: { ...defaultsOf(script), ...naming.defaults, ...options } };
+  return { model, script, options: { ...getDefaults(script), ...naming.defaults, ...options } };
 }
 
 /** The names that lists of models show: each script without options, and the aliases. */

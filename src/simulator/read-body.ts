@@ -43,10 +43,10 @@ export function parseJson(text: string): unknown {
 function isTooDeep(body: unknown): boolean {
   let values = [body];
   for (let level = 0; level <= maxLevels && values.length > 0; level += 1)
-    values = values.flatMap(childrenOf);
+    values = values.flatMap(getChildren);
   return values.length > 0;
 }
 
-function childrenOf(value: unknown): unknown[] {
+function getChildren(value: unknown): unknown[] {
   return typeof value === "object" && value !== null ? Object.values(value) : [];
 }

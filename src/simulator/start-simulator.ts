@@ -77,7 +77,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     open.add(handled);
   });
   await listen(server, host, port);
-  const url = urlOf(server);
+  const url = toUrl(server);
   return {
     url,
     openaiBaseUrl: `${url}/v1`,
@@ -141,7 +141,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   await once(server, "listening");
 }
 
-function urlOf(server: Server): string {
+function toUrl(server: Server): string {
   const { address, port, family } = server.address() as AddressInfo;
   return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }

@@ -16,7 +16,7 @@ export interface WireFormat {
   /** Whether a request is for this format, by its method, path and headers. */
   matches(request: ReceivedRequest): boolean;
   /** The model string that a request names, for the log; empty where it names none. */
-  modelOf(request: ReceivedRequest): string;
+  getModel(request: ReceivedRequest): string;
   /**
    * Reads a matching request: checks the key and finds the model that it names, or answers it at once where it does
    * not call a model. Throws a {@link Rejection}.

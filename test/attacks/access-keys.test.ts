@@ -46,14 +46,14 @@ async function refusedCall(session: ClientHttp2Session, key: string): Promise<vo
   await new Promise((resolve) => stream.once("close", resolve));
 }
 
-async function flood(url: string, keyOf: (index: number) => string): Promise<void> {
+async function flood(url: string, toKey: (index: number) => string): Promise<void> {
   const sessions = Array.from({ length: CONNECTIONS }, () =>
     http2.connect(url, CLIENT).on("error", () => {}),
   );
   for (let sent = 0; sent < CALLS; sent += CONNECTIONS * AT_ONCE) {
     await Promise.all(
       sessions.flatMap((session) =>
-        Array.from({ length: AT_ONCE }, (_, index) => refusedCall(session, keyOf(sent + index))),
+        Array.from({ length: AT_ONCE }, (_, index) => refusedCall(session, toKey(sent + index))),
       ),
     );
   }

@@ -31,7 +31,7 @@ const BOMBS = {
 } as const;
 
 /** The status of an answer in any of the protocols, as far as it is the expected one. */
-function statusOf({ headers, trailers, body }: RawAnswer): string {
+function getStatus({ headers, trailers, body }: RawAnswer): string {
   const isGrpcStatus = trailers["grpc-status"] === "8" || body.includes("grpc-status: 8");
   if (isGrpcStatus || Number(headers[":status"]) === 429) return "RESOURCE_EXHAUSTED";
   return JSON.stringify({ headers, trailers });
@@ -43,7 +43,7 @@ describe.each(SIZES)("messages of very many elements, with $name", ({ heapMiB, m
     const statuses: Record<string, unknown> = {};
     const report = await sidecar.withstand(async () => {
       for (const [name, [headers, body]] of Object.entries(BOMBS)) {
-        statuses[name] = statusOf(await exchange(sidecar.url, inferencePath("Complete"), headers, body));
+        statuses[name] = getStatus(await exchange(sidecar.url, inferencePath("Complete"), headers, body));
       }
     });
     expectWithstood(report, maxPeakMiB);

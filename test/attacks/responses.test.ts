@@ -44,12 +44,12 @@ async function createConversation(sidecar: AttackedSidecar, bytes: number) {
 }
 
 /** A request of HTTP/1.1 as it is sent. */
-function requestOf(method: string, path: string, body: string): string {
+function toRequest(method: string, path: string, body: string): string {
   const head = `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n`;
   return `${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
-function countOf(answers: readonly Answer[], ...statuses: number[]): number {
+function countAnswers(answers: readonly Answer[], ...statuses: number[]): number {
   return answers.filter(({ status }) => statuses.includes(status)).length;
 }
 
@@ -67,9 +67,9 @@ describe.each(SIZES)("stored responses, with $name", ({ heapMiB, maxPeakMiB }) =
       answers = await Promise.all(Array.from({ length: 100 }, () => post(sidecar, "/v1/responses", next)));
     });
     expectWithstood(report, maxPeakMiB);
-    expect(countOf(answers, 200)).toBeGreaterThan(0);
-    expect(countOf(answers, 429)).toBeGreaterThan(0);
-    expect(countOf(answers, 200, 429)).toBe(answers.length);
+    expect(countAnswers(answers, 200)).toBeGreaterThan(0);
+    expect(countAnswers(answers, 429)).toBeGreaterThan(0);
+    expect(countAnswers(answers, 200, 429)).toBe(answers.length);
   });
 
   it("refuses a request that refers to one item many times", async () => {
@@ -87,11 +87,11 @@ describe.each(SIZES)("stored responses, with $name", ({ heapMiB, maxPeakMiB }) =
   });
 
   it.each([
-    ["/v1", (id: string) => requestOf("GET", `/v1/conversations/${id}/items`, "")],
+    ["/v1", (id: string) => toRequest("GET", `/v1/conversations/${id}/items`, "")],
     [
       "Connect",
       (id: string) =>
-        requestOf(
+        toRequest(
           "POST",
           "/outrigger.v1.ThreadService/ListMessages",
           JSON.stringify({ threadId: id.replace("conv_", "thread_") }),

@@ -13,11 +13,11 @@ const attacks = useSidecars();
 
 const PATH = "/outrigger.v1.GenerationService/RunTools";
 
-function requestOf(init: MessageInitShape<typeof RunToolsRequestSchema>): Buffer {
+function toRequest(init: MessageInitShape<typeof RunToolsRequestSchema>): Buffer {
   return frame(toBinary(RunToolsRequestSchema, create(RunToolsRequestSchema, init)));
 }
 
-const START = requestOf({
+const START = toRequest({
   message: {
     case: "start",
     value: {
@@ -86,7 +86,7 @@ describe.each(SIZES)("a caller of RunTools, with $name", ({ heapMiB, maxPeakMiB 
   it("that floods outputs and reads nothing is held back", { timeout: 120_000 }, async () => {
     const caller = await startProvider(callTool);
     const sidecar = await attacks.start({ heapMiB, providers: { caller } });
-    const output = requestOf({
+    const output = toRequest({
       message: { case: "output", value: { toolCallId: "nobody", output: { case: "failure", value: {} } } },
     });
     const outputs = Buffer.concat(Array.from({ length: 1000 }, () => output));
@@ -108,7 +108,7 @@ describe.each(SIZES)("a caller of RunTools, with $name", ({ heapMiB, maxPeakMiB 
     const sidecar = await attacks.start({ heapMiB, providers: { caller } });
     const text = "x".repeat(10_000);
     const result = { content: [{ part: { case: "text" as const, value: text } }] };
-    const output = requestOf({
+    const output = toRequest({
       message: { case: "output", value: { toolCallId: "nobody", output: { case: "result", value: result } } },
     });
     const report = await sidecar.withstand(async () => {

@@ -11,7 +11,7 @@ import { type Usage, UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts"
 
 const at = new Date("2026-11-21");
 
-function usageOf(counts: MessageInitShape<typeof UsageSchema>): Usage {
+function createUsage(counts: MessageInitShape<typeof UsageSchema>): Usage {
   return create(UsageSchema, counts);
 }
 
@@ -30,7 +30,7 @@ describe("a recorded usage costs by our counts what it costs by the provider's o
       "openai-responses/gpt-5-6-reasoning-mode-pro-with-independent-effort.json",
     );
     const { cached_tokens: read, cache_write_tokens: written } = usage.input_tokens_details;
-    const unified = usageOf({
+    const unified = createUsage({
       inputTokens: usage.input_tokens,
       outputTokens: usage.output_tokens,
       cacheReadTokens: read,
@@ -47,7 +47,7 @@ describe("a recorded usage costs by our counts what it costs by the provider's o
       "anthropic-messages/messages-thinking-static-prefix-ttl-coexists-with-extended-thinking.json",
     );
     const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = usage.cache_creation;
-    const unified = usageOf({
+    const unified = createUsage({
       inputTokens: usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
       outputTokens: usage.output_tokens,
       cacheReadTokens: usage.cache_read_input_tokens,
@@ -64,7 +64,7 @@ describe("a recorded usage costs by our counts what it costs by the provider's o
       usageMetadata: GeminiUsage;
     }>("gemini/vertex-unary-success-implicit-caching.json");
     const read = usage.cachedContentTokenCount;
-    const unified = usageOf({
+    const unified = createUsage({
       inputTokens: usage.promptTokenCount,
       outputTokens: usage.candidatesTokenCount + usage.thoughtsTokenCount,
       cacheReadTokens: read,
@@ -79,7 +79,10 @@ describe("a recorded usage costs by our counts what it costs by the provider's o
     const { model, usage } = recorded<{ model: string; usage: ChatUsage }>(
       "openai-chat/mistral-reasoning.json",
     );
-    const unified = usageOf({ inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens });
+    const unified = createUsage({
+      inputTokens: usage.prompt_tokens,
+      outputTokens: usage.completion_tokens,
+    });
     const native = nanoUsd([usage.prompt_tokens, 2], [usage.completion_tokens, 5]);
     expect(costOf(unified, model, "mistral", { at })).toBe(native);
   });
@@ -102,9 +105,11 @@ describe("costWith()", () => {
   ];
 
   it("chooses the tier by the whole prompt and prices the whole call by it", () => {
-    expect(costWith(tiers, usageOf({ inputTokens: 200, outputTokens: 1 }))).toBe(200n * 1000n + 10_000n);
-    expect(costWith(tiers, usageOf({ inputTokens: 201, outputTokens: 1 }))).toBe(201n * 2000n + 15_000n);
-    expect(costWith(tiers, usageOf({ inputTokens: 201, outputTokens: 0, cacheReadTokens: 200 }))).toBe(2000n);
+    expect(costWith(tiers, createUsage({ inputTokens: 200, outputTokens: 1 }))).toBe(200n * 1000n + 10_000n);
+    expect(costWith(tiers, createUsage({ inputTokens: 201, outputTokens: 1 }))).toBe(201n * 2000n + 15_000n);
+    expect(costWith(tiers, createUsage({ inputTokens: 201, outputTokens: 0, cacheReadTokens: 200 }))).toBe(
+      2000n,
+    );
   });
 
   it("rounds once, half up", () => {
@@ -115,8 +120,8 @@ describe("costWith()", () => {
         output_micro_usd_per_million_tokens: 400,
       },
     ];
-    expect(costWith(cheap, usageOf({ inputTokens: 1, outputTokens: 1 }))).toBe(1n);
-    expect(costWith(cheap, usageOf({ inputTokens: 4, outputTokens: 0 }))).toBe(0n);
+    expect(costWith(cheap, createUsage({ inputTokens: 1, outputTokens: 1 }))).toBe(1n);
+    expect(costWith(cheap, createUsage({ inputTokens: 4, outputTokens: 0 }))).toBe(0n);
   });
 
   it("stays exact where numbers would not", () => {
@@ -127,14 +132,14 @@ describe("costWith()", () => {
         output_micro_usd_per_million_tokens: 0,
       },
     ];
-    const most = usageOf({ inputTokens: 2_147_483_647, outputTokens: 0 });
+    const most = createUsage({ inputTokens: 2_147_483_647, outputTokens: 0 });
     expect(costWith(dear, most)).toBe((9_007_199_254_740_991n * 2_147_483_647n + 500n) / 1000n);
   });
 
   it("is undefined where a price that is needed is unknown", () => {
-    const usage = usageOf({ inputTokens: 10, outputTokens: 10, cacheWriteTokens: 1 });
+    const usage = createUsage({ inputTokens: 10, outputTokens: 10, cacheWriteTokens: 1 });
     expect(costWith(tiers, usage)).toBeUndefined();
-    expect(costWith([], usageOf({ inputTokens: 1, outputTokens: 1 }))).toBeUndefined();
+    expect(costWith([], createUsage({ inputTokens: 1, outputTokens: 1 }))).toBeUndefined();
     const written = [
       {
         above_input_tokens: 0,
@@ -148,23 +153,30 @@ describe("costWith()", () => {
   });
 
   it("does not miss a price that nothing needs", () => {
-    const usage = usageOf({ inputTokens: 10, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 });
+    const usage = createUsage({
+      inputTokens: 10,
+      outputTokens: 0,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+    });
     expect(costWith(tiers, usage)).toBe(10_000n);
   });
 
   it("is undefined where the counts contradict each other", () => {
-    expect(costWith(tiers, usageOf({ inputTokens: 5, outputTokens: 1, cacheReadTokens: 6 }))).toBeUndefined();
-    expect(costWith(tiers, usageOf({ inputTokens: 5, outputTokens: 1 }), 1)).toBeUndefined();
+    expect(
+      costWith(tiers, createUsage({ inputTokens: 5, outputTokens: 1, cacheReadTokens: 6 })),
+    ).toBeUndefined();
+    expect(costWith(tiers, createUsage({ inputTokens: 5, outputTokens: 1 }), 1)).toBeUndefined();
   });
 });
 
 describe("costOf()", () => {
   it("is undefined for unknown models", () => {
-    expect(costOf(usageOf({ inputTokens: 1, outputTokens: 1 }), "gpt-7-nova", "openai")).toBeUndefined();
+    expect(costOf(createUsage({ inputTokens: 1, outputTokens: 1 }), "gpt-7-nova", "openai")).toBeUndefined();
   });
 
   it("changes with announced prices", () => {
-    const usage = usageOf({ inputTokens: 1_000_000, outputTokens: 0 });
+    const usage = createUsage({ inputTokens: 1_000_000, outputTokens: 0 });
     const on = (day: string) => costOf(usage, "gemini-4-argon", "gemini", { at: new Date(day) });
     expect([on("2026-11-30"), on("2026-12-01")]).toEqual([2_000_000_000n, 4_000_000_000n]);
   });
@@ -177,7 +189,7 @@ describe("costOf()", () => {
         for (const inputTokens of [1000, 250_000, 300_000].filter((tokens) => tokens < contextWindow)) {
           const native = { input_tokens: inputTokens, output_tokens: 777 };
           const want = calcPrice(native, source_model ?? id, { providerId, timestamp: at });
-          const got = costOf(usageOf({ inputTokens, outputTokens: 777 }), id, provider, { at });
+          const got = costOf(createUsage({ inputTokens, outputTokens: 777 }), id, provider, { at });
           const label = `${id} with ${inputTokens} tokens`;
           expect(Number(got) / 1e9, label).toBeCloseTo(want?.total_price ?? Number.NaN, 8);
           compared += 1;

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { randomOf } from "../support/random.ts";
+import { createRandom } from "../support/random.ts";
 import { CASES, type ChaosCase } from "./cases.ts";
 import { isFaulty, judge, type Verdict } from "./check.ts";
 import { Stage } from "./stage.ts";
@@ -132,7 +132,7 @@ async function main(): Promise<number> {
   if (!Number.isFinite(seconds)) throw new Error("--seconds and --minutes: expected numbers");
   const rows = await runAll(cases, values.store, {
     durationMs: seconds * 1000,
-    random: randomOf(Number(values.seed)),
+    random: createRandom(Number(values.seed)),
     handover: !values["without-handover"],
   });
   printTable(rows);

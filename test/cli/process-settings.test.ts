@@ -15,7 +15,7 @@ async function serve(env: Record<string, string> = {}): Promise<Outrigger> {
 }
 
 /** A list that Linux shows of a process: `cmdline` or `environ`. */
-function listOf({ child }: Outrigger, name: "cmdline" | "environ"): string[] {
+function toList({ child }: Outrigger, name: "cmdline" | "environ"): string[] {
   return readFileSync(`/proc/${child.pid}/${name}`, "utf8").split("\0");
 }
 
@@ -37,21 +37,21 @@ describe("the settings of the process", () => {
 describe.runIf(process.platform === "linux")("outrigger serve", () => {
   it("gives itself the settings, in the process that was started", async () => {
     const outrigger = await serve();
-    expect(listOf(outrigger, "cmdline").slice(1, 1 + NODE_OPTIONS.length)).toEqual(NODE_OPTIONS);
-    expect(listOf(outrigger, "cmdline")).toEqual(expect.arrayContaining(["serve", ...ADDRESSES]));
-    expect(listOf(outrigger, "environ")).toEqual(
+    expect(toList(outrigger, "cmdline").slice(1, 1 + NODE_OPTIONS.length)).toEqual(NODE_OPTIONS);
+    expect(toList(outrigger, "cmdline")).toEqual(expect.arrayContaining(["serve", ...ADDRESSES]));
+    expect(toList(outrigger, "environ")).toEqual(
       expect.arrayContaining(Object.entries(ALLOCATOR_VARIABLES).map(([name, value]) => `${name}=${value}`)),
     );
   });
 
   it("keeps a variable of the allocator that the operator has set", async () => {
-    const variables = listOf(await serve({ MALLOC_ARENA_MAX: "8" }), "environ");
+    const variables = toList(await serve({ MALLOC_ARENA_MAX: "8" }), "environ");
     expect(variables.filter((text) => text.startsWith("MALLOC_ARENA_MAX="))).toEqual(["MALLOC_ARENA_MAX=8"]);
   });
 
   it("leaves everything as it is where the operator has chosen the size of the young generation", async () => {
     const outrigger = await serve({ NODE_OPTIONS: "--max-semi-space-size=16" });
-    expect(listOf(outrigger, "cmdline")).not.toEqual(expect.arrayContaining([...NODE_OPTIONS]));
-    expect(listOf(outrigger, "environ").join()).not.toContain("MALLOC_");
+    expect(toList(outrigger, "cmdline")).not.toEqual(expect.arrayContaining([...NODE_OPTIONS]));
+    expect(toList(outrigger, "environ").join()).not.toContain("MALLOC_");
   });
 });

@@ -35,7 +35,7 @@ async function serve(variables: Record<string, string>): Promise<string> {
   return (JSON.parse(listening[0]) as { addresses: string[] }).addresses[0] ?? "";
 }
 
-async function refusalOf(address: string): Promise<ConnectError> {
+async function toRefusal(address: string): Promise<ConnectError> {
   const client = createClient(InferenceService, createGrpcTransport({ baseUrl: `http://${address}` }));
   const text = { part: { case: "text", value: "Hi" } } as const;
   const messages = [{ role: Role.USER, content: [text] }];
@@ -48,7 +48,7 @@ const ORIGIN = "the provider openai refused the key that Outrigger has for it";
 describe("a provider's 401", () => {
   it("names the variable of the key, and has a reason of its own", async () => {
     const address = await serve({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: simulator.openaiBaseUrl });
-    const error = await refusalOf(address);
+    const error = await toRefusal(address);
     expect(error.rawMessage).toContain(`${ORIGIN} (OPENAI_API_KEY): openai answered 401`);
     expect(error.findDetails(ErrorInfoSchema)).toMatchObject([{ reason: "PROVIDER_KEY_REFUSED" }]);
     expect(error.findDetails(InferenceErrorSchema)[0]?.providerFailure?.provider).toBe("openai");
@@ -59,7 +59,7 @@ describe("a provider's 401", () => {
     await writeFile(join(folder, "openai-key"), "k\n");
     const entry = `{ api: openai-responses, api_key_file: openai-key, base_url: "${simulator.openaiBaseUrl}" }`;
     await writeFile(config, `providers: { openai: ${entry} }\n`);
-    const error = await refusalOf(await serve({ OUTRIGGER_CONFIG: config }));
+    const error = await toRefusal(await serve({ OUTRIGGER_CONFIG: config }));
     expect(error.rawMessage).toContain(`${ORIGIN} (providers.openai.api_key_file: openai-key): `);
     expect(error.rawMessage).not.toContain(folder);
   });

@@ -38,7 +38,7 @@ function provider(): Record<string, string> {
 }
 
 /** Waits until a sidecar serves. Gives its addresses. */
-async function addressesOf(outrigger: Outrigger): Promise<{ data: string; admin: string }> {
+async function listAddresses(outrigger: Outrigger): Promise<{ data: string; admin: string }> {
   await outrigger.printed(/"msg":"serving"/);
   const listening = await outrigger.printed(/\{[^\n]*"msg":"listening"\}/);
   const { addresses, admin_address: admin } = JSON.parse(listening[0]) as {
@@ -110,7 +110,7 @@ describe("outrigger serve", () => {
 
   it("serves calls, logs one JSON line each without prompts or keys, and stops with 0 on SIGTERM", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
-    const { data, admin } = await addressesOf(outrigger);
+    const { data, admin } = await listAddresses(outrigger);
     expect((await fetch(`http://${admin}/readyz`)).status).toBe(200);
     const messages = [userMessage("a very private prompt")];
     const response = await clientFor(data).complete({ model: "sim-text", messages });
@@ -133,7 +133,7 @@ describe("outrigger serve", () => {
 
   it("lets a stream in flight end before it stops", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
-    const { data } = await addressesOf(outrigger);
+    const { data } = await listAddresses(outrigger);
     const seen: (string | undefined)[] = [];
     for await (const { event } of clientFor(data).stream({
       model: "sim-long:tokens=30,rate=60",
@@ -148,7 +148,7 @@ describe("outrigger serve", () => {
 
   it("drains and stops with 0 on SIGQUIT", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
-    await addressesOf(outrigger);
+    await listAddresses(outrigger);
     outrigger.child.kill("SIGQUIT");
     expect(await outrigger.ended).toBe(0);
     expect(outrigger.stdout()).toMatch(/"signal":"SIGQUIT"[^\n]*"msg":"stopping"/);
@@ -162,7 +162,7 @@ describe("outrigger serve", () => {
       `providers: { main: { api: openai-responses, api_key_file: rotated, base_url: "${simulator.openaiBaseUrl}" } }`,
     );
     const outrigger = spawnOutrigger(["serve", ...anyPort, "--config", config]);
-    const { data } = await addressesOf(outrigger);
+    const { data } = await listAddresses(outrigger);
     await writeFile(join(folder, "rotated"), "sk-two");
     outrigger.child.kill("SIGHUP");
     await outrigger.printed(/"provider":"main"[^\n]*"msg":"using the new key of the key file"/);
@@ -182,7 +182,7 @@ describe("outrigger serve", () => {
       ...provider(),
       OUTRIGGER_ACCESS_KEYS_FILE: keys,
     });
-    const { data } = await addressesOf(outrigger);
+    const { data } = await listAddresses(outrigger);
     const client = clientFor(data.replace("0.0.0.0", "127.0.0.1"));
     const call = (key: string, model = "sim-text") =>
       client
@@ -204,14 +204,14 @@ describe("outrigger serve", () => {
         ],
       }),
     );
-    const endOf = async (model: string) => {
+    const callModel = async (model: string) => {
       const options = { request: { model, messages: [userMessage("hi")] } };
       const { id: runId } = await runs.createRun({ options, background: true });
       for await (const _event of runs.streamRun({ runId }));
       return runs.getRun({ runId });
     };
-    expect(await endOf("sim-text")).toMatchObject({ status: RunStatus.COMPLETED });
-    expect(await endOf("sim-tools")).toMatchObject({
+    expect(await callModel("sim-text")).toMatchObject({ status: RunStatus.COMPLETED });
+    expect(await callModel("sim-tools")).toMatchObject({
       status: RunStatus.FAILED,
       error: { message: 'the access key checkout may not use the model "sim-tools" of "openai"' },
     });
@@ -228,7 +228,7 @@ describe("outrigger serve", () => {
 
   it("does not open Node's inspector on SIGUSR1", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
-    await addressesOf(outrigger);
+    await listAddresses(outrigger);
     outrigger.child.kill("SIGUSR1");
     outrigger.child.kill("SIGHUP");
     await outrigger.printed(/read the key files again/);
@@ -271,7 +271,7 @@ describe("outrigger serve", () => {
 
   it("stops at once on a second signal", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
-    const { data } = await addressesOf(outrigger);
+    const { data } = await listAddresses(outrigger);
     const reading = (async () => {
       for await (const _event of clientFor(data).stream({
         model: "sim-long:rate=5",

@@ -19,17 +19,17 @@ afterEach(() => vi.unstubAllEnvs());
 describe("outrigger simulate", () => {
   it("answers as each provider would, under other names too, and prints a line for each request", async () => {
     const outrigger = spawnOutrigger(["simulate", "--port", "0", "--alias", "gpt-5.2=sim-echo"]);
-    const settingsOf = async (name: string) => {
+    const toSettings = async (name: string) => {
       const [, baseUrl = ""] = await outrigger.printed(
         new RegExp(`\\n${name}_BASE_URL=(\\S+) ${name}_API_KEY=any\\n`),
       );
       return { apiKey: "any", baseUrl };
     };
     const providers = {
-      openai: new OpenAIAdapter(await settingsOf("OPENAI")),
-      anthropic: new AnthropicAdapter(await settingsOf("ANTHROPIC")),
-      gemini: new GeminiAdapter(await settingsOf("GEMINI")),
-      compatible: new OpenAIChatAdapter(await settingsOf("OUTRIGGER_COMPATIBLE")),
+      openai: new OpenAIAdapter(await toSettings("OPENAI")),
+      anthropic: new AnthropicAdapter(await toSettings("ANTHROPIC")),
+      gemini: new GeminiAdapter(await toSettings("GEMINI")),
+      compatible: new OpenAIChatAdapter(await toSettings("OUTRIGGER_COMPATIBLE")),
     };
     await using client = new Client({ providers });
     for (const provider of Object.keys(providers)) {

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { type RequestInput, requestOf } from "../../src/client/request-input.ts";
+import { type RequestInput, toRequest } from "../../src/client/request-input.ts";
 import { InvalidRequestError } from "../../src/core/errors.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
@@ -9,7 +9,7 @@ const messages = [userMessage("hi")];
 
 function violationsIn(input: unknown): string[] {
   try {
-    requestOf(input as RequestInput);
+    toRequest(input as RequestInput);
     return [];
   } catch (error) {
     if (!(error instanceof InvalidRequestError)) throw error;

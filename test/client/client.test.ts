@@ -17,7 +17,7 @@ import { ScriptedAdapter } from "./support/scripted-adapter.ts";
 
 const request = { model: "m1", messages: [userMessage("hi")] };
 
-function clientOf(...names: string[]): { client: Client; adapters: ScriptedAdapter[] } {
+function getClient(...names: string[]): { client: Client; adapters: ScriptedAdapter[] } {
   const adapters = names.map((name) => new ScriptedAdapter(name));
   const client = new Client({
     providers: Object.fromEntries(adapters.map((adapter) => [adapter.name, adapter])),
@@ -26,7 +26,7 @@ function clientOf(...names: string[]): { client: Client; adapters: ScriptedAdapt
 }
 
 /** All events of a stream that keeps the laws. */
-async function eventsOf(stream: EventStream): Promise<StreamEvent[]> {
+async function getEvents(stream: EventStream): Promise<StreamEvent[]> {
   const laws = new LawChecker();
   const events: StreamEvent[] = [];
   for await (const event of stream) {
@@ -46,20 +46,20 @@ async function batchSizes(stream: EventStream): Promise<number[]> {
 describe("Client", () => {
   describe("routing", () => {
     it("sends a request to the provider that it names", async () => {
-      const { client } = clientOf("one", "two");
+      const { client } = getClient("one", "two");
       expect(textOf(await client.complete({ ...request, provider: "two" }))).toBe("two m1");
       expect(textOf(await accumulate(client.stream({ ...request, provider: "two" })))).toBe("two m1");
       expect([client.providerNames, client.defaultProvider]).toEqual([["one", "two"], undefined]);
     });
 
     it("sends a request that names none to the only provider", async () => {
-      const { client } = clientOf("one");
+      const { client } = getClient("one");
       expect(textOf(await client.complete(request))).toBe("one m1");
       expect(client.defaultProvider).toBe("one");
     });
 
     it("never guesses among several providers without a default", async () => {
-      const { client } = clientOf("one", "two");
+      const { client } = getClient("one", "two");
       await expect(client.complete(request)).rejects.toThrow(
         new ConfigurationError(
           "the request names no provider, and there are several without a default; " +
@@ -92,7 +92,7 @@ describe("Client", () => {
     });
 
     it("never guesses: an unknown provider is the caller's mistake", async () => {
-      const { client, adapters } = clientOf("one", "two");
+      const { client, adapters } = getClient("one", "two");
       const call = client.complete({ ...request, provider: "three" });
       await expect(call).rejects.toThrow(InvalidRequestError);
       await expect(call).rejects.toMatchObject({
@@ -103,7 +103,7 @@ describe("Client", () => {
           },
         ],
       });
-      await expect(eventsOf(client.stream({ ...request, provider: "three" }))).rejects.toThrow(
+      await expect(getEvents(client.stream({ ...request, provider: "three" }))).rejects.toThrow(
         InvalidRequestError,
       );
       expect(adapters.flatMap((adapter) => adapter.requests)).toEqual([]);
@@ -115,7 +115,7 @@ describe("Client", () => {
       await expect(client.complete({ ...request, provider: "openai" })).rejects.toThrow(
         /no provider is registered.*register\(\).*OPENAI_API_KEY/,
       );
-      await expect(eventsOf(client.stream(request))).rejects.toThrow(ConfigurationError);
+      await expect(getEvents(client.stream(request))).rejects.toThrow(ConfigurationError);
       expect(() => client.supportsToolChoice(ToolChoice_Mode.NONE, "m1")).toThrow(ConfigurationError);
     });
 
@@ -128,14 +128,14 @@ describe("Client", () => {
     });
 
     it("turns a wrong request away before anything is sent", async () => {
-      const { client, adapters } = clientOf("one");
+      const { client, adapters } = getClient("one");
       await expect(client.complete({ model: "", messages: [] })).rejects.toThrow(/^model: .*; messages: /);
-      await expect(eventsOf(client.stream({ model: "m1", messages: [] }))).rejects.toThrow(/^messages: /);
+      await expect(getEvents(client.stream({ model: "m1", messages: [] }))).rejects.toThrow(/^messages: /);
       expect(adapters[0]?.requests).toEqual([]);
     });
 
     it("tells a provider's name to its adapter, and leaves the caller's request alone", async () => {
-      const { client, adapters } = clientOf("one");
+      const { client, adapters } = getClient("one");
       await client.complete(request);
       expect(adapters[0]?.requests[0]?.provider).toBe("one");
       expect(request).not.toHaveProperty("provider");
@@ -144,35 +144,35 @@ describe("Client", () => {
 
   describe("calls", () => {
     it("gives every call an id of its own, or the one it was told", async () => {
-      const { client } = clientOf("one");
+      const { client } = getClient("one");
       const ids = [
         (await client.complete(request)).inferenceId,
         (await client.complete(request)).inferenceId,
       ];
       expect(new Set(ids).size).toBe(2);
       for (const id of ids) expect(id).toMatch(/^inf_[0-9a-f]{32}$/);
-      const [start] = await eventsOf(client.stream(request, { inferenceId: "run_mine" }));
+      const [start] = await getEvents(client.stream(request, { inferenceId: "run_mine" }));
       expect(start?.event).toMatchObject({ case: "streamStart", value: { inferenceId: "run_mine" } });
     });
 
     it("hands the caller's signal to the adapter", async () => {
-      const { client, adapters } = clientOf("one");
+      const { client, adapters } = getClient("one");
       const { signal } = new AbortController();
       await client.complete(request, { signal });
       expect(adapters[0]?.options[0]?.signal).toBe(signal);
     });
 
     it("sends nothing before the first event is asked for", async () => {
-      const { client, adapters } = clientOf("one");
+      const { client, adapters } = getClient("one");
       const stream = client.stream(request);
       await new Promise((resolve) => setImmediate(resolve));
       expect(adapters[0]?.requests).toHaveLength(0);
-      await eventsOf(stream);
+      await getEvents(stream);
       expect(adapters[0]?.requests).toHaveLength(1);
     });
 
     it("costs nothing where a stream is abandoned before its start", async () => {
-      const { client, adapters } = clientOf("one");
+      const { client, adapters } = getClient("one");
       const iterator = client.stream(request).batches()[Symbol.asyncIterator]();
       expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
       expect(await iterator.next()).toEqual({ done: true, value: undefined });
@@ -180,22 +180,22 @@ describe("Client", () => {
     });
 
     it("ends the adapter's stream where the caller leaves the loop", async () => {
-      const { client, adapters } = clientOf("one");
+      const { client, adapters } = getClient("one");
       for await (const event of client.stream(request)) if (event.event.case === "textDelta") break;
       expect(adapters[0]).toMatchObject({ started: 1, ended: 1 });
     });
 
     it("sends once, and throws where the stream is read a second time", async () => {
-      const { client, adapters } = clientOf("one");
+      const { client, adapters } = getClient("one");
       const stream = client.stream(request);
-      expect((await eventsOf(stream)).length).toBeGreaterThan(3);
-      await expect(eventsOf(stream)).rejects.toThrow("a stream can be read once");
+      expect((await getEvents(stream)).length).toBeGreaterThan(3);
+      await expect(getEvents(stream)).rejects.toThrow("a stream can be read once");
       expect(() => stream.batches()).toThrow("a stream can be read once");
       expect(adapters[0]?.requests).toHaveLength(1);
     });
 
     it("keeps the adapter's batches", async () => {
-      const { client } = clientOf("one");
+      const { client } = getClient("one");
       const direct = await batchSizes(new ScriptedAdapter("one").stream(create(RequestSchema, request)));
       expect(await batchSizes(client.stream(request))).toEqual(direct);
       expect(Math.max(...direct)).toBeGreaterThan(1);
@@ -238,7 +238,7 @@ describe("Client", () => {
       await expect(client.complete(request)).rejects.toThrow(
         new ConfigurationError('the provider "one" could not be initialized'),
       );
-      await expect(eventsOf(client.stream(request))).rejects.toThrow(ConfigurationError);
+      await expect(getEvents(client.stream(request))).rejects.toThrow(ConfigurationError);
       expect(adapter.requests).toEqual([]);
     });
 

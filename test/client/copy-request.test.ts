@@ -1,12 +1,12 @@
 /** A middleware that changes what it is given must not change what the program holds. */
 import { Client, jsonSchema, ResponseFormat_Type, ToolChoice_Mode, toolChoice, userMessage } from "outrigger";
 import { describe, expect, it } from "vitest";
-import { requestOf } from "../../src/client/request-input.ts";
+import { toRequest } from "../../src/client/request-input.ts";
 import { ScriptedAdapter } from "./support/scripted-adapter.ts";
 
 describe("a middleware that changes a request", () => {
   it("leaves the program's own request as it was", async () => {
-    const request = requestOf({
+    const request = toRequest({
       model: "m",
       messages: [userMessage("hi")],
       toolChoice: toolChoice("auto"),

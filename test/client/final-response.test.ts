@@ -9,8 +9,8 @@ import { FinalResponse } from "../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { StreamEventSchema } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import {
-  eventsOf,
   finish,
+  getEvents,
   image,
   reasoningBlock,
   START,
@@ -23,7 +23,7 @@ import { ScriptedAdapter } from "./support/scripted-adapter.ts";
 const picture = image(1, 2, 3);
 
 /** A stream with a part of every kind. */
-const WHOLE = eventsOf([
+const WHOLE = getEvents([
   START,
   ...reasoningBlock(0, "h", "m"),
   ...textBlock(1, "Hel", "lo"),

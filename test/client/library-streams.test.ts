@@ -19,7 +19,7 @@ function open(script: Script = {}, finalResponse: FinalResponse = FinalResponse.
   return { adapter, stream };
 }
 
-async function piecesOf(text: AsyncIterable<string>): Promise<string[]> {
+async function splitPieces(text: AsyncIterable<string>): Promise<string[]> {
   const pieces: string[] = [];
   for await (const piece of text) pieces.push(piece);
   return pieces;
@@ -27,7 +27,7 @@ async function piecesOf(text: AsyncIterable<string>): Promise<string[]> {
 
 describe("EventStream.text()", () => {
   it("yields the text as it arrives", async () => {
-    expect(await piecesOf(open().stream.text())).toEqual(["one", " ", "m-1"]);
+    expect(await splitPieces(open().stream.text())).toEqual(["one", " ", "m-1"]);
   });
 
   it("cancels the call where the loop is left", async () => {
@@ -38,7 +38,7 @@ describe("EventStream.text()", () => {
 
   it("throws the stream's error", async () => {
     const { stream } = open({ breaksWith: new StreamError("cut") });
-    await expect(piecesOf(stream.text())).rejects.toThrow("cut");
+    await expect(splitPieces(stream.text())).rejects.toThrow("cut");
   });
 });
 
@@ -51,7 +51,7 @@ describe("EventStream.final()", () => {
 
   it("gives the response of a stream that a loop has read, every time it is asked", async () => {
     const { adapter, stream } = open();
-    await piecesOf(stream.text());
+    await splitPieces(stream.text());
     expect(await stream.final()).toBe(await stream.final());
     expect(textOf(await stream.final())).toBe("one m-1");
     expect(adapter.started).toBe(1);
@@ -73,7 +73,7 @@ describe("EventStream.final()", () => {
   it("throws the error of a stream that failed, also after the loop", async () => {
     await expect(open({ failures: [new StreamError("early")] }).stream.final()).rejects.toThrow("early");
     const { stream } = open({ breaksWith: new StreamError("cut") });
-    await expect(piecesOf(stream.text())).rejects.toThrow(StreamError);
+    await expect(splitPieces(stream.text())).rejects.toThrow(StreamError);
     await expect(stream.final()).rejects.toThrow("cut");
   });
 
@@ -82,7 +82,7 @@ describe("EventStream.final()", () => {
     const loop = stream[Symbol.asyncIterator]();
     await loop.next();
     const final = stream.final();
-    await expect(Promise.all([final, piecesOf(textFrom(loop))])).rejects.toThrow("cut");
+    await expect(Promise.all([final, splitPieces(textFrom(loop))])).rejects.toThrow("cut");
   });
 
   it("throws AbortError where the loop was left before the end", async () => {

@@ -44,7 +44,7 @@ async function read(stream: EventStream): Promise<{ events: StreamEvent[]; error
   }
 }
 
-function casesOf(events: readonly StreamEvent[]): (string | undefined)[] {
+function getCases(events: readonly StreamEvent[]): (string | undefined)[] {
   return events.map(({ event }) => event.case);
 }
 
@@ -226,7 +226,7 @@ describe("middleware as a function", () => {
     const cache: Middleware = async () => known;
     const { client: cached, one } = clientWith([cache]);
     const { events } = await read(cached.stream(request));
-    expect(casesOf(events)).toEqual(["streamStart", "textStart", "textDelta", "textEnd", "finish"]);
+    expect(getCases(events)).toEqual(["streamStart", "textStart", "textDelta", "textEnd", "finish"]);
     expect(textOf(await accumulate(cached.stream(request)))).toBe("one m1");
     expect(await cached.complete(request)).toBe(known);
     expect(one.requests).toEqual([]);
@@ -252,7 +252,7 @@ describe("middleware as a function", () => {
     };
     const { client } = clientWith([strict]);
     const { events, error } = await read(client.stream(request));
-    expect(casesOf(events).slice(-2)).toEqual(["textEnd", "error"]);
+    expect(getCases(events).slice(-2)).toEqual(["textEnd", "error"]);
     expect(error).toEqual(new StreamError("the answer is not wanted"));
   });
 
@@ -263,7 +263,7 @@ describe("middleware as a function", () => {
     const { client, one } = clientWith([again], failures());
     const { events, error } = await read(client.stream(request));
     expect(error).toBeUndefined();
-    expect(casesOf(events)[0]).toBe("streamStart");
+    expect(getCases(events)[0]).toBe("streamStart");
     expect(one.requests).toHaveLength(2);
   });
 
@@ -287,7 +287,7 @@ describe("middleware as a function", () => {
     const broken = new StreamError("cut");
     const { client, one } = clientWith([listen], { breaksWith: broken });
     const { events, error } = await read(client.stream(request));
-    expect(casesOf(events)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
+    expect(getCases(events)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
     expect(error).toBe(broken);
     await vi.waitFor(() => expect(heard).toEqual([broken, "ended"]), { timeout: 10_000 });
     expect(one).toMatchObject({ started: 1, ended: 1 });

@@ -21,7 +21,7 @@ function adapter(name: string, catalog?: ReturnType<typeof createCatalog>) {
 }
 
 /** The price of a call, in dollars per million tokens where a token of input and one of output cost the same. */
-async function priceOf(client: Client, provider: string, model: string): Promise<number | undefined> {
+async function toPrice(client: Client, provider: string, model: string): Promise<number | undefined> {
   const request = { provider, model, messages: [userMessage("Hello")] };
   const whole = await client.complete(request);
   const streamed = await client.stream(request).final();
@@ -36,22 +36,22 @@ describe("a catalog of your own", () => {
   it("prices a model that the shipped catalog does not know", async () => {
     const catalog = catalogWith({ id: "our-model", provider: "openai", prices: flat(3) });
     await using client = new Client({ catalog, providers: { openai: adapter("openai") } });
-    expect(await priceOf(client, "openai", "our-model")).toBeCloseTo(3);
+    expect(await toPrice(client, "openai", "our-model")).toBeCloseTo(3);
     expect(client.catalog.getModelInfo("our-model")?.provider).toBe("openai");
   });
 
   it("changes nothing without entries of its own", async () => {
     await using client = new Client({ providers: { openai: adapter("openai") } });
-    expect(await priceOf(client, "openai", "our-model")).toBeUndefined();
-    expect(await priceOf(client, "openai", "gpt-5.2")).toBeGreaterThan(0);
+    expect(await toPrice(client, "openai", "our-model")).toBeUndefined();
+    expect(await toPrice(client, "openai", "gpt-5.2")).toBeGreaterThan(0);
   });
 
   it("may have other prices for one account, which keeps all else of the model", async () => {
     const catalog = catalogWith({ id: "gpt-5.2", provider: "batch", prices: flat(0.5) });
     const providers = { openai: adapter("openai"), batch: adapter("batch") };
     await using client = new Client({ catalog, providers });
-    expect(await priceOf(client, "batch", "gpt-5.2")).toBeCloseTo(0.5);
-    expect(await priceOf(client, "openai", "gpt-5.2")).toBeGreaterThan(0.5);
+    expect(await toPrice(client, "batch", "gpt-5.2")).toBeCloseTo(0.5);
+    expect(await toPrice(client, "openai", "gpt-5.2")).toBeGreaterThan(0.5);
     // Sampling is left out for a model that reasons, by the traits of the shipped entry.
     const request = {
       model: "gpt-5.2",
@@ -77,7 +77,7 @@ describe("a catalog of your own", () => {
     const own = catalogWith({ ...model, prices: flat(1) });
     const providers = { openai: adapter("openai", own) };
     await using client = new Client({ catalog: catalogWith({ ...model, prices: flat(2) }), providers });
-    expect(await priceOf(client, "openai", "our-model")).toBeCloseTo(1);
+    expect(await toPrice(client, "openai", "our-model")).toBeCloseTo(1);
   });
 });
 

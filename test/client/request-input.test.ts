@@ -11,15 +11,15 @@ import {
   userMessage,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
-import { type RequestInput, requestOf } from "../../src/client/request-input.ts";
+import { type RequestInput, toRequest } from "../../src/client/request-input.ts";
 import { ScriptedAdapter } from "./support/scripted-adapter.ts";
 
 const base = { model: "m", messages: [userMessage("hi")] };
 
 /** What is wrong with an input that may come from JavaScript. */
-function violationsOf(input: object): string[] {
+function getViolations(input: object): string[] {
   try {
-    requestOf({ ...base, ...input });
+    toRequest({ ...base, ...input });
     return [];
   } catch (error) {
     if (!(error instanceof InvalidRequestError)) throw error;
@@ -29,17 +29,17 @@ function violationsOf(input: object): string[] {
 
 describe("timeouts", () => {
   it("are milliseconds, and durations of the contract afterwards", () => {
-    const { timeouts } = requestOf({ ...base, timeouts: { connectMs: 250, requestMs: 90_500.5 } });
+    const { timeouts } = toRequest({ ...base, timeouts: { connectMs: 250, requestMs: 90_500.5 } });
     expect(timeouts?.connect && durationMs(timeouts.connect)).toBe(250);
     expect(timeouts?.request && durationMs(timeouts.request)).toBe(90_501);
     expect(timeouts?.betweenBytes).toBeUndefined();
   });
 
   it("may be durations, as a stored request has them", () => {
-    const first = requestOf({ ...base, timeouts: { requestMs: 5 } });
-    expect(requestOf(first)).toBe(first);
+    const first = toRequest({ ...base, timeouts: { requestMs: 5 } });
+    expect(toRequest(first)).toBe(first);
     const { timeouts } = first;
-    expect(requestOf({ ...base, timeouts }).timeouts).toEqual(timeouts);
+    expect(toRequest({ ...base, timeouts }).timeouts).toEqual(timeouts);
   });
 
   it.each([
@@ -52,7 +52,7 @@ describe("timeouts", () => {
       "timeouts.request: expected a Duration, found 5; requestMs takes milliseconds",
     ],
   ])("are rejected by name for %s", (_what, timeouts, violation) => {
-    expect(violationsOf({ timeouts })).toEqual([violation]);
+    expect(getViolations({ timeouts })).toEqual([violation]);
   });
 });
 
@@ -63,7 +63,7 @@ describe("providerOptions", () => {
       providerOptions: { openai: { service_tier: "flex", seed: 1n } },
       providerOptionsJson: { gemini: "{}" },
     };
-    expect(requestOf(input).providerOptionsJson).toEqual({
+    expect(toRequest(input).providerOptionsJson).toEqual({
       gemini: "{}",
       openai: '{"service_tier":"flex","seed":1}',
     });
@@ -82,7 +82,7 @@ describe("providerOptions", () => {
       ['providerOptions["a"]: is in providerOptionsJson, too; expected it in one of them'],
     ],
   ])("are rejected by name for %s", (_what, input, violations) => {
-    expect(violationsOf(input)).toEqual(violations);
+    expect(getViolations(input)).toEqual(violations);
   });
 });
 

@@ -37,7 +37,7 @@ function call(id: string, argumentsJson = "{}"): PartInput {
   };
 }
 
-function messageOf(role: Role, ...content: PartInput[]): Message {
+function toMessage(role: Role, ...content: PartInput[]): Message {
   return create(MessageSchema, { role, content });
 }
 
@@ -49,7 +49,7 @@ const tools: RequestInit["tools"] = [{ tool: { case: "function", value: weather 
 
 describe("validateRequest()", () => {
   it("accepts a conversation with every kind of part in its place", () => {
-    const answer = messageOf(
+    const answer = toMessage(
       Role.ASSISTANT,
       {
         part: { case: "reasoning", value: { text: "hm" } },
@@ -80,7 +80,7 @@ describe("validateRequest()", () => {
     );
     const audio = { mediaType: "audio/wav", source: { case: "data", value: new Uint8Array([1]) } } as const;
     const pdf = { source: { case: "fileId", value: "file-1" } } as const;
-    const asked = messageOf(
+    const asked = toMessage(
       Role.USER,
       textPart("What is this?"),
       image,
@@ -222,7 +222,7 @@ describe("validateRequest()", () => {
   });
 
   it("refuses arguments that are not JSON", () => {
-    const asked = messageOf(Role.ASSISTANT, call("call_1", '{"city": "Oslo'));
+    const asked = toMessage(Role.ASSISTANT, call("call_1", '{"city": "Oslo'));
     expect(wrongIn({ messages: [asked, toolResult("call_1", "x")] })).toEqual([
       "messages[0].content[0].tool_call.arguments_json: expected JSON text, found 14 characters that are not JSON, which breaks at character 14",
     ]);
@@ -240,7 +240,7 @@ describe("validateRequest()", () => {
   });
 
   describe("tool calls and their results", () => {
-    const asked = [userMessage("weather?"), messageOf(Role.ASSISTANT, call("call_1"), call("call_2"))];
+    const asked = [userMessage("weather?"), toMessage(Role.ASSISTANT, call("call_1"), call("call_2"))];
 
     const answered = [...asked, toolResult("call_2", "sunny"), toolResult("call_1", "rain")];
 
@@ -295,7 +295,7 @@ describe("validateRequest()", () => {
       const ids = Array.from({ length: 20_000 }, (_, index) => `call_${index}`);
       const calls = ids.map((id) => call(id));
       const results = ids.flatMap((id) => toolResult(id, "x").content);
-      const messages = [messageOf(Role.ASSISTANT, ...calls), messageOf(Role.TOOL, ...results)];
+      const messages = [toMessage(Role.ASSISTANT, ...calls), toMessage(Role.TOOL, ...results)];
       expect(wrongIn({ messages })).toEqual([]);
     });
 
@@ -326,12 +326,12 @@ describe("validateRequest()", () => {
     });
 
     it("refuses an id twice in a turn, and allows it in the next one", () => {
-      const twice = messageOf(Role.ASSISTANT, call("call_1"), call("call_1"));
+      const twice = toMessage(Role.ASSISTANT, call("call_1"), call("call_1"));
       const result = toolResult("call_1", "x");
       expect(wrongIn({ messages: [twice, result, result] })).toEqual([
         'messages[0].content[1].tool_call.id: "call_1" is the id of an earlier call of the same turn',
       ]);
-      const again = [...answered, messageOf(Role.ASSISTANT, call("call_1")), result];
+      const again = [...answered, toMessage(Role.ASSISTANT, call("call_1")), result];
       expect(wrongIn({ messages: again })).toEqual([]);
     });
   });
@@ -456,7 +456,7 @@ describe("validateRequest()", () => {
 
   it("checks a request of many megabytes in little time", () => {
     const text = textPart("x".repeat(1024));
-    const messages = Array.from({ length: 10_000 }, () => messageOf(Role.USER, text));
+    const messages = Array.from({ length: 10_000 }, () => toMessage(Role.USER, text));
     expect(wrongIn({ messages })).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-function digestOf(key: string): Buffer {
+function hashKey(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }
 
@@ -59,15 +59,15 @@ keys:
   - name: checkout
     key: ${SECRET}
   - name: search
-    key: [${"a".repeat(16)}, "sha256:${digestOf("the-new-key-of-search").toString("hex")}"]
+    key: [${"a".repeat(16)}, "sha256:${hashKey("the-new-key-of-search").toString("hex")}"]
     rate_limit: { requests_per_minute: 60, burst: 5 }
     models: [openai/*, claude-haiku-4-5]
 `);
     expect(keys).toMatchObject([
-      { name: "checkout", digests: [digestOf(SECRET)], isRestricted: false },
+      { name: "checkout", digests: [hashKey(SECRET)], isRestricted: false },
       {
         name: "search",
-        digests: [digestOf("a".repeat(16)), digestOf("the-new-key-of-search")],
+        digests: [hashKey("a".repeat(16)), hashKey("the-new-key-of-search")],
         rateLimit: { requestsPerMinute: 60, burst: 5 },
         isRestricted: true,
       },
@@ -160,7 +160,7 @@ keys:
 keys:
   - { name: a, key: ${SECRET} }
   - { name: a, key: ${"b".repeat(16)} }
-  - { name: c, key: "sha256:${digestOf(SECRET).toString("hex")}" }
+  - { name: c, key: "sha256:${hashKey(SECRET).toString("hex")}" }
 `;
     expect(await mistakesIn(text)).toEqual([
       "keys.yaml:4:7 keys[1].name: another key has the same name",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { buildClient, type Config, loadConfig } from "../../src/config/index.ts";
 import { textOf, userMessage } from "../../src/core/message.ts";
-import { partsOf } from "./support/client-parts.ts";
+import { getParts } from "./support/client-parts.ts";
 
 let folder: string;
 
@@ -22,7 +22,7 @@ async function load(text: string, environment: Record<string, string> = {}): Pro
 
 async function problem(entry: string, rest = ""): Promise<string> {
   return load(`${rest}providers: { agent: { api: command, ${entry} } }`)
-    .then(({ client }) => void buildClient(client, partsOf(client)))
+    .then(({ client }) => void buildClient(client, getParts(client)))
     .then(
       () => "",
       (error: unknown) => String(error),
@@ -47,7 +47,7 @@ providers:
       { WORD: "Hello" },
     );
     expect(config.providers.get("agent")).toMatchObject({ maxProcesses: 2, timeouts: { requestMs: 20_000 } });
-    const client = buildClient(config, partsOf(config));
+    const client = buildClient(config, getParts(config));
     const request = { model: "m-1", reasoningEffort: "high", messages: [userMessage("Who?")] };
     const response = await client.complete(request);
     expect(textOf(response)).toBe("Hello from m-1 --hard\nWho?");

@@ -7,7 +7,7 @@ import { describeFailure } from "../../src/cli/describe-failure.ts";
 import { exitCodes } from "../../src/cli/exit-codes.ts";
 import { buildClient, loadConfig } from "../../src/config/index.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
-import { partsOf } from "./support/client-parts.ts";
+import { getParts } from "./support/client-parts.ts";
 
 const VALID = `
 listen: [127.0.0.1:7000, "unix:///run/outrigger.sock"]
@@ -42,12 +42,12 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** The message and the exit code of a file that is refused; undefined for one that is taken. */
-async function refusalOf(text: string): Promise<{ message: string; code: number } | undefined> {
+async function toRefusal(text: string): Promise<{ message: string; code: number } | undefined> {
   const config = join(folder, "outrigger.yaml");
   await writeFile(config, text);
   try {
     const { client } = await loadConfig({ environment, flags: { config } });
-    await buildClient(client, partsOf(client)).close();
+    await buildClient(client, getParts(client)).close();
     return undefined;
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -124,13 +124,13 @@ function mutated(mutations: readonly { at: number; remove: number; insert: strin
 
 describe("a configuration file that is wrong in some way", () => {
   it("is taken as it is without mutations", async () => {
-    expect(await refusalOf(VALID)).toBeUndefined();
+    expect(await toRefusal(VALID)).toBeUndefined();
   });
 
   it("is taken or refused with exit code 3 after any mutation, and no message shows a key", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 6 }), async (mutations) => {
-        const refusal = await refusalOf(mutated(mutations));
+        const refusal = await toRefusal(mutated(mutations));
         if (refusal === undefined) return;
         expect(refusal.code).toBe(exitCodes.configuration);
         expect(refusal.message).not.toMatch(/very-secret|undefined|\[object/);
@@ -152,7 +152,7 @@ describe("a configuration file that is wrong in some way", () => {
     ["bytes", `# ${"x".repeat(256 * 1024)}\n`, /is over 262144 bytes/],
   ];
   it.each(cases)("is refused for its many %s", async (_what, text, message) => {
-    const refusal = await refusalOf(text);
+    const refusal = await toRefusal(text);
     expect(refusal?.code).toBe(exitCodes.configuration);
     expect(refusal?.message).toMatch(message);
     expect(refusal?.message.length).toBeLessThan(100_000);
@@ -181,7 +181,7 @@ describe("a configuration file that is wrong in some way", () => {
     `limits: '\${KEY}'`,
     `listen: '\${sk-very-secret}'`,
   ])("does not show what a variable holds: %s", async (text) => {
-    const refusal = await refusalOf(text);
+    const refusal = await toRefusal(text);
     expect(refusal?.code).toBe(exitCodes.configuration);
     expect(refusal?.message).not.toContain("very-secret");
   });

@@ -9,7 +9,7 @@ import { buildClient, loadConfig } from "../../src/config/index.ts";
 import { KeyFile, KeyFiles } from "../../src/config/key-files.ts";
 import { accumulate } from "../../src/core/accumulator.ts";
 import { userMessage } from "../../src/core/message.ts";
-import { partsOf } from "./support/client-parts.ts";
+import { getParts } from "./support/client-parts.ts";
 
 /** Longer than the interval in which a file is looked at. */
 const NEXT_CHECK_MS = 150;
@@ -125,7 +125,7 @@ describe("a client with key files", () => {
       `providers: { main: { api: openai-chat, base_url: "${base}", api_key_file: key } }`,
     );
     const { client: settings } = await loadConfig({ environment: {}, flags: { config } });
-    await using client = buildClient(settings, partsOf(settings, log));
+    await using client = buildClient(settings, getParts(settings, log));
     const request = { model: "m", messages: [userMessage("hi")] };
     await expect(client.complete(request)).rejects.toMatchObject({ httpStatusCode: 401 });
     await writeFile(join(folder, "next"), "sk-two");

@@ -7,7 +7,7 @@ import { buildClient, type ClientConfig, type ConfigFlags, loadConfig } from "..
 import { ConfigurationError } from "../../src/core/errors.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
-import { partsOf } from "./support/client-parts.ts";
+import { getParts } from "./support/client-parts.ts";
 
 let folder: string;
 
@@ -17,24 +17,24 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-async function fileOf(text: string): Promise<string> {
+async function toFile(text: string): Promise<string> {
   const path = join(folder, "outrigger.yaml");
   await writeFile(path, text);
   return path;
 }
 
-function clientOf(config: ClientConfig): Client {
-  return buildClient(config, partsOf(config));
+function getClient(config: ClientConfig): Client {
+  return buildClient(config, getParts(config));
 }
 
 /** Loads a file and gives the lines of its error, without the folder. */
 async function mistakesIn(text: string, environment = {}): Promise<string[]> {
-  return mistakesOf(environment, { config: await fileOf(text) });
+  return loadMistakes(environment, { config: await toFile(text) });
 }
 
-async function mistakesOf(environment = {}, flags: ConfigFlags = {}): Promise<string[]> {
+async function loadMistakes(environment = {}, flags: ConfigFlags = {}): Promise<string[]> {
   try {
-    clientOf((await loadConfig({ environment, flags })).client);
+    getClient((await loadConfig({ environment, flags })).client);
     return [];
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -48,7 +48,7 @@ describe("loadConfig()", () => {
   it("lets the limit on one answer follow the memory for answers unless it is set itself", async () => {
     const environment = { OPENAI_API_KEY: "k" };
     const answerBytes = async (limits: string) => {
-      const flags = { config: await fileOf(`limits:\n  ${limits}\n`) };
+      const flags = { config: await toFile(`limits:\n  ${limits}\n`) };
       const { client } = await loadConfig({ environment, flags });
       return client.providers.get("openai");
     };
@@ -77,7 +77,7 @@ describe("loadConfig()", () => {
   });
 
   it("reads a file with all fields", async () => {
-    const config = await fileOf(`
+    const config = await toFile(`
 listen: [127.0.0.1:7000, "unix:///run/outrigger.sock"]
 admin_listen: off
 allowed_hosts: [api.example.com, "*.corp.example"]
@@ -230,7 +230,7 @@ providers:
   });
 
   it("takes flags before variables, variables before the file, the file before the defaults", async () => {
-    const config = await fileOf("listen: :1\nadmin_listen: :2\nlog_level: warn\n");
+    const config = await toFile("listen: :1\nadmin_listen: :2\nlog_level: warn\n");
     const environment = {
       OUTRIGGER_CONFIG: config,
       OUTRIGGER_LISTEN: ":3, [::1]:4",
@@ -245,7 +245,7 @@ providers:
   });
 
   it("registers the providers of the variables first, and lets the file replace one", async () => {
-    const config = await fileOf(`
+    const config = await toFile(`
 providers:
   zeta: { api: openai-responses, api_key: z }
   openai: { api: openai-responses, api_key: from-file, base_url: "http://127.0.0.1:1/v1" }
@@ -264,7 +264,7 @@ providers:
   it("reads keys from files, without their line break", async () => {
     await writeFile(join(folder, "key"), "sk-secret\r\n");
     const relative = "providers: { main: { api: openai-responses, api_key_file: key } }";
-    const { client } = await loadConfig({ environment: {}, flags: { config: await fileOf(relative) } });
+    const { client } = await loadConfig({ environment: {}, flags: { config: await toFile(relative) } });
     expect(client.providers.get("main")).toMatchObject({ apiKey: "sk-secret" });
   });
 
@@ -299,11 +299,11 @@ providers:
   "bad name": { api: openai-responses, api_key: x }
 `;
     const environment = {
-      OUTRIGGER_CONFIG: await fileOf(text),
+      OUTRIGGER_CONFIG: await toFile(text),
       OUTRIGGER_LISTEN: "6190",
       OPENAI_BASE_URL: "x",
     };
-    expect(await mistakesOf({ ...environment, OPENAI_API_KEY: "k" }, { logLevel: "inf" })).toEqual([
+    expect(await loadMistakes({ ...environment, OPENAI_API_KEY: "k" }, { logLevel: "inf" })).toEqual([
       'outrigger.yaml:3:1 log_level: expected trace, debug, info, warn, error, fatal, silent, found "loud"',
       'outrigger.yaml:4:1 drain_timeout: expected a duration such as "500ms", "10s" or "1m30s", found "soon"',
       'outrigger.yaml:6:3 limits.max_message_bytes: expected a size such as "32MiB" or a number of bytes from 1, found "lots"',
@@ -356,7 +356,7 @@ providers:
       `limits:\n  max_concurrent_streams: \${STREAMS}\nreflection: \${REFLECTION}\n` +
       `providers: { main: { api: openai-responses, api_key: 'a$\${KEY}b' } }\n`;
     const environment = { STREAMS: "12", REFLECTION: "false" };
-    const config = await loadConfig({ environment, flags: { config: await fileOf(text) } });
+    const config = await loadConfig({ environment, flags: { config: await toFile(text) } });
     expect(config.listeners.limits).toEqual({ maxConcurrentStreams: 12 });
     expect(config.reflection).toBe(false);
     expect(config.client.providers.get("main")).toMatchObject({ apiKey: `a\${KEY}b` });
@@ -378,14 +378,14 @@ providers:
       environment: { OUTRIGGER_ALLOWED_HOSTS: "a.example, *.b.example" },
     });
     expect(listeners.allowedHosts).toEqual(["a.example", "*.b.example"]);
-    expect(await mistakesOf({ OUTRIGGER_ALLOWED_HOSTS: "http://a.example" })).toEqual([
+    expect(await loadMistakes({ OUTRIGGER_ALLOWED_HOSTS: "http://a.example" })).toEqual([
       expect.stringMatching(/^OUTRIGGER_ALLOWED_HOSTS: expected a host name such as "api\.example\.com"/),
     ]);
   });
 
   it("rejects a default provider that does not exist, and names its source", async () => {
     const environment = { OPENAI_API_KEY: "k", OUTRIGGER_DEFAULT_PROVIDER: "anthropic" };
-    expect(await mistakesOf(environment)).toEqual([
+    expect(await loadMistakes(environment)).toEqual([
       'OUTRIGGER_DEFAULT_PROVIDER: expected openai, found "anthropic"',
     ]);
     expect(await mistakesIn("default_provider: openai")).toEqual([
@@ -436,7 +436,7 @@ providers: { main: { api: openai-responses, api_key: k } }
   });
 
   it("reads an entry of every wire API, and holds each to its own fields", async () => {
-    const config = await fileOf(`providers:
+    const config = await toFile(`providers:
   claude: { api: anthropic-messages, api_key: a, api_version: "2023-06-01" }
   google: { api: gemini, api_key: g }
   local: { api: openai-chat, base_url: "http://127.0.0.1:8000/v1", profile: vllm, query: { v: "1" } }
@@ -456,7 +456,7 @@ providers: { main: { api: openai-responses, api_key: k } }
   });
 
   it("rejects fields of another wire API, and a compatible server without its address", async () => {
-    const config = await fileOf(`providers:
+    const config = await toFile(`providers:
   google: { api: gemini, api_key: g, organization: o }
   local: { api: openai-chat }
 `);
@@ -486,8 +486,8 @@ providers: { main: { api: openai-responses, api_key: k } }
 });
 
 describe("variables that are no settings", () => {
-  const noticesOf = async (environment: Record<string, string>, text = "{}") =>
-    (await loadConfig({ environment, flags: { config: await fileOf(text) } })).notices;
+  const loadNotices = async (environment: Record<string, string>, text = "{}") =>
+    (await loadConfig({ environment, flags: { config: await toFile(text) } })).notices;
 
   it.each([
     ["OUTRIGER_LISTEN", "OUTRIGGER_LISTEN"],
@@ -497,45 +497,45 @@ describe("variables that are no settings", () => {
     ["OUTRIGGER_ADMIN_LISTN", "OUTRIGGER_ADMIN_LISTEN"],
     ["OUTRIGER_COMPATIBLE_BASE_URL", "OUTRIGGER_COMPATIBLE_BASE_URL"],
   ])("are named with what was meant: %s", async (variable, meant) => {
-    expect(await noticesOf({ [variable]: "x" })).toEqual([
+    expect(await loadNotices({ [variable]: "x" })).toEqual([
       `${variable} is set and has no meaning; did you mean ${meant}?`,
     ]);
   });
 
   it("are named where nothing is close", async () => {
-    expect(await noticesOf({ OUTRIGGER_DRAIN_TIMEOUT: "1s", OUTBOUND_LISTEN: "x", PATH: "/bin" })).toEqual([
+    expect(await loadNotices({ OUTRIGGER_DRAIN_TIMEOUT: "1s", OUTBOUND_LISTEN: "x", PATH: "/bin" })).toEqual([
       'OUTRIGGER_DRAIN_TIMEOUT is set and has no meaning; "outrigger serve --help" lists the variables',
     ]);
   });
 
   it("are not named where the configuration file uses them", async () => {
     const text = `log_level: \${OUTRIGGER_LEVEL}`;
-    expect(await noticesOf({ OUTRIGGER_LEVEL: "warn" }, text)).toEqual([]);
+    expect(await loadNotices({ OUTRIGGER_LEVEL: "warn" }, text)).toEqual([]);
   });
 });
 
 describe("buildClient()", () => {
   it("builds a client with the providers in order and the default that was chosen", async () => {
-    const config = await fileOf(`
+    const config = await toFile(`
 default_provider: second
 providers:
   first: { api: openai-responses, api_key: a }
   second: { api: openai-responses, api_key: b }
 `);
-    await using client = clientOf((await loadConfig({ environment: {}, flags: { config } })).client);
+    await using client = getClient((await loadConfig({ environment: {}, flags: { config } })).client);
     expect(client.providerNames).toEqual(["first", "second"]);
     expect(client.defaultProvider).toBe("second");
   });
 
   it("builds a client with the model aliases of the configuration", async () => {
     const simulator = await startSimulator();
-    const config = await fileOf(`
+    const config = await toFile(`
 middleware: { model_aliases: { fast: { provider: second, model: sim-text } } }
 providers:
   first: { api: openai-responses, api_key: a, base_url: "http://127.0.0.1:1/v1" }
   second: { api: openai-responses, api_key: b, base_url: "${simulator.openaiBaseUrl}" }
 `);
-    await using client = clientOf((await loadConfig({ environment: {}, flags: { config } })).client);
+    await using client = getClient((await loadConfig({ environment: {}, flags: { config } })).client);
     const response = await client.complete({ model: "fast", messages: [userMessage("hi")] });
     expect(response).toMatchObject({ provider: "second", model: "sim-text" });
     await simulator.close();

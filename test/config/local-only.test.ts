@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/index.ts";
-import { addressesOf, findForeignAddresses } from "../../src/config/local-only.ts";
+import { findForeignAddresses, listAddresses } from "../../src/config/local-only.ts";
 
 let folder: string;
 
@@ -81,7 +81,7 @@ describe("findForeignAddresses()", () => {
       ["b", settings("anthropic-messages")],
       ["c", settings("gemini")],
     ]);
-    expect(addressesOf(providers).map(({ baseUrl }) => baseUrl)).toEqual([
+    expect(listAddresses(providers).map(({ baseUrl }) => baseUrl)).toEqual([
       "https://api.openai.com/v1",
       "https://api.anthropic.com",
       "https://generativelanguage.googleapis.com",

@@ -7,9 +7,9 @@ import type { Client } from "../../src/client/client.ts";
 import { buildClient, loadConfig } from "../../src/config/index.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
-import { askedOf, requestFor } from "../middleware/support/providers.ts";
+import { listAsked, requestFor } from "../middleware/support/providers.ts";
 import { useSimulator } from "../simulator/support.ts";
-import { partsOf } from "./support/client-parts.ts";
+import { getParts } from "./support/client-parts.ts";
 
 const simulator = useSimulator();
 
@@ -37,13 +37,13 @@ afterEach(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** A client of two providers, with settings of the first one. */
-async function clientOf(text: string, settingsOfOne = ""): Promise<Client> {
+async function getClient(text: string, settingsOfOne = ""): Promise<Client> {
   const config = await load(`${text}
 providers:
   one: { api: openai-responses, api_key: k, base_url: "${simulator().openaiBaseUrl}" ${settingsOfOne} }
   two: { api: anthropic-messages, api_key: k, base_url: "${simulator().anthropicBaseUrl}" }
 `);
-  const client = buildClient(config, partsOf(config, log));
+  const client = buildClient(config, getParts(config, log));
   opened.push(client);
   return client;
 }
@@ -58,7 +58,7 @@ const PROVIDERS = "providers: { main: { api: openai-responses, api_key: k } }";
 
 describe("the middleware of a configuration file", () => {
   it("sends calls of an alias to its fallbacks", async () => {
-    const client = await clientOf(`
+    const client = await getClient(`
 middleware:
   model_aliases:
     fast:
@@ -76,7 +76,7 @@ middleware:
   });
 
   it("sends calls of a provider or model to the targets of the first rule that fits", async () => {
-    const client = await clientOf(`
+    const client = await getClient(`
 middleware:
   fallbacks:
     - { provider: one, model: "sim-text:status=500", targets: [{ model: sim-text }] }
@@ -86,11 +86,11 @@ middleware:
     expect(await client.complete(requestFor("sim-text:status=503"))).toMatchObject({ provider: "two" });
     simulator().clearRequests();
     await expect(client.complete(requestFor("sim-text:status=429"))).rejects.toThrow();
-    expect(askedOf(simulator())).toHaveLength(1);
+    expect(listAsked(simulator())).toHaveLength(1);
   });
 
   it("repeats calls by the rule of the model, else of the provider, else of all calls", async () => {
-    const client = await clientOf(
+    const client = await getClient(
       `
 middleware: { retries: { max_retries: 1, base_delay: 1ms } }
 models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=504"], retries: { max_retries: 3, base_delay: 1ms } }]
@@ -100,7 +100,7 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
     const asked = async (provider: string, model: string) => {
       simulator().clearRequests();
       await expect(client.complete(requestFor(model, { provider }))).rejects.toThrow();
-      return askedOf(simulator()).length;
+      return listAsked(simulator()).length;
     };
     expect(await asked("two", "sim-text:status=503")).toBe(2);
     expect(await asked("one", "sim-text:status=503")).toBe(3);
@@ -109,7 +109,7 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
   });
 
   it("refuses calls to a model that has failed too often", async () => {
-    const client = await clientOf(
+    const client = await getClient(
       "",
       ", circuit_breaker: { min_calls: 1, failure_ratio: 0.1, open_for: 1m }",
     );
@@ -129,7 +129,7 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
       "one, sim-text",
     ],
   ])("limits the rate of all calls, of a provider or of a model", async (text, ofOne, what) => {
-    const client = await clientOf(text, ofOne);
+    const client = await getClient(text, ofOne);
     await client.complete(requestFor("sim-text"));
     await expect(client.complete(requestFor("sim-echo"))).rejects.toThrow(
       `the limit of 1 request per minute for ${what} is reached`,
@@ -137,7 +137,7 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
   });
 
   it("holds several budgets at once, and takes prices from the models of the file", async () => {
-    const client = await clientOf(
+    const client = await getClient(
       "models: [{ id: sim-text, provider: one, prices: { input: 1, output: 1 } }]",
       ", budget: [{ window: day, usd: 0.01 }, { window: month, requests: 1 }]",
     );
@@ -152,7 +152,7 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
   });
 
   it("logs each attempt, with the content that the file asks for, and redacted", async () => {
-    const client = await clientOf(
+    const client = await getClient(
       "middleware: { retries: { max_retries: 1, base_delay: 1ms }, logging: {} }",
       `, logging: { include: [messages, answer], max_text: 1000, redact: ['\\d{4}'] }`,
     );
@@ -172,7 +172,7 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
   });
 
   it("answers a request from memory that was answered before", async () => {
-    const client = await clientOf(
+    const client = await getClient(
       "",
       ", cache: { max_age: 1m, max_bytes: 1MiB, max_entries: 10, tool_calls: true }",
     );
@@ -183,7 +183,7 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
   });
 
   it("applies everything at once, in an order in which each has its effect", async () => {
-    const client = await clientOf(
+    const client = await getClient(
       `
 middleware:
   model_aliases:

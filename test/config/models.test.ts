@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildClient, loadConfig } from "../../src/config/index.ts";
-import { partsOf } from "./support/client-parts.ts";
+import { getParts } from "./support/client-parts.ts";
 
 let folder: string;
 
@@ -31,7 +31,7 @@ describe("models of a configuration file", () => {
     capabilities: [tools, image_input]
     prices: { input: 3.75, output: 15, cache_read: 1.875 }
 `);
-    await using client = buildClient(config.client, partsOf(config.client));
+    await using client = buildClient(config.client, getParts(config.client));
     expect(client.catalog.getModelInfo("acme-style")).toMatchObject({
       id: "ft:gpt-4o:acme",
       contextWindow: 128_000,

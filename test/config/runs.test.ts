@@ -69,9 +69,10 @@ runs:
   });
 
   it("reads ages in days and in other units, and 0 for ever", async () => {
-    const retentionOf = async (age: string) => (await load(`runs: { retention: ${age} }`)).limits.retentionMs;
-    expect(await retentionOf("12h")).toBe(12 * 3_600_000);
-    expect(await retentionOf("0")).toBe(0);
+    const loadRetention = async (age: string) =>
+      (await load(`runs: { retention: ${age} }`)).limits.retentionMs;
+    expect(await loadRetention("12h")).toBe(12 * 3_600_000);
+    expect(await loadRetention("0")).toBe(0);
     expect(await problem("runs: { retention: 30 }")).toContain(
       'expected an age such as "30d" or "12h", or 0 for ever',
     );

@@ -11,8 +11,8 @@ import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts"
 import { ToolCallStart_InputKind } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import {
   ERROR,
-  eventsOf,
   finish,
+  getEvents,
   image,
   partAdded,
   reasoningBlock,
@@ -41,7 +41,7 @@ function fed(events: readonly StreamEvent[]): StreamAccumulator {
   return accumulator;
 }
 
-async function* streamOf(events: readonly StreamEvent[], onClose = () => {}): AsyncGenerator<StreamEvent> {
+async function* toStream(events: readonly StreamEvent[], onClose = () => {}): AsyncGenerator<StreamEvent> {
   try {
     yield* events;
   } finally {
@@ -49,27 +49,27 @@ async function* streamOf(events: readonly StreamEvent[], onClose = () => {}): As
   }
 }
 
-function finalOf(events: readonly StreamEvent[]): Response {
+function getFinal(events: readonly StreamEvent[]): Response {
   const last = events.at(-1)?.event;
   if (last?.case !== "finish" || last.value.response === undefined)
     throw new Error("the stream has no finish");
   return last.value.response;
 }
 
-function partsOf(response: Response): ContentPart["part"][] {
+function getParts(response: Response): ContentPart["part"][] {
   return (response.message?.content ?? []).map(({ part }) => part);
 }
 
 describe("response()", () => {
   it("is the response of the finish event", () => {
-    const events = eventsOf(STEPS);
-    expect(equals(ResponseSchema, fed(events).response(), finalOf(events))).toBe(true);
+    const events = getEvents(STEPS);
+    expect(equals(ResponseSchema, fed(events).response(), getFinal(events))).toBe(true);
   });
 
   it("has the parts in their places however they arrived", () => {
     const steps = [START, ...textBlock(2, "three"), ...textBlock(0, "one"), partAdded(1, image(2))];
-    const events = eventsOf([...steps, finish(text("one"), image(2), text("three"))]);
-    expect(fed(events).response()).toEqual(finalOf(events));
+    const events = getEvents([...steps, finish(text("one"), image(2), text("three"))]);
+    expect(fed(events).response()).toEqual(getFinal(events));
   });
 
   it("holds what the ends of the blocks say beside their text", () => {
@@ -104,12 +104,12 @@ describe("response()", () => {
         { part: { case: "toolCall", value: call }, providerState },
       ),
     ];
-    const events = eventsOf(steps);
-    expect(fed(events).response()).toEqual(finalOf(events));
+    const events = getEvents(steps);
+    expect(fed(events).response()).toEqual(getFinal(events));
   });
 
   it.each([0, 1, 3, STEPS.length - 1])("refuses a stream that has ended after %i events", (count) => {
-    const accumulator = fed(eventsOf(STEPS).slice(0, count));
+    const accumulator = fed(getEvents(STEPS).slice(0, count));
     expect(() => accumulator.response()).toThrow(new StreamError("the stream has not finished"));
   });
 
@@ -123,7 +123,7 @@ describe("response()", () => {
       providerFailure: provider,
     };
     const steps = [...STEPS.slice(0, 3), { case: "error", value: failure } satisfies Step];
-    const accumulator = fed(eventsOf(steps));
+    const accumulator = fed(getEvents(steps));
     expect(() => accumulator.response()).toThrow(ServerError);
     expect(() => accumulator.response()).toThrow(
       expect.objectContaining({
@@ -137,15 +137,15 @@ describe("response()", () => {
 
 describe("process()", () => {
   it("throws where an event breaks a law, and what is broken never looks finished", () => {
-    const accumulator = fed(eventsOf([START, ...textBlock(0, "Hello")]));
-    const [, , , , last] = eventsOf([START, ...textBlock(0, "Hello"), finish(text("Hallo"))]);
+    const accumulator = fed(getEvents([START, ...textBlock(0, "Hello")]));
+    const [, , , , last] = getEvents([START, ...textBlock(0, "Hello"), finish(text("Hallo"))]);
     expect(() => last && accumulator.process(last)).toThrow("law 4 of a stream is broken");
     expect(() => accumulator.response()).toThrow(StreamError);
   });
 
   it("takes nothing after the end", () => {
-    const accumulator = fed(eventsOf([START, ERROR]));
-    const [, , late] = eventsOf([START, ERROR, ...textBlock(0)]);
+    const accumulator = fed(getEvents([START, ERROR]));
+    const [, , late] = getEvents([START, ERROR, ...textBlock(0)]);
     expect(() => late && accumulator.process(late)).toThrow("law 1 of a stream is broken");
   });
 });
@@ -155,7 +155,7 @@ describe("partialResponse()", () => {
     expect(new StreamAccumulator().partialResponse()).toEqual(
       create(ResponseSchema, { message: { role: Role.ASSISTANT } }),
     );
-    expect(fed(eventsOf([START])).partialResponse()).toMatchObject({
+    expect(fed(getEvents([START])).partialResponse()).toMatchObject({
       inferenceId: "inf_1",
       provider: "sim",
       model: "sim-text",
@@ -166,9 +166,9 @@ describe("partialResponse()", () => {
 
   it("holds at every event what had arrived by then", () => {
     const accumulator = new StreamAccumulator();
-    const seen = eventsOf(STEPS).map((event) => {
+    const seen = getEvents(STEPS).map((event) => {
       accumulator.process(event);
-      return partsOf(accumulator.partialResponse()).map(({ case: kind, value }) => {
+      return getParts(accumulator.partialResponse()).map(({ case: kind, value }) => {
         if (kind === "text") return value;
         if (kind === "reasoning") return `(${value.text})`;
         return kind === "toolCall" ? `${value.id}${value.input.value}` : kind;
@@ -199,8 +199,8 @@ describe("partialResponse()", () => {
     const deltas = fc.array(fc.string({ unit: "grapheme", minLength: 1 }), { maxLength: 20 });
     fc.assert(
       fc.property(deltas, (deltas) => {
-        const accumulator = fed(eventsOf([START, { case: "textStart", value: { partIndex: 0 } }]));
-        const events = eventsOf([START, ...textBlock(0, ...deltas)]).slice(2, -1);
+        const accumulator = fed(getEvents([START, { case: "textStart", value: { partIndex: 0 } }]));
+        const events = getEvents([START, ...textBlock(0, ...deltas)]).slice(2, -1);
         events.forEach((event, index) => {
           accumulator.process(event);
           expect(textOf(accumulator.partialResponse())).toBe(deltas.slice(0, index + 1).join(""));
@@ -211,14 +211,14 @@ describe("partialResponse()", () => {
   });
 
   it("stays after a failure, and is the whole response after finish", () => {
-    const failed = fed(eventsOf([START, ...textBlock(0, "Hel", "lo"), ERROR]));
+    const failed = fed(getEvents([START, ...textBlock(0, "Hel", "lo"), ERROR]));
     expect(textOf(failed.partialResponse())).toBe("Hello");
-    const events = eventsOf(STEPS);
-    expect(fed(events).partialResponse()).toEqual(finalOf(events));
+    const events = getEvents(STEPS);
+    expect(fed(events).partialResponse()).toEqual(getFinal(events));
   });
 
   it("is a copy", () => {
-    const accumulator = fed(eventsOf(STEPS));
+    const accumulator = fed(getEvents(STEPS));
     const copy = accumulator.partialResponse();
     copy.model = "changed";
     copy.message?.content.splice(0);
@@ -227,22 +227,22 @@ describe("partialResponse()", () => {
   });
 
   it("leaves the events as they came", () => {
-    const events = eventsOf(STEPS);
+    const events = getEvents(STEPS);
     fed(events).partialResponse();
-    expect(events).toEqual(eventsOf(STEPS));
+    expect(events).toEqual(getEvents(STEPS));
   });
 });
 
 describe("accumulate()", () => {
   it("reads a stream to its end", async () => {
-    const events = eventsOf(STEPS);
-    expect(await accumulate(streamOf(events))).toEqual(finalOf(events));
+    const events = getEvents(STEPS);
+    expect(await accumulate(toStream(events))).toEqual(getFinal(events));
   });
 
   it("throws where the stream ends early, failed, or breaks a law, and closes it", async () => {
     for (const steps of [STEPS.slice(0, -1), [START, ERROR], [START, START]]) {
       let closed = 0;
-      const reading = accumulate(streamOf(eventsOf(steps), () => (closed += 1)));
+      const reading = accumulate(toStream(getEvents(steps), () => (closed += 1)));
       await expect(reading).rejects.toThrow(steps[1] === ERROR ? ServerError : StreamError);
       expect(closed).toBe(1);
     }

@@ -8,8 +8,8 @@ import {
   ConfigurationError,
   ContentFilterError,
   ContextLengthError,
+  createError,
   errorFromProto,
-  errorOf,
   InternalError,
   InvalidRequestError,
   InvalidToolCallError,
@@ -76,7 +76,7 @@ describe("the classes", () => {
 
   it.each(KINDS)("%s has its class, its name and its default of retryable", (name, Class, retryable) => {
     const kind = ErrorKind[name];
-    const error = errorOf(kind, "what happened");
+    const error = createError(kind, "what happened");
     expect(error.constructor).toBe(Class);
     expect(error).toMatchObject({ kind, name: Class.name, message: "what happened", retryable });
     expect(error).toMatchObject({ outputStarted: false, violations: [] });
@@ -85,11 +85,11 @@ describe("the classes", () => {
   });
 
   it.each(KINDS)("%s is made by its own constructor alike", (name, Class) => {
-    expect(new Class("what happened")).toEqual(errorOf(ErrorKind[name], "what happened"));
+    expect(new Class("what happened")).toEqual(createError(ErrorKind[name], "what happened"));
   });
 
   it.each(KINDS)("%s is a class of the error tree", (name) => {
-    const error = errorOf(ErrorKind[name], "");
+    const error = createError(ErrorKind[name], "");
     expect(error).toBeInstanceOf(SDKError);
     // A provider that rejects what its model wrote says so with an answer of its own.
     const isReported = (error.kind >= 100 && error.kind <= 199) || name === "INVALID_TOOL_CALL";
@@ -101,7 +101,7 @@ describe("the classes", () => {
     [150 as ErrorKind, ProviderError],
     [299 as ErrorKind, SDKError],
   ])("a kind that is not known (%i) is told by its range, and is retryable", (kind, Class) => {
-    const error = errorOf(kind, "new");
+    const error = createError(kind, "new");
     expect([error.constructor, error.retryable]).toEqual([Class, true]);
   });
 });
@@ -109,7 +109,7 @@ describe("the classes", () => {
 describe("toProto() and errorFromProto()", () => {
   it.each(KINDS)("bring %s to the other side with all that it knows", (name, Class) => {
     const cause = new NetworkError("the line is down", { retryAfter: 0.25 });
-    const error = errorOf(ErrorKind[name], "what happened", {
+    const error = createError(ErrorKind[name], "what happened", {
       retryable: true,
       retryAfter: 12.5,
       outputStarted: true,
@@ -187,7 +187,7 @@ describe("toProto() and errorFromProto()", () => {
     const kind = fc.constantFrom(...KINDS.map(([name]) => ErrorKind[name]));
     fc.assert(
       fc.property(kind, fc.string({ unit: "grapheme" }), options, (kind, message, options) => {
-        const proto = errorOf(kind, message, options).toProto();
+        const proto = createError(kind, message, options).toProto();
         expect(travelled(errorFromProto(travelled(proto)).toProto())).toEqual(travelled(proto));
       }),
       { seed: 2 },

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { EventStream } from "../../src/core/event-stream.ts";
 import { type StreamEvent, StreamEventSchema } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 
-function eventsOf(...sequences: number[]): StreamEvent[] {
+function getEvents(...sequences: number[]): StreamEvent[] {
   return sequences.map((sequence) => create(StreamEventSchema, { sequence }));
 }
 
@@ -33,12 +33,12 @@ async function sequencesIn(events: AsyncIterable<StreamEvent>): Promise<number[]
 
 describe("EventStream", () => {
   it("gives the events of its batches one at a time, in order", async () => {
-    const stream = new EventStream(new Source().give([eventsOf(0, 1), [], eventsOf(2)]));
+    const stream = new EventStream(new Source().give([getEvents(0, 1), [], getEvents(2)]));
     expect(await sequencesIn(stream)).toEqual([0, 1, 2]);
   });
 
   it("gives the batches as they became ready", async () => {
-    const batches = [eventsOf(0, 1), [], eventsOf(2)];
+    const batches = [getEvents(0, 1), [], getEvents(2)];
     const seen: (readonly StreamEvent[])[] = [];
     for await (const batch of new EventStream(new Source().give(batches)).batches()) seen.push(batch);
     expect(seen).toEqual(batches);
@@ -46,7 +46,7 @@ describe("EventStream", () => {
 
   it("reads nothing before it is asked, and no batch ahead", async () => {
     const source = new Source();
-    const stream = new EventStream(source.give([eventsOf(0, 1), eventsOf(2)]));
+    const stream = new EventStream(source.give([getEvents(0, 1), getEvents(2)]));
     const iterator = stream[Symbol.asyncIterator]();
     expect(source.read).toBe(0);
     await iterator.next();
@@ -62,7 +62,7 @@ describe("EventStream", () => {
     ["amid a batch", 1],
   ])("closes its source where the loop is left %s", async (_where, events) => {
     const source = new Source();
-    const stream = new EventStream(source.give([eventsOf(0, 1), eventsOf(2)]));
+    const stream = new EventStream(source.give([getEvents(0, 1), getEvents(2)]));
     let left = events;
     for await (const _event of stream) {
       left -= 1;
@@ -73,9 +73,9 @@ describe("EventStream", () => {
 
   it("closes its source where the loop over batches is left, or throws", async () => {
     const [broken, left] = [new Source(), new Source()];
-    for await (const _batch of new EventStream(left.give([eventsOf(0), eventsOf(1)])).batches()) break;
+    for await (const _batch of new EventStream(left.give([getEvents(0), getEvents(1)])).batches()) break;
     const throwing = async () => {
-      for await (const _event of new EventStream(broken.give([eventsOf(0), eventsOf(1)])))
+      for await (const _event of new EventStream(broken.give([getEvents(0), getEvents(1)])))
         throw new Error("the reader's own");
     };
     await expect(throwing()).rejects.toThrow("the reader's own");
@@ -86,7 +86,7 @@ describe("EventStream", () => {
     const seen: number[] = [];
     const reading = async () => {
       for await (const { sequence } of new EventStream(
-        new Source().give([eventsOf(0)], new Error("the line is down")),
+        new Source().give([getEvents(0)], new Error("the line is down")),
       ))
         seen.push(sequence);
     };
@@ -97,20 +97,20 @@ describe("EventStream", () => {
 
 describe("EventStream.from()", () => {
   it("passes an EventStream through", () => {
-    const stream = new EventStream(new Source().give([eventsOf(0)]));
+    const stream = new EventStream(new Source().give([getEvents(0)]));
     expect(EventStream.from(stream)).toBe(stream);
   });
 
   it("makes a batch of every event of another iterable", async () => {
     const batches: (readonly StreamEvent[])[] = [];
-    for await (const batch of EventStream.from(new Source().give(eventsOf(0, 1))).batches())
+    for await (const batch of EventStream.from(new Source().give(getEvents(0, 1))).batches())
       batches.push(batch);
-    expect(batches).toEqual([eventsOf(0), eventsOf(1)]);
+    expect(batches).toEqual([getEvents(0), getEvents(1)]);
   });
 
   it("closes the other iterable where the loop is left", async () => {
     const source = new Source();
-    for await (const _event of EventStream.from(source.give(eventsOf(0, 1)))) break;
+    for await (const _event of EventStream.from(source.give(getEvents(0, 1)))) break;
     expect([source.read, source.closed]).toEqual([1, 1]);
   });
 });

@@ -13,7 +13,7 @@ import {
 } from "../../src/gen/outrigger/v1/response_pb.ts";
 import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
 
-function responseOf(reason = FinishReason_Reason.STOP): Response {
+function createResponse(reason = FinishReason_Reason.STOP): Response {
   return create(ResponseSchema, {
     model: "m",
     message: assistantMessage([
@@ -33,8 +33,8 @@ function stored(json: unknown) {
 
 describe("toJson()", () => {
   it("writes what JSON.stringify cannot", () => {
-    expect(() => JSON.stringify(responseOf())).toThrow(TypeError);
-    expect(stored(toJson(responseOf()))).toMatchObject({
+    expect(() => JSON.stringify(createResponse())).toThrow(TypeError);
+    expect(stored(toJson(createResponse()))).toMatchObject({
       model: "m",
       finishReason: { reason: "REASON_STOP", raw: "stop" },
       usage: { inputTokens: 3, costNanoUsd: "9007199254740993" },
@@ -56,7 +56,7 @@ describe("messageFromJson() and responseFromJson()", () => {
   it("restore what was stored, with its bytes, signatures and numbers", () => {
     const message = userMessage([textPart("See:"), imagePart(Uint8Array.of(0, 255))]);
     expect(messageFromJson(stored(toJson(message)))).toEqual(message);
-    expect(responseFromJson(stored(toJson(responseOf())))).toEqual(responseOf());
+    expect(responseFromJson(stored(toJson(createResponse())))).toEqual(createResponse());
   });
 
   it.each([["a text"], [{ role: "ROLE_KING" }], [{ speaker: "me" }]])("reject %j", (json) => {
@@ -71,7 +71,7 @@ describe("messageFromJson() and responseFromJson()", () => {
 
 describe("completeResponse()", () => {
   it("names what is missing", () => {
-    const { finishReason: _, ...rest } = responseOf();
+    const { finishReason: _, ...rest } = createResponse();
     expect(() => completeResponse(create(ResponseSchema, rest))).toThrow("found no finishReason");
     expect(() => completeResponse(create(ResponseSchema))).toThrow("found no message");
   });

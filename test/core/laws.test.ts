@@ -6,8 +6,8 @@ import { LawChecker } from "../../src/core/laws.ts";
 import { type StreamEvent, StreamEventSchema } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import {
   ERROR,
-  eventsOf,
   finish,
+  getEvents,
   image,
   partAdded,
   reasoningBlock,
@@ -201,11 +201,11 @@ const BROKEN: [number, string, Step[]][] = [
 
 describe("LawChecker", () => {
   it.each(VALID)("accepts %s", (_what, steps) => {
-    expect(() => check(eventsOf(steps))).not.toThrow();
+    expect(() => check(getEvents(steps))).not.toThrow();
   });
 
   it.each(BROKEN)("reports law %i where a stream %s", (law, _what, steps) => {
-    expect(lawBrokenBy(eventsOf(steps))).toBe(String(law));
+    expect(lawBrokenBy(getEvents(steps))).toBe(String(law));
   });
 
   it.each([
@@ -240,7 +240,7 @@ describe("LawChecker", () => {
         const left = blocks.map((block) => [...block]);
         const steps = order.flatMap((index) => left[index]?.splice(0, 1) ?? []);
         expect(steps).toHaveLength(blocks.flat().length);
-        expect(() => check(eventsOf([START, ...steps, end]))).not.toThrow();
+        expect(() => check(getEvents([START, ...steps, end]))).not.toThrow();
       }),
       { seed: 5 },
     );
@@ -255,14 +255,14 @@ describe("LawChecker", () => {
       finish(thinking("ab"), toolCall("call_1", '{"x":1}'), image(1)),
     ];
     for (const at of steps.keys()) {
-      expect(() => check(eventsOf(steps.toSpliced(at, 1))), `without ${at}`).toThrow(StreamError);
-      expect(() => check(eventsOf(steps.toSpliced(at, 0, steps[at] ?? ERROR))), `twice ${at}`).toThrow(
+      expect(() => check(getEvents(steps.toSpliced(at, 1))), `without ${at}`).toThrow(StreamError);
+      expect(() => check(getEvents(steps.toSpliced(at, 0, steps[at] ?? ERROR))), `twice ${at}`).toThrow(
         StreamError,
       );
     }
     for (const at of [1, 2, 3, 5, 6, 7]) {
       const [left = ERROR, right = ERROR] = steps.slice(at, at + 2);
-      expect(() => check(eventsOf(steps.toSpliced(at, 2, right, left))), `swapped ${at}`).toThrow(
+      expect(() => check(getEvents(steps.toSpliced(at, 2, right, left))), `swapped ${at}`).toThrow(
         StreamError,
       );
     }

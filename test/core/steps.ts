@@ -13,7 +13,7 @@ import {
 export type Step = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 
 /** The events of some steps, numbered. */
-export function eventsOf(steps: readonly Step[]): StreamEvent[] {
+export function getEvents(steps: readonly Step[]): StreamEvent[] {
   return steps.map((event, sequence) => create(StreamEventSchema, { sequence, event }));
 }
 

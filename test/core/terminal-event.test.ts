@@ -3,7 +3,7 @@ import { ServerError, StreamError } from "../../src/core/errors.ts";
 import { LawChecker } from "../../src/core/laws.ts";
 import { isTerminal, withTerminalEvent } from "../../src/core/terminal-event.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { eventsOf, finish, START, type Step, textBlock } from "./steps.ts";
+import { finish, getEvents, START, type Step, textBlock } from "./steps.ts";
 
 const overloaded = new ServerError("overloaded", { provider: "sim" });
 
@@ -41,7 +41,7 @@ const hello: Step[] = [START, ...textBlock(0, "Hel", "lo")];
 
 describe("withTerminalEvent()", () => {
   it("passes a stream that finishes on unchanged", async () => {
-    const events = eventsOf([...hello, finish({ part: { case: "text", value: "Hello" } })]);
+    const events = getEvents([...hello, finish({ part: { case: "text", value: "Hello" } })]);
     expect(await read(events.slice(0, 2), events.slice(2))).toEqual({ events, error: undefined });
   });
 
@@ -56,7 +56,7 @@ describe("withTerminalEvent()", () => {
   });
 
   it("sends an error event for a later failure, and throws it after the event", async () => {
-    const { events, error } = await read(eventsOf(hello).slice(0, 3), overloaded);
+    const { events, error } = await read(getEvents(hello).slice(0, 3), overloaded);
     expect(error).toBe(overloaded);
     expect(events.at(-1)).toMatchObject({ sequence: 3, elapsedMs: 250, event: { case: "error" } });
     expect(events.at(-1)?.event.value).toEqual(overloaded.toProto());
@@ -64,19 +64,19 @@ describe("withTerminalEvent()", () => {
   });
 
   it("turns a stream that ends without a terminal event into a failure of kind STREAM", async () => {
-    const { events, error } = await read(eventsOf(hello));
+    const { events, error } = await read(getEvents(hello));
     expect(error).toEqual(new StreamError("the stream ended without finish or error"));
     expect(events.filter(isTerminal)).toHaveLength(1);
     expect(() => check(events)).not.toThrow();
   });
 
   it("adds nothing to a stream that has its own error event", async () => {
-    const own = eventsOf([START, { case: "error", value: { message: "broke" } }]);
+    const own = getEvents([START, { case: "error", value: { message: "broke" } }]);
     expect(await read(own, overloaded)).toEqual({ events: own, error: overloaded });
   });
 
   it("hides the text of a bug of ours", async () => {
-    const { events } = await read(eventsOf([START]), new TypeError("secret prompt"));
+    const { events } = await read(getEvents([START]), new TypeError("secret prompt"));
     expect(
       JSON.stringify(events.at(-1)?.event.value, (_, value) => (typeof value === "bigint" ? 0 : value)),
     ).not.toContain("secret");
@@ -86,8 +86,8 @@ describe("withTerminalEvent()", () => {
     let closed = 0;
     async function* source(): AsyncGenerator<readonly StreamEvent[]> {
       try {
-        yield eventsOf([START]);
-        yield eventsOf([START]);
+        yield getEvents([START]);
+        yield getEvents([START]);
       } finally {
         closed += 1;
       }

@@ -19,7 +19,7 @@ import { Grammar_Syntax } from "../../src/gen/outrigger/v1/tool_pb.ts";
 
 const City = z.object({ city: z.string() });
 
-function callOf(argumentsJson: string): ToolCall {
+function createCall(argumentsJson: string): ToolCall {
   return create(ToolCallSchema, {
     id: "call_1",
     name: "look",
@@ -28,7 +28,7 @@ function callOf(argumentsJson: string): ToolCall {
 }
 
 /** The parts of a tool result. */
-function resultOf(result: unknown): { content: ContentPart[]; failed: boolean } {
+function toResult(result: unknown): { content: ContentPart[]; failed: boolean } {
   const part = toolResult("call_1", result).content[0]?.part;
   if (part?.case !== "toolResult") throw new Error("the message has no tool result");
   return part.value;
@@ -108,28 +108,28 @@ describe("toolResult()", () => {
     ["a number beyond the precision of a double", 12345678901234567890n, "12345678901234567890"],
     ["an object that looks like a part in one field", { part: "left" }, '{"part":"left"}'],
   ])("sends %s", (_what, result, text) => {
-    expect(textOf({ ...toolResult("c", ""), content: resultOf(result).content })).toBe(text);
+    expect(textOf({ ...toolResult("c", ""), content: toResult(result).content })).toBe(text);
   });
 
   it("sends no content for a tool that returns nothing", () => {
-    expect(resultOf(undefined).content).toEqual([]);
+    expect(toResult(undefined).content).toEqual([]);
   });
 
   it("sends parts as parts", () => {
     const image = imagePart("https://example.com/a.png");
-    expect(resultOf(image).content).toEqual([image]);
-    expect(resultOf([textPart("See:"), image]).content).toEqual([textPart("See:"), image]);
-    expect(resultOf({ part: { case: "text", value: "hi" } }).content).toEqual([textPart("hi")]);
+    expect(toResult(image).content).toEqual([image]);
+    expect(toResult([textPart("See:"), image]).content).toEqual([textPart("See:"), image]);
+    expect(toResult({ part: { case: "text", value: "hi" } }).content).toEqual([textPart("hi")]);
   });
 
   it("marks an Error as a failure and sends its message", () => {
-    const { content, failed } = resultOf(new Error("no such city"));
+    const { content, failed } = toResult(new Error("no such city"));
     expect([content, failed]).toEqual([[textPart("no such city")], true]);
-    expect(resultOf("fine").failed).toBe(false);
+    expect(toResult("fine").failed).toBe(false);
   });
 
   it("names the call by itself or by its id", () => {
-    expect(toolResult(callOf("{}"), 1)).toEqual(toolResult("call_1", 1));
+    expect(toolResult(createCall("{}"), 1)).toEqual(toolResult("call_1", 1));
   });
 
   it("throws where a value refers to itself", () => {
@@ -141,11 +141,11 @@ describe("toolResult()", () => {
 
 describe("argumentsOf()", () => {
   it("parses the arguments", () => {
-    expect(argumentsOf(callOf('{"city":"Paris"}'))).toEqual({ ok: true, value: { city: "Paris" } });
+    expect(argumentsOf(createCall('{"city":"Paris"}'))).toEqual({ ok: true, value: { city: "Paris" } });
   });
 
   it("reads no arguments as an empty object", () => {
-    expect(argumentsOf(callOf(""))).toEqual({ ok: true, value: {} });
+    expect(argumentsOf(createCall(""))).toEqual({ ok: true, value: {} });
   });
 
   it.each([
@@ -153,22 +153,22 @@ describe("argumentsOf()", () => {
     ["a list", "[1]", "are not a JSON object"],
     ["null", "null", "are not a JSON object"],
   ])("gives an error for %s, without the text", (_what, text, message) => {
-    const result = argumentsOf(callOf(text));
+    const result = argumentsOf(createCall(text));
     if (result.ok) throw new Error("the arguments were accepted");
     expect(result.error).toBeInstanceOf(InvalidToolCallError);
     expect(result.error.message).toBe(`the arguments of the call to "look" ${message}`);
   });
 
   it("checks the arguments by a schema and gives them its type", () => {
-    const result = argumentsOf(callOf('{"city":"Paris","extra":1}'), City);
+    const result = argumentsOf(createCall('{"city":"Paris","extra":1}'), City);
     expect(result.ok && result.value.city).toBe("Paris");
-    const wrong = argumentsOf(callOf('{"city":7}'), City);
+    const wrong = argumentsOf(createCall('{"city":7}'), City);
     expect(!wrong.ok && wrong.error.message).toMatch(/are not valid for the schema: city: .*string/);
   });
 
   it("names five of many issues", () => {
     const schema = z.object(Object.fromEntries([..."abcdefg"].map((key) => [key, z.string()])));
-    const wrong = argumentsOf(callOf("{}"), schema);
+    const wrong = argumentsOf(createCall("{}"), schema);
     expect(!wrong.ok && wrong.error.message).toMatch(/; and 2 more$/);
   });
 
@@ -182,7 +182,7 @@ describe("argumentsOf()", () => {
     const schema = {
       "~standard": { version: 1, vendor: "acme", validate: async () => ({ value: 1 }) },
     } as const;
-    expect(() => argumentsOf(callOf("{}"), schema)).toThrow(ConfigurationError);
+    expect(() => argumentsOf(createCall("{}"), schema)).toThrow(ConfigurationError);
   });
 });
 

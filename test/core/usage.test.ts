@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { addUsage } from "../../src/core/usage.ts";
 import { type Usage, UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
 
-function usageOf(counts: MessageInitShape<typeof UsageSchema>): Usage {
+function estimateUsage(counts: MessageInitShape<typeof UsageSchema>): Usage {
   return create(UsageSchema, counts);
 }
 
@@ -23,11 +23,11 @@ const anyUsage = fc
     },
     { requiredKeys: ["inputTokens", "outputTokens"] },
   )
-  .map((counts) => usageOf({ ...counts, totalTokens: counts.inputTokens + counts.outputTokens }));
+  .map((counts) => estimateUsage({ ...counts, totalTokens: counts.inputTokens + counts.outputTokens }));
 
 describe("addUsage()", () => {
   it("adds every count", () => {
-    const left = usageOf({
+    const left = estimateUsage({
       inputTokens: 10,
       outputTokens: 5,
       totalTokens: 15,
@@ -36,9 +36,9 @@ describe("addUsage()", () => {
       cacheWriteTokens: 1,
       costNanoUsd: 9_007_199_254_740_993n,
     });
-    const right = usageOf({ ...left, reasoningTokens: 0, costNanoUsd: 2n });
+    const right = estimateUsage({ ...left, reasoningTokens: 0, costNanoUsd: 2n });
     expect(addUsage(left, right)).toEqual(
-      usageOf({
+      estimateUsage({
         inputTokens: 20,
         outputTokens: 10,
         totalTokens: 30,
@@ -53,30 +53,30 @@ describe("addUsage()", () => {
   it.each(["reasoningTokens", "cacheReadTokens", "cacheWriteTokens"] as const)(
     "tells of %s an unset count from a count of zero",
     (field) => {
-      expect(addUsage(usageOf({}), usageOf({}))[field]).toBeUndefined();
-      expect(addUsage(usageOf({ [field]: 0 }), usageOf({}))[field]).toBe(0);
-      expect(addUsage(usageOf({}), usageOf({ [field]: 7 }))[field]).toBe(7);
+      expect(addUsage(estimateUsage({}), estimateUsage({}))[field]).toBeUndefined();
+      expect(addUsage(estimateUsage({ [field]: 0 }), estimateUsage({}))[field]).toBe(0);
+      expect(addUsage(estimateUsage({}), estimateUsage({ [field]: 7 }))[field]).toBe(7);
     },
   );
 
   it("keeps an unknown cost unknown, and a cost of zero known", () => {
-    expect(addUsage(usageOf({}), usageOf({})).costNanoUsd).toBeUndefined();
-    expect(addUsage(usageOf({ costNanoUsd: 0n }), usageOf({})).costNanoUsd).toBe(0n);
-    expect(addUsage(usageOf({}), usageOf({ costNanoUsd: 5n })).costNanoUsd).toBe(5n);
+    expect(addUsage(estimateUsage({}), estimateUsage({})).costNanoUsd).toBeUndefined();
+    expect(addUsage(estimateUsage({ costNanoUsd: 0n }), estimateUsage({})).costNanoUsd).toBe(0n);
+    expect(addUsage(estimateUsage({}), estimateUsage({ costNanoUsd: 5n })).costNanoUsd).toBe(5n);
   });
 
   it("carries no raw object over and changes neither side", () => {
-    const left = usageOf({ inputTokens: 1, rawJson: '{"input_tokens":1}' });
-    const right = usageOf({ inputTokens: 2, rawJson: '{"input_tokens":2}' });
+    const left = estimateUsage({ inputTokens: 1, rawJson: '{"input_tokens":1}' });
+    const right = estimateUsage({ inputTokens: 2, rawJson: '{"input_tokens":2}' });
     expect(addUsage(left, right).rawJson).toBe("");
     expect([left, right]).toEqual([
-      usageOf({ inputTokens: 1, rawJson: '{"input_tokens":1}' }),
-      usageOf({ inputTokens: 2, rawJson: '{"input_tokens":2}' }),
+      estimateUsage({ inputTokens: 1, rawJson: '{"input_tokens":1}' }),
+      estimateUsage({ inputTokens: 2, rawJson: '{"input_tokens":2}' }),
     ]);
   });
 
   it("stops at the largest count that the contract can hold", () => {
-    const large = usageOf({
+    const large = estimateUsage({
       inputTokens: 2_000_000_000,
       totalTokens: 2_000_000_000,
       reasoningTokens: 2_000_000_000,
@@ -94,7 +94,7 @@ describe("addUsage()", () => {
       fc.property(anyUsage, anyUsage, anyUsage, (a, b, c) => {
         expect(addUsage(a, b)).toEqual(addUsage(b, a));
         expect(addUsage(addUsage(a, b), c)).toEqual(addUsage(a, addUsage(b, c)));
-        expect(addUsage(a, usageOf({}))).toEqual(a);
+        expect(addUsage(a, estimateUsage({}))).toEqual(a);
       }),
       { seed: 3 },
     );

@@ -15,14 +15,14 @@ import { type Sidecar, startSidecar } from "../clients/runner/sidecar.ts";
 import { type ColumnName, columns } from "../providers/support/columns.ts";
 import { readers } from "../providers/support/recorded-answers.ts";
 import { type Decoded, decode, factsFor } from "../support/decode.ts";
-import { bytesOf, type Recording, recordingsOf } from "../support/recordings.ts";
+import { getRecordings, type Recording, toBytes } from "../support/recordings.ts";
 import { expectValid, expectValidEvent } from "./schemas/validate.ts";
 import { factsOfAnswer, factsOfResponse } from "./support/answer-facts.ts";
 import { eventsIn } from "./support/events-in.ts";
 import { expectWholeStream } from "./support/expect-whole-stream.ts";
 import { ownForms } from "./support/own-forms.ts";
 
-const all = columns.flatMap(({ name }) => recordingsOf(readers[name].folder, ".sse"));
+const all = columns.flatMap(({ name }) => getRecordings(readers[name].folder, ".sse"));
 const folder = mkdtempSync(join(tmpdir(), "outrigger-recordings-"));
 
 let provider: Server;
@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 describe.each(columns)("recorded streams of $title", ({ name }) => {
-  const recordings = recordingsOf(readers[name].folder, ".sse");
+  const recordings = getRecordings(readers[name].folder, ".sse");
 
   it.each(recordings.map((recording) => [recording.file, recording] as const))(
     "lose nothing on the way to OpenAI's SDK: %s",
@@ -54,7 +54,7 @@ describe.each(columns)("recorded streams of $title", ({ name }) => {
         last?.case === "finish" && last.value.finishReason?.reason === FinishReason_Reason.ERROR;
       if (last?.case === "finish" && last.value.response !== undefined && !isError) {
         const { response: answer } = last.value;
-        const request = { model: `${name}/${modelOf(recording)}`, input: "Begin.", tools: toolsOf(answer) };
+        const request = { model: `${name}/${getModel(recording)}`, input: "Begin.", tools: toTools(answer) };
         const response = await streamed(request, ownForms.includes(recording.file));
         expect(factsOfResponse(response)).toEqual(factsOfAnswer(answer));
         await expectSameWhole(request, response, ownForms.includes(recording.file));
@@ -73,7 +73,7 @@ interface Request {
 }
 
 /** The tools that an answer calls. */
-function toolsOf({ message }: Response): OpenAI.Responses.Tool[] {
+function toTools({ message }: Response): OpenAI.Responses.Tool[] {
   const calls = toolCallsOf(message);
   const names = [...new Set(calls.map(({ name }) => name))];
   return names.map((name) =>
@@ -85,8 +85,8 @@ function toolsOf({ message }: Response): OpenAI.Responses.Tool[] {
 
 /** What the adapter reads of a recording. */
 function read(name: ColumnName, recording: Recording): Promise<Decoded> {
-  const facts = factsFor(name, { model: modelOf(recording) });
-  return decode([bytesOf(recording)], facts, readers[name].decoder);
+  const facts = factsFor(name, { model: getModel(recording) });
+  return decode([toBytes(recording)], facts, readers[name].decoder);
 }
 
 /** What the SDK accumulates, of a stream that must be whole; it is also what is stored. */
@@ -99,7 +99,7 @@ async function streamed(request: Request, hasOwnForms: boolean): Promise<OpenAI.
   const accumulated = await openai.responses.stream({ response_id: String(id) }).finalResponse();
   const stored = await openai.responses.retrieve(String(id));
   expect(await rawEvents(String(id))).toBe(body);
-  expect(JSON.parse(JSON.stringify(stored.output))).toEqual(outputOf(events.at(-1)?.response));
+  expect(JSON.parse(JSON.stringify(stored.output))).toEqual(toOutput(events.at(-1)?.response));
   expect(factsOfResponse(accumulated)).toEqual(factsOfResponse(stored));
   return accumulated;
 }
@@ -123,7 +123,7 @@ async function expectSameWhole(
 
 /** A recording that ends with a failure, or is cut, never becomes a completed response. */
 async function expectFailure(name: ColumnName, recording: Recording): Promise<void> {
-  const request = { model: `${name}/${modelOf(recording)}`, input: "Begin.", stream: true, store: false };
+  const request = { model: `${name}/${getModel(recording)}`, input: "Begin.", stream: true, store: false };
   const answer = await fetch(`${openai.baseURL}/responses`, {
     method: "POST",
     body: JSON.stringify(request),
@@ -142,14 +142,14 @@ async function expectFailure(name: ColumnName, recording: Recording): Promise<vo
   expect(body.endsWith("data: [DONE]\n\n")).toBe(true);
 }
 
-function outputOf(response: unknown): unknown {
+function toOutput(response: unknown): unknown {
   return typeof response === "object" && response !== null && "output" in response
     ? response.output
     : undefined;
 }
 
 /** The name under which the provider has a recording: Gemini's are a part of a path. */
-function modelOf({ file }: Recording): string {
+function getModel({ file }: Recording): string {
   return `recording-${all.findIndex((each) => each.file === file)}`;
 }
 
@@ -162,7 +162,7 @@ function replay(request: IncomingMessage, response: ServerResponse): void {
     const recording = all[Number(index)];
     if (recording === undefined) throw new Error(`no recording is named in a request to ${request.url}`);
     response.writeHead(recording.status, { "content-type": "text/event-stream" });
-    response.end(bytesOf(recording));
+    response.end(toBytes(recording));
   });
 }
 

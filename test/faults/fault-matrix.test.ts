@@ -14,7 +14,7 @@ import { ErrorKind, InferenceErrorSchema } from "../../src/gen/outrigger/v1/erro
 import { InferenceService } from "../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { codeOf, kindName } from "../../src/server/status/status-code.ts";
+import { getCode, kindName } from "../../src/server/status/status-code.ts";
 import { waitUntil } from "../kit/http/servers.ts";
 import { TRANSPORTS } from "../server/support/clients.ts";
 import { startTestServer, type TestServer } from "../server/support/test-server.ts";
@@ -40,7 +40,7 @@ const marks = new Map<string, string>();
 beforeAll(async () => {
   faults = await startFaultServer();
   client = new Client({
-    providers: Object.fromEntries(wireApis.map((api) => [api, createAdapter(api, settingsOf(api))])),
+    providers: Object.fromEntries(wireApis.map((api) => [api, createAdapter(api, toSettings(api))])),
     defaultProvider: "openai-chat",
   });
   server = await startTestServer({}, { inference: client });
@@ -58,7 +58,7 @@ afterAll(async () => {
   await faults.close();
 });
 
-function settingsOf(api: WireApi) {
+function toSettings(api: WireApi) {
   const baseUrl = api.startsWith("openai") ? `${faults.url}/v1` : faults.url;
   return { api, apiKey: "test-key", baseUrl, answerLimits };
 }
@@ -95,7 +95,7 @@ async function callOnce(
     else for await (const event of caller.stream(request)) events.push(event);
   } catch (thrown) {
     checkLaws(events);
-    return seenOf(ConnectError.from(thrown), events);
+    return observe(ConnectError.from(thrown), events);
   }
   checkLaws(events);
   return {
@@ -113,7 +113,7 @@ function checkLaws(events: readonly StreamEvent[]): void {
   laws.end();
 }
 
-function seenOf(error: ConnectError, events: readonly StreamEvent[]): Seen {
+function observe(error: ConnectError, events: readonly StreamEvent[]): Seen {
   const [detail] = error.findDetails(InferenceErrorSchema);
   if (detail === undefined) throw new Error(`a status without details: ${error.message}`);
   const last = events.at(-1)?.event;
@@ -131,11 +131,11 @@ function seenOf(error: ConnectError, events: readonly StreamEvent[]): Seen {
 }
 
 /** What a cell of the matrix must show. */
-function wantedOf(fault: Fault, call: Call): Partial<Seen> {
+function getExpected(fault: Fault, call: Call): Partial<Seen> {
   const expected = fault[call];
   return {
     ...expected,
-    code: expected.ending === "OK" ? undefined : codeOf(ErrorKind[expected.ending]),
+    code: expected.ending === "OK" ? undefined : getCode(ErrorKind[expected.ending]),
     outputStarted: expected.ending === "OK" || (call === "stream" && fault.hasOutput),
   };
 }
@@ -169,9 +169,9 @@ describe("a provider's fault", () => {
           const cell = `${api}, ${call}, ${PROTOCOLS[index]}`;
           const outcome = await callOnce(caller, api, call, fault);
           const { events: _, ...facts } = outcome;
-          const isRight = isDeepStrictEqual(facts, { ...facts, ...wantedOf(fault, call) });
-          marks.set(cellOf(fault, call, api, index), isRight ? "✓" : "✗");
-          return { cell, facts, wanted: wantedOf(fault, call) };
+          const isRight = isDeepStrictEqual(facts, { ...facts, ...getExpected(fault, call) });
+          marks.set(describeCell(fault, call, api, index), isRight ? "✓" : "✗");
+          return { cell, facts, wanted: getExpected(fault, call) };
         }),
       );
       expect(seen.map(({ cell, facts }) => ({ cell, ...facts }))).toEqual(
@@ -182,7 +182,7 @@ describe("a provider's fault", () => {
   );
 });
 
-function cellOf({ name, phase }: Fault, call: Call, api: WireApi, index: number): string {
+function describeCell({ name, phase }: Fault, call: Call, api: WireApi, index: number): string {
   return [name, phase, call, api, index].join("|");
 }
 
@@ -195,7 +195,7 @@ function formatTable(): string {
       call,
       fault[call].ending,
       ...wireApis.map((api) =>
-        PROTOCOLS.map((_, index) => marks.get(cellOf(fault, call, api, index)) ?? " ").join(""),
+        PROTOCOLS.map((_, index) => marks.get(describeCell(fault, call, api, index)) ?? " ").join(""),
       ),
     ]),
   );

@@ -45,7 +45,7 @@ export async function startFaultServer(): Promise<FaultServer> {
     sockets.add(socket);
     socket.on("error", () => {}).on("close", () => sockets.delete(socket));
     receive(socket, async (request) => {
-      const answer = await planOf(await forward(simulator.url, request));
+      const answer = await readPlan(await forward(simulator.url, request));
       used.add(socket);
       if (!socket.destroyed) write(socket, answer);
     });
@@ -105,7 +105,7 @@ async function forward(url: string, { path, headers, body }: RawRequest): Promis
   });
 }
 
-async function planOf(response: Response): Promise<PlannedAnswer> {
+async function readPlan(response: Response): Promise<PlannedAnswer> {
   const contentType = response.headers.get("content-type") ?? "";
   const text = await response.text();
   const status = `${response.status} X`;

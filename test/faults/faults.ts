@@ -140,7 +140,7 @@ const PHASES: readonly Phase[] = [
   "before the end marker",
 ];
 
-function rowsOf(breakage: Breakage, phases: readonly Phase[]): Fault[] {
+function createRows(breakage: Breakage, phases: readonly Phase[]): Fault[] {
   return phases.map((phase) => ({
     name: breakage.name,
     phase,
@@ -273,7 +273,7 @@ const ANSWERS: readonly Fault[] = [
 
 /** All faults. */
 export const FAULTS: readonly Fault[] = [
-  ...BREAKAGES.flatMap((breakage) => rowsOf(breakage, PHASES)),
-  ...BODY_BREAKAGES.flatMap((breakage) => rowsOf(breakage, PHASES.slice(1))),
+  ...BREAKAGES.flatMap((breakage) => createRows(breakage, PHASES)),
+  ...BODY_BREAKAGES.flatMap((breakage) => createRows(breakage, PHASES.slice(1))),
   ...ANSWERS,
 ];

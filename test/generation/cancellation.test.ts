@@ -12,7 +12,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { waitUntil } from "../kit/http/servers.ts";
-import { failureOf } from "../providers/support/calls.ts";
+import { toFailure } from "../providers/support/calls.ts";
 import { columns, createFixture, type Fixture } from "../providers/support/columns.ts";
 import { createWeather, optionsFor } from "./support/weather.ts";
 
@@ -106,7 +106,7 @@ describe.each(columns)("A generation over $title that is cancelled", (column) =>
         const controller = new AbortController();
         const { promise: reached, resolve: onReached } = Promise.withResolvers<void>();
         const own = { prompt, model, signal: controller.signal, ...options(onReached) };
-        const failure = failureOf(() => run(optionsFor(column, fixture, own)));
+        const failure = toFailure(() => run(optionsFor(column, fixture, own)));
         await (seenBySimulator ? fixture.simulator.waitForRequest() : reached);
         controller.abort(reason);
         expect(await failure).toBeInstanceOf(expected);

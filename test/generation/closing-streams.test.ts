@@ -148,7 +148,9 @@ const WAYS: readonly (readonly [
       const iterator = items[Symbol.asyncIterator]();
       const read = await waitForSilence(iterator);
       cancel();
-      await expect(read.pending.then((result) => endOf(result, iterator))).rejects.toBeInstanceOf(AbortError);
+      await expect(read.pending.then((result) => getEnd(result, iterator))).rejects.toBeInstanceOf(
+        AbortError,
+      );
     },
   ],
 ];
@@ -172,7 +174,7 @@ async function waitForSilence(
 }
 
 /** Reads on after a pending read gave the `error` event of a stream of batches: the error follows. */
-function endOf(_result: IteratorResult<unknown>, iterator: AsyncIterator<unknown>): Promise<unknown> {
+function getEnd(_result: IteratorResult<unknown>, iterator: AsyncIterator<unknown>): Promise<unknown> {
   return iterator.next();
 }
 

@@ -17,7 +17,7 @@ import {
 } from "outrigger";
 import { expect } from "vitest";
 import * as z from "zod";
-import { failureOf } from "../providers/support/calls.ts";
+import { toFailure } from "../providers/support/calls.ts";
 import { createFixture } from "../providers/support/columns.ts";
 import { testTable } from "../providers/support/table.ts";
 import { createWeather, optionsFor } from "./support/weather.ts";
@@ -26,7 +26,7 @@ const prompt = "What is an outrigger?";
 const asked = { kind: "text", author: "user", text: prompt };
 const instructed = { kind: "text", author: "system", text: "Be brief." };
 
-async function eventsOf(result: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
+async function getEvents(result: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
   const events: GenerationEvent[] = [];
   for await (const event of result) events.push(event);
   return events;
@@ -68,7 +68,7 @@ testTable("Generation", [
       await using fixture = await createFixture("sim-text");
       const both = optionsFor(column, fixture, { prompt, messages: [userMessage(prompt)] });
       for (const call of [() => generate(both), () => stream(both).result()]) {
-        const failure = await failureOf(call);
+        const failure = await toFailure(call);
         expect(failure).toBeInstanceOf(InvalidRequestError);
         expect(String(failure)).toContain("expected one of prompt and messages");
       }
@@ -90,7 +90,7 @@ testTable("Generation", [
     title: "stream() begins with stream_start and ends with finish and step_finish",
     async verify(column) {
       await using fixture = await createFixture("sim-text");
-      const events = await eventsOf(stream(optionsFor(column, fixture, { prompt })));
+      const events = await getEvents(stream(optionsFor(column, fixture, { prompt })));
       expect(events[0]?.event).toMatchObject({ case: "streamStart", value: { provider: column.name } });
       const [finish, step] = events.slice(-2).map(({ event }) => event);
       expect(finish).toMatchObject({
@@ -110,7 +110,7 @@ testTable("Generation", [
     title: "A text is streamed as start, deltas and end",
     async verify(column) {
       await using fixture = await createFixture("sim-text");
-      const events = await eventsOf(stream(optionsFor(column, fixture, { prompt })));
+      const events = await getEvents(stream(optionsFor(column, fixture, { prompt })));
       const cases = events.map(({ event }) => event.case).filter((name) => name?.startsWith("text"));
       expect([cases[0], cases.at(-1)]).toEqual(["textStart", "textEnd"]);
       expect(new Set(cases.slice(1, -1))).toEqual(new Set(["textDelta"]));
@@ -149,7 +149,7 @@ testTable("Generation", [
       await using fixture = await createFixture("sim-text");
       const schema = z.object({ city: z.string().refine(() => false, "is no port") });
       const question = optionsFor(column, fixture, { prompt: "What is the weather in Paris?" });
-      const failure = await failureOf(() => generateObject({ ...question, schema }));
+      const failure = await toFailure(() => generateObject({ ...question, schema }));
       expect(failure).toBeInstanceOf(NoObjectGeneratedError);
       expect(failure).toMatchObject({
         text: expect.stringContaining("{"),
@@ -169,7 +169,7 @@ testTable("Generation", [
         const running = run(optionsFor(column, fixture, { prompt, signal: controller.signal }));
         await fixture.simulator.waitForRequest();
         controller.abort();
-        expect(await failureOf(() => running)).toBeInstanceOf(AbortError);
+        expect(await toFailure(() => running)).toBeInstanceOf(AbortError);
         expect(await fixture.simulator.waitForClose()).toMatchObject({ aborted: true });
       }
       expect(fixture.requests).toHaveLength(1);
@@ -181,7 +181,7 @@ testTable("Generation", [
       await using fixture = await createFixture("sim-long:rate=20");
       for (const timeout of [50, { totalMs: 50 }, { perStepMs: 50 }])
         for (const run of [generate, (options: Parameters<typeof stream>[0]) => stream(options).result()]) {
-          const failure = await failureOf(() => run(optionsFor(column, fixture, { prompt, timeout })));
+          const failure = await toFailure(() => run(optionsFor(column, fixture, { prompt, timeout })));
           expect(failure).toBeInstanceOf(RequestTimeoutError);
           expect(String(failure)).toContain("exceeded its time limit of 50 ms");
         }

@@ -12,7 +12,7 @@ import {
   userMessage,
 } from "outrigger";
 import { expect } from "vitest";
-import { failureOf, imageBytes, imageDataUrl, weatherSchema } from "../providers/support/calls.ts";
+import { imageBytes, imageDataUrl, toFailure, weatherSchema } from "../providers/support/calls.ts";
 import { type Column, createFixture } from "../providers/support/columns.ts";
 import { testTable } from "../providers/support/table.ts";
 import { createWeather, optionsFor } from "./support/weather.ts";
@@ -105,7 +105,7 @@ testTable("Parity of generations", [
     title: "Error handling (invalid API key -> 401)",
     async verify(column) {
       await using fixture = await createFixture("sim-text", { apiKey: "invalid" });
-      const failure = await failureOf(() => generate(optionsFor(column, fixture, { prompt })));
+      const failure = await toFailure(() => generate(optionsFor(column, fixture, { prompt })));
       expect(failure).toBeInstanceOf(AuthenticationError);
       expect(fixture.requests).toHaveLength(1);
     },

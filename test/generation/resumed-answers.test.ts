@@ -10,7 +10,7 @@ import {
 } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { serveHttp } from "../kit/http/servers.ts";
-import { failureOf } from "../providers/support/calls.ts";
+import { toFailure } from "../providers/support/calls.ts";
 import { ScriptedModel, type Turn } from "./support/scripted-model.ts";
 
 const PAUSED = FinishReason_Reason.OTHER;
@@ -112,11 +112,11 @@ describe("A server that refuses a JSON schema as response format", () => {
 
   it("is not asked another way if the program chose one, or if it refuses something else", async () => {
     const { asked, options } = await serverThatRefuses(["response_format"], message);
-    expect(await failureOf(() => generateObject({ ...options, strategy: "native" }))).toMatchObject({
+    expect(await toFailure(() => generateObject({ ...options, strategy: "native" }))).toMatchObject({
       kindName: "INVALID_REQUEST",
     });
     const other = await serverThatRefuses(["response_format"], "max_tokens is too large");
-    expect(await failureOf(() => generateObject(other.options))).toMatchObject({
+    expect(await toFailure(() => generateObject(other.options))).toMatchObject({
       kindName: "INVALID_REQUEST",
     });
     expect([asked, other.asked]).toEqual([["response_format"], ["response_format"]]);

@@ -16,7 +16,7 @@ import {
   stream,
 } from "outrigger";
 import { expect } from "vitest";
-import { failureOf } from "../providers/support/calls.ts";
+import { toFailure } from "../providers/support/calls.ts";
 import { createFixture } from "../providers/support/columns.ts";
 import { testTable } from "../providers/support/table.ts";
 import { createWeather, optionsFor } from "./support/weather.ts";
@@ -52,7 +52,7 @@ testTable("Errors and retries", [
     async verify(column) {
       for (const [fault, expected, retryable] of FAILURES) {
         await using fixture = await createFixture(`sim-text:${fault}`);
-        const failure = await failureOf(() =>
+        const failure = await toFailure(() =>
           generate(optionsFor(column, fixture, { prompt, maxRetries: 0 })),
         );
         expect(failure).toBeInstanceOf(expected);
@@ -66,7 +66,7 @@ testTable("Errors and retries", [
       for (const [fault, expected] of FAILURES.filter(([, , retryable]) => !retryable)) {
         await using fixture = await createFixture(`sim-text:${fault}`);
         const { told, onRetry } = noting();
-        const failure = await failureOf(() =>
+        const failure = await toFailure(() =>
           stream(optionsFor(column, fixture, { prompt, retry: quick, onRetry })).result(),
         );
         expect(failure).toBeInstanceOf(expected);
@@ -125,7 +125,7 @@ testTable("Errors and retries", [
     title: "A delay over the longest one is no retry",
     async verify(column) {
       await using fixture = await createFixture("sim-text:status=429,retry_after=61");
-      const failure = await failureOf(() => generate(optionsFor(column, fixture, { prompt })));
+      const failure = await toFailure(() => generate(optionsFor(column, fixture, { prompt })));
       expect(failure).toMatchObject({ name: "RateLimitError", retryAfter: 61 });
       expect(fixture.requests).toHaveLength(1);
     },
@@ -135,8 +135,8 @@ testTable("Errors and retries", [
     async verify(column) {
       await using fixture = await createFixture("sim-text:status=503");
       const options = optionsFor(column, fixture, { prompt, maxRetries: 0 });
-      expect(await failureOf(() => generate(options))).toBeInstanceOf(ServerError);
-      expect(await failureOf(() => stream(options).result())).toBeInstanceOf(ServerError);
+      expect(await toFailure(() => generate(options))).toBeInstanceOf(ServerError);
+      expect(await toFailure(() => stream(options).result())).toBeInstanceOf(ServerError);
       expect(fixture.requests).toHaveLength(2);
     },
   },
@@ -190,9 +190,9 @@ testTable("Errors and retries", [
       const read = async () => {
         for await (const { event } of result) cases.push(event.case);
       };
-      expect(await failureOf(read)).toBeInstanceOf(StreamError);
+      expect(await toFailure(read)).toBeInstanceOf(StreamError);
       expect([cases[0], cases.at(-1)]).toEqual(["streamStart", "error"]);
-      expect(await failureOf(() => result.response())).toBeInstanceOf(StreamError);
+      expect(await toFailure(() => result.response())).toBeInstanceOf(StreamError);
       expect(fixture.requests).toHaveLength(1);
     },
   },
@@ -220,7 +220,7 @@ testTable("Errors and retries", [
         },
       };
       const options = { prompt: "What is the weather in Lima?", tools: [tool], client };
-      const failure = await failureOf(() => generate(optionsFor(column, fixture, options)));
+      const failure = await toFailure(() => generate(optionsFor(column, fixture, options)));
       expect(failure).toBeInstanceOf(SDKError);
       expect(failure).toMatchObject({ name: "ContentFilterError", outputStarted: true });
       expect(failure).toMatchObject({ usage: { outputTokens: expect.any(Number) } });

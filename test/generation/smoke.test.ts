@@ -32,23 +32,23 @@ interface Target {
   readonly environment: Environment;
   readonly providers: readonly Provider[];
   /** A model that calls tools. */
-  toolModelOf(provider: Provider): string;
+  getToolModel(provider: Provider): string;
 }
 
 const simulator = await startSimulator({
-  aliases: Object.fromEntries(PROVIDERS.map((provider) => [latestModelOf(provider), "sim-text"])),
+  aliases: Object.fromEntries(PROVIDERS.map((provider) => [findLatestModel(provider), "sim-text"])),
 });
 
 const targets = [simulated(simulator), ...(process.env.OUTRIGGER_SMOKE_TEST === "real" ? [real()] : [])];
 
 afterAll(() => simulator.close());
 
-describe.each(targets)("The smoke test against $title", ({ environment, providers, toolModelOf }) => {
+describe.each(targets)("The smoke test against $title", ({ environment, providers, getToolModel }) => {
   const client = Client.fromEnv(environment);
   afterAll(() => client.close());
 
   describe.each(providers)("%s", (provider) => {
-    const model = latestModelOf(provider);
+    const model = findLatestModel(provider);
     const common = { client, provider, model, maxTokens: 4000, timeout: 120_000 };
 
     it("generates a text", async () => {
@@ -75,7 +75,7 @@ describe.each(targets)("The smoke test against $title", ({ environment, provider
         execute: ({ city }) => `In ${city} it is sunny, 22 °C.`,
       });
       const prompt = "What is the weather in Paris and Osaka? Ask for each city, and name both.";
-      const asked = { ...common, model: toolModelOf(provider), prompt, tools: [weather], maxToolRounds: 3 };
+      const asked = { ...common, model: getToolModel(provider), prompt, tools: [weather], maxToolRounds: 3 };
       const { steps, text } = await generate(asked);
       expect(steps.length).toBeGreaterThanOrEqual(2);
       expect(text).toContain("Paris");
@@ -110,7 +110,7 @@ function simulated({ url }: Simulator): Target {
     title: "the simulator",
     environment: Object.assign({}, ...own.map((column) => column.environment(url, "test-key"))),
     providers: PROVIDERS,
-    toolModelOf: () => "sim-tools:calls=2",
+    getToolModel: () => "sim-tools:calls=2",
   };
 }
 
@@ -120,11 +120,11 @@ function real(): Target {
     title: "real providers",
     environment: process.env,
     providers: PROVIDERS.filter((provider) => providerNames.includes(provider)),
-    toolModelOf: latestModelOf,
+    getToolModel: findLatestModel,
   };
 }
 
-function latestModelOf(provider: Provider): string {
+function findLatestModel(provider: Provider): string {
   const model = getLatestModel(provider);
   if (model === undefined) throw new Error(`the catalog has no model of ${provider}`);
   return model.id;

@@ -16,7 +16,7 @@ import {
 } from "outrigger";
 import { expect } from "vitest";
 import * as z from "zod";
-import { failureOf, weatherTool } from "../providers/support/calls.ts";
+import { toFailure, weatherTool } from "../providers/support/calls.ts";
 import { type Column, createFixture, type Fixture } from "../providers/support/columns.ts";
 import { testTable } from "../providers/support/table.ts";
 import { createWeather, optionsFor } from "./support/weather.ts";
@@ -29,12 +29,12 @@ type Verify = (result: GenerateResult, fixture: Fixture) => void | Promise<void>
 async function eachWay(
   column: Column,
   script: string,
-  optionsOf: (fixture: Fixture) => Partial<GenerateOptions>,
+  getErrorOptions: (fixture: Fixture) => Partial<GenerateOptions>,
   verify: Verify,
 ): Promise<void> {
   for (const run of [generate, (options: GenerateOptions) => stream(options).result()]) {
     await using fixture = await createFixture(script);
-    await verify(await run(optionsFor(column, fixture, optionsOf(fixture))), fixture);
+    await verify(await run(optionsFor(column, fixture, getErrorOptions(fixture))), fixture);
   }
 }
 
@@ -293,7 +293,7 @@ testTable("Tool calling", [
         },
       };
       const result = stream(optionsFor(column, fixture, { prompt, tools: [tool], client }));
-      const failure = await failureOf(() => result.result());
+      const failure = await toFailure(() => result.result());
       expect(failure).toBeInstanceOf(StreamError);
       expect(failure).toMatchObject({ outputStarted: true, usage: { outputTokens: expect.any(Number) } });
       expect(asked).toEqual(["Paris", "Osaka"]);

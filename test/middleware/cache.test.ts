@@ -19,17 +19,17 @@ import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import { requestKey } from "../../src/middleware/request-key.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
-import { askedOf, calls, clientOf, eventsOf, failureOf, requestFor } from "./support/providers.ts";
+import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
 
 const simulator = useSimulator();
 afterEach(() => simulator().clearRequests());
 
 describe.each(calls)("createCache() around %s", (_kind, call) => {
   it.each(calls)("answers a request that %s has answered, with the same content", async (_first, earlier) => {
-    const client = clientOf(simulator(), [createCache()]);
+    const client = getClient(simulator(), [createCache()]);
     const original = await earlier(client, requestFor("sim-text"), { inferenceId: "inf_1" });
     const hit = await call(client, requestFor("sim-text"), { inferenceId: "inf_2" });
-    expect(askedOf(simulator())).toHaveLength(1);
+    expect(listAsked(simulator())).toHaveLength(1);
     expect(hit).toMatchObject({
       id: original.id,
       model: original.model,
@@ -47,7 +47,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
   });
 
   it("asks the provider again for everything that may change the answer", async () => {
-    const client = clientOf(simulator(), [createCache()]);
+    const client = getClient(simulator(), [createCache()]);
     const requests: RequestInput[] = [
       requestFor("sim-text"),
       requestFor("sim-text", { provider: "two" }),
@@ -58,16 +58,16 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
       requestFor("sim-text", { providerOptions: { one: { user: "b" } } }),
     ];
     for (const request of [...requests, ...requests]) await call(client, request);
-    expect(askedOf(simulator())).toHaveLength(requests.length);
+    expect(listAsked(simulator())).toHaveLength(requests.length);
     await client.close();
   });
 
   it("uses an answer again whatever the time limits and the end of a stream are", async () => {
-    const client = clientOf(simulator(), [createCache()]);
+    const client = getClient(simulator(), [createCache()]);
     await call(client, requestFor("sim-text"));
     await call(client, requestFor("sim-text", { timeouts: { requestMs: 5000 } }));
     await call(client, requestFor("sim-text", { finalResponse: FinalResponse.WITHOUT_CONTENT }));
-    expect(askedOf(simulator())).toHaveLength(1);
+    expect(listAsked(simulator())).toHaveLength(1);
     await client.close();
   });
 
@@ -80,17 +80,17 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
       requestFor("sim-text", { tools: [hostedTool({ provider: "one", config: { type: "web_search" } })] }),
     ],
   ])("does not keep an answer %s", async (_name, request) => {
-    const client = clientOf(simulator(), [createCache()]);
+    const client = getClient(simulator(), [createCache()]);
     await call(client, request);
     await call(client, request);
-    expect(askedOf(simulator())).toHaveLength(2);
+    expect(listAsked(simulator())).toHaveLength(2);
     await client.close();
   });
 
   it("does not keep errors", async () => {
-    const client = clientOf(simulator(), [createCache()]);
+    const client = getClient(simulator(), [createCache()]);
     const request = requestFor(`sim-text:status=503,times=1,tokens=${_kind.length + 20}`);
-    await failureOf(call(client, request));
+    await toFailure(call(client, request));
     expect((await call(client, request)).warnings).toEqual([]);
     await client.close();
   });
@@ -102,19 +102,19 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
       [false, 2],
       [true, 1],
     ] as const) {
-      const client = clientOf(simulator(), [createCache({ toolCalls })]);
+      const client = getClient(simulator(), [createCache({ toolCalls })]);
       const first = await call(client, request);
       const second = await call(client, request);
       expect(toolCallsOf(second)).toHaveLength(1);
       expect(toolCallsOf(second)[0]?.id === toolCallsOf(first)[0]?.id).toBe(toolCalls);
-      expect(askedOf(simulator())).toHaveLength(asked);
+      expect(listAsked(simulator())).toHaveLength(asked);
       simulator().clearRequests();
       await client.close();
     }
   });
 
   it("gives every caller an answer of its own", async () => {
-    const client = clientOf(simulator(), [createCache()]);
+    const client = getClient(simulator(), [createCache()]);
     const first = await call(client, requestFor("sim-text"));
     const text = textOf(first);
     first.message?.content.splice(0);
@@ -126,11 +126,11 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
 
   it("keeps the answer of the next provider for that provider alone", async () => {
     const target = { provider: "two", model: "sim-text" };
-    const client = clientOf(simulator(), [createFallback({ targets: [target] }), createCache()]);
+    const client = getClient(simulator(), [createFallback({ targets: [target] }), createCache()]);
     const request = requestFor("sim-text:status=503");
     await call(client, request);
     const again = await call(client, request);
-    expect(askedOf(simulator())).toEqual([
+    expect(listAsked(simulator())).toEqual([
       "/v1/responses sim-text:status=503",
       "/v1/messages sim-text",
       "/v1/responses sim-text:status=503",
@@ -142,30 +142,30 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
 
 describe("createCache()", () => {
   it("replays an answer under the laws of a stream, and without content where the request says so", async () => {
-    const client = clientOf(simulator(), [createCache()]);
+    const client = getClient(simulator(), [createCache()]);
     const whole = await client.complete(requestFor("sim-reasoning"));
     const replayed = await accumulate(client.stream(requestFor("sim-reasoning")));
     expect(replayed.message).toEqual(whole.message);
     const request = requestFor("sim-reasoning", { finalResponse: FinalResponse.WITHOUT_CONTENT });
     expect((await accumulate(client.stream(request))).message).toEqual(whole.message);
-    expect(askedOf(simulator())).toHaveLength(1);
+    expect(listAsked(simulator())).toHaveLength(1);
     await client.close();
   });
 
   it("does not keep a stream that breaks or that its reader leaves", async () => {
     const one = new ScriptedAdapter("one", { breaksWith: new StreamError("cut") });
     const client = new Client({ providers: { one }, middleware: [createCache()] });
-    await eventsOf(client.stream(requestFor("m")));
+    await getEvents(client.stream(requestFor("m")));
     for await (const { event } of client.stream(requestFor("m"))) if (event.case === "streamStart") break;
-    await eventsOf(client.stream(requestFor("m")));
+    await getEvents(client.stream(requestFor("m")));
     expect(one.requests).toHaveLength(3);
   });
 
   it("lets a caller leave without an effect on others that ask the same", async () => {
-    const client = clientOf(simulator(), [createCache()]);
+    const client = getClient(simulator(), [createCache()]);
     const controller = new AbortController();
     const request = requestFor("sim-text:delay_ms=100");
-    const leaving = failureOf(client.complete(request, { signal: controller.signal }));
+    const leaving = toFailure(client.complete(request, { signal: controller.signal }));
     const staying = client.complete(request);
     controller.abort();
     expect((await leaving).kindName).toBe("ABORT");
@@ -183,8 +183,8 @@ describe("createCache()", () => {
 
 describe("requestKey()", () => {
   it("does not depend on the order of maps", () => {
-    const keyOf = (metadata: Record<string, string>) => requestKey(create(RequestSchema, { metadata }));
-    expect(keyOf({ a: "1", b: "2" })).toBe(keyOf({ b: "2", a: "1" }));
-    expect(keyOf({ a: "1", b: "2" })).not.toBe(keyOf({ a: "2", b: "1" }));
+    const toKey = (metadata: Record<string, string>) => requestKey(create(RequestSchema, { metadata }));
+    expect(toKey({ a: "1", b: "2" })).toBe(toKey({ b: "2", a: "1" }));
+    expect(toKey({ a: "1", b: "2" })).not.toBe(toKey({ a: "2", b: "1" }));
   });
 });

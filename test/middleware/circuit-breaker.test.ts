@@ -11,7 +11,7 @@ import {
 import { afterEach, describe, expect, it } from "vitest";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
-import { askedOf, calls, clientOf, eventsOf, failureOf, requestFor } from "./support/providers.ts";
+import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
 
 const simulator = useSimulator();
 const rule = { minCalls: 2, openFor: 60 };
@@ -23,18 +23,18 @@ describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
     ["fails", "sim-text:status=503"],
     ["breaks its connections", "sim-text:drop=1"],
   ])("refuses calls to a model that %s, without asking the provider", async (_name, model) => {
-    const client = clientOf(simulator(), [createCircuitBreaker(rule)]);
-    for (let count = 0; count < 2; count += 1) await failureOf(call(client, requestFor(model)));
-    const refused = await failureOf(call(client, requestFor(model)));
+    const client = getClient(simulator(), [createCircuitBreaker(rule)]);
+    for (let count = 0; count < 2; count += 1) await toFailure(call(client, requestFor(model)));
+    const refused = await toFailure(call(client, requestFor(model)));
     expect(refused).toBeInstanceOf(ServerError);
     expect(refused).toMatchObject({ retryable: true, provider: "" });
     expect(refused.message).toBe(
       `the circuit breaker of one, ${model} is open: too many calls failed; retry in 60 s`,
     );
     expect(refused.retryAfter).toBeGreaterThan(50);
-    expect(askedOf(simulator())).toHaveLength(2);
+    expect(listAsked(simulator())).toHaveLength(2);
     await call(client, requestFor("sim-text"));
-    expect(await failureOf(call(client, requestFor(model, { provider: "two" })))).not.toEqual(refused);
+    expect(await toFailure(call(client, requestFor(model, { provider: "two" })))).not.toEqual(refused);
     await client.close();
   });
 
@@ -43,19 +43,19 @@ describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
     ["rate limits", "sim-text:status=429"],
     ["wrong keys", "sim-text:status=401"],
   ])("does not open for %s", async (_name, model) => {
-    const client = clientOf(simulator(), [createCircuitBreaker(rule)]);
-    for (let count = 0; count < 4; count += 1) await failureOf(call(client, requestFor(model)));
-    expect(askedOf(simulator())).toHaveLength(4);
+    const client = getClient(simulator(), [createCircuitBreaker(rule)]);
+    for (let count = 0; count < 4; count += 1) await toFailure(call(client, requestFor(model)));
+    expect(listAsked(simulator())).toHaveLength(4);
     await client.close();
   });
 
   it("does not open for time limits that callers set, nor for calls that they left", async () => {
     const slow = "sim-text:delay_ms=60000";
-    const client = clientOf(simulator(), [createCircuitBreaker({ ...rule, minCalls: 1 })]);
-    await failureOf(call(client, requestFor(slow), { signal: AbortSignal.timeout(50) }));
-    await failureOf(call(client, requestFor(slow, { timeouts: { requestMs: 50 } })));
-    await failureOf(call(client, requestFor(slow), { signal: AbortSignal.abort() }));
-    const error = await failureOf(call(client, requestFor(slow), { signal: AbortSignal.timeout(50) }));
+    const client = getClient(simulator(), [createCircuitBreaker({ ...rule, minCalls: 1 })]);
+    await toFailure(call(client, requestFor(slow), { signal: AbortSignal.timeout(50) }));
+    await toFailure(call(client, requestFor(slow, { timeouts: { requestMs: 50 } })));
+    await toFailure(call(client, requestFor(slow), { signal: AbortSignal.abort() }));
+    const error = await toFailure(call(client, requestFor(slow), { signal: AbortSignal.timeout(50) }));
     expect(error.kindName).toBe("REQUEST_TIMEOUT");
     await client.close();
   });
@@ -64,7 +64,7 @@ describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
     const failures = [1, 2, 3].map(() => new StreamError("too large", { retryable: false }));
     const one = new ScriptedAdapter("one", { failures });
     const client = new Client({ providers: { one }, middleware: [createCircuitBreaker({ minCalls: 1 })] });
-    for (let count = 0; count < 3; count += 1) await failureOf(call(client, requestFor("m")));
+    for (let count = 0; count < 3; count += 1) await toFailure(call(client, requestFor("m")));
     expect((await call(client, requestFor("m"))).model).toBe("m");
   });
 
@@ -74,15 +74,15 @@ describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
     const breaker = createCircuitBreaker({ minCalls: 1, openFor: 1, observer });
     const one = new ScriptedAdapter("one", { failures: [new ServerError("down", { provider: "one" })] });
     const client = new Client({ providers: { one }, middleware: [breaker] });
-    await failureOf(call(client, requestFor("m")));
-    expect((await failureOf(call(client, requestFor("m")))).message).toContain("circuit breaker");
+    await toFailure(call(client, requestFor("m")));
+    expect((await toFailure(call(client, requestFor("m")))).message).toContain("circuit breaker");
     await new Promise((resolve) => setTimeout(resolve, 1100));
     expect((await call(client, requestFor("m"))).model).toBe("m");
     expect(states).toEqual(["open", "half_open", "closed"]);
   });
 
   it("sends calls to the next provider at once, without a retry at the one that is down", async () => {
-    const client = clientOf(simulator(), [
+    const client = getClient(simulator(), [
       createFallback({ targets: [{ provider: "two", model: "sim-text" }] }),
       createRetry({ baseDelay: 0.001 }),
       createCircuitBreaker(rule),
@@ -93,19 +93,19 @@ describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
     simulator().clearRequests();
     const second = await call(client, requestFor(model));
     expect(second.attempts).toHaveLength(1);
-    expect(askedOf(simulator())).toEqual(["/v1/messages sim-text"]);
+    expect(listAsked(simulator())).toEqual(["/v1/messages sim-text"]);
     await client.close();
   });
 });
 
 describe("createCircuitBreaker() around a stream", () => {
   it("opens for streams that are cut", async () => {
-    const client = clientOf(simulator(), [createCircuitBreaker(rule)]);
+    const client = getClient(simulator(), [createCircuitBreaker(rule)]);
     const request = requestFor("sim-text:cut_events=8");
     for (let count = 0; count < 2; count += 1) {
-      expect((await eventsOf(client.stream(request))).names).toContain("textDelta");
+      expect((await getEvents(client.stream(request))).names).toContain("textDelta");
     }
-    expect((await eventsOf(client.stream(request))).error).toBeInstanceOf(ServerError);
+    expect((await getEvents(client.stream(request))).error).toBeInstanceOf(ServerError);
     await client.close();
   });
 

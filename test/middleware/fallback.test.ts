@@ -22,7 +22,7 @@ import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
 import { MAX_ATTEMPTS, withAttempts } from "../../src/middleware/attempts.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
-import { askedOf, calls, clientOf, eventsOf, failureOf, requestFor } from "./support/providers.ts";
+import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
 
 const simulator = useSimulator();
 const toTwo: FallbackOptions = { targets: [{ provider: "two", model: "sim-text" }] };
@@ -40,10 +40,10 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     ["closes the connection", "sim-text:drop=1", "NETWORK"],
     ["gives up by itself", "sim-text:status=408", "REQUEST_TIMEOUT"],
   ] as const)("asks the next provider where the first one %s", async (_name, model, errorKind) => {
-    const client = clientOf(simulator(), [createFallback(toTwo)]);
+    const client = getClient(simulator(), [createFallback(toTwo)]);
     const response = await call(client, requestFor(model), { inferenceId: "inf_1" });
     expect(response).toMatchObject({ provider: "two", inferenceId: "inf_1" });
-    expect(askedOf(simulator())).toEqual([`/v1/responses ${model}`, "/v1/messages sim-text"]);
+    expect(listAsked(simulator())).toEqual([`/v1/responses ${model}`, "/v1/messages sim-text"]);
     expect(response.attempts).toMatchObject([
       { provider: "one", model, inferenceId: "inf_1", step: 0, error: { kind: ErrorKind[errorKind] } },
     ]);
@@ -56,10 +56,10 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     ["an invalid request", "sim-text:status=400"],
     ["a conversation that is too long", "sim-text:status=400,code=context_length_exceeded"],
   ])("does not ask the next provider for %s, unless it is told to", async (_name, model) => {
-    const client = clientOf(simulator(), [createFallback(toTwo)]);
-    await failureOf(call(client, requestFor(model)));
-    expect(askedOf(simulator())).toHaveLength(1);
-    const told = clientOf(simulator(), [
+    const client = getClient(simulator(), [createFallback(toTwo)]);
+    await toFailure(call(client, requestFor(model)));
+    expect(listAsked(simulator())).toHaveLength(1);
+    const told = getClient(simulator(), [
       createFallback({ ...toTwo, on: ["INVALID_REQUEST", "CONTEXT_LENGTH"] }),
     ]);
     expect(await call(told, requestFor(model))).toMatchObject({ provider: "two" });
@@ -67,15 +67,15 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
   });
 
   it("lists no attempts where the first provider answers", async () => {
-    const client = clientOf(simulator(), [createFallback(toTwo)]);
+    const client = getClient(simulator(), [createFallback(toTwo)]);
     expect(await call(client, requestFor("sim-text"))).toMatchObject({ provider: "one", attempts: [] });
     await client.close();
   });
 
   it("throws the last error where all fail, with the one before as its cause and all attempts noted", async () => {
     const targets = [{ provider: "two", model: "sim-text:status=529" }, { model: "sim-text:status=403" }];
-    const client = clientOf(simulator(), [createFallback({ targets })]);
-    const error = await failureOf(call(client, requestFor("sim-text:status=429")));
+    const client = getClient(simulator(), [createFallback({ targets })]);
+    const error = await toFailure(call(client, requestFor("sim-text:status=429")));
     expect(error).toMatchObject({
       kindName: "ACCESS_DENIED",
       provider: "one",
@@ -98,9 +98,9 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
       { provider: "two", model: failing },
       { provider: "two" },
     ];
-    const client = clientOf(simulator(), [createFallback({ targets })]);
-    await failureOf(call(client, requestFor(failing)));
-    expect(askedOf(simulator())).toEqual([`/v1/responses ${failing}`, `/v1/messages ${failing}`]);
+    const client = getClient(simulator(), [createFallback({ targets })]);
+    await toFailure(call(client, requestFor(failing)));
+    expect(listAsked(simulator())).toEqual([`/v1/responses ${failing}`, `/v1/messages ${failing}`]);
     await client.close();
   });
 
@@ -108,37 +108,37 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     const failing = "sim-text:status=503";
     const inner = createFallback({ targets: [{ provider: "two", model: "sim-text:status=500" }] });
     const outer = createFallback({ targets: [{ provider: "two", model: failing }] });
-    const client = clientOf(simulator(), [outer, inner]);
-    await failureOf(call(client, requestFor(failing)));
-    expect(askedOf(simulator())).toEqual([`/v1/responses ${failing}`, `/v1/messages ${failing}`]);
+    const client = getClient(simulator(), [outer, inner]);
+    await toFailure(call(client, requestFor(failing)));
+    expect(listAsked(simulator())).toEqual([`/v1/responses ${failing}`, `/v1/messages ${failing}`]);
     await client.close();
   });
 
   it("applies again where a retry around it makes the call again", async () => {
     const failing = "sim-text:status=503";
     const chain = createFallback({ targets: [{ provider: "two", model: failing }] });
-    const client = clientOf(simulator(), [createRetry({ baseDelay: 0.001, maxRetries: 1 }), chain]);
-    const error = await failureOf(call(client, requestFor(failing)));
+    const client = getClient(simulator(), [createRetry({ baseDelay: 0.001, maxRetries: 1 }), chain]);
+    const error = await toFailure(call(client, requestFor(failing)));
     const round = [`/v1/responses ${failing}`, `/v1/messages ${failing}`];
-    expect(askedOf(simulator())).toEqual([...round, ...round]);
+    expect(listAsked(simulator())).toEqual([...round, ...round]);
     expect(attemptsOf(error).map(({ provider }) => provider)).toEqual(["one", "two", "one", "two"]);
     await client.close();
   });
 
   it("asks no other provider once the caller has left", async () => {
-    const client = clientOf(simulator(), [createFallback({ ...toTwo, on: ["SERVER", "NETWORK"] })]);
+    const client = getClient(simulator(), [createFallback({ ...toTwo, on: ["SERVER", "NETWORK"] })]);
     const signal = AbortSignal.timeout(1000);
-    const error = await failureOf(call(client, requestFor("sim-text:delay_ms=60000"), { signal }));
+    const error = await toFailure(call(client, requestFor("sim-text:delay_ms=60000"), { signal }));
     expect(error.kindName).toBe("REQUEST_TIMEOUT");
-    expect(askedOf(simulator())).toHaveLength(1);
+    expect(listAsked(simulator())).toHaveLength(1);
     await client.close();
   });
 
   it("asks the next provider after a time limit of the request where it is told to", async () => {
     const request = requestFor("sim-text:delay_ms=60000", { timeouts: { requestMs: 100 } });
-    const client = clientOf(simulator(), [createFallback(toTwo)]);
-    expect((await failureOf(call(client, request))).kindName).toBe("REQUEST_TIMEOUT");
-    const told = clientOf(simulator(), [createFallback({ ...toTwo, on: ["REQUEST_TIMEOUT"] })]);
+    const client = getClient(simulator(), [createFallback(toTwo)]);
+    expect((await toFailure(call(client, request))).kindName).toBe("REQUEST_TIMEOUT");
+    const told = getClient(simulator(), [createFallback({ ...toTwo, on: ["REQUEST_TIMEOUT"] })]);
     expect(await call(told, { ...request, timeouts: { requestMs: 1000 } })).toMatchObject({
       provider: "two",
     });
@@ -149,7 +149,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     const failures = [new StreamError("too large", { retryable: false })];
     const providers = { one: new ScriptedAdapter("one", { failures }), two: new ScriptedAdapter("two") };
     const client = new Client({ providers, defaultProvider: "one", middleware: [createFallback(toTwo)] });
-    expect((await failureOf(call(client, requestFor("m")))).message).toBe("too large");
+    expect((await toFailure(call(client, requestFor("m")))).message).toBe("too large");
     expect(providers.two.requests).toEqual([]);
   });
 
@@ -171,7 +171,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
       fallback: (from: { provider: string }, to: { provider: string }, error: SDKError) =>
         void seen.push(`${from.provider} to ${to.provider} after ${error.kindName}`),
     };
-    const client = clientOf(simulator(), [createFallback({ ...toTwo, observer })]);
+    const client = getClient(simulator(), [createFallback({ ...toTwo, observer })]);
     await call(client, requestFor("sim-text:status=503"));
     expect(seen).toEqual(["one to two after SERVER"]);
     await client.close();
@@ -186,7 +186,7 @@ describe("createFallback() around a stream", () => {
   ])(
     "asks the next provider where the first one accepts the call and %s before output",
     async (_name, model) => {
-      const client = clientOf(simulator(), [createFallback(toTwo)]);
+      const client = getClient(simulator(), [createFallback(toTwo)]);
       const response = await accumulate(client.stream(requestFor(model)));
       expect(response.provider).toBe("two");
       expect(response.attempts).toMatchObject([{ provider: "one", error: { outputStarted: false } }]);
@@ -198,12 +198,12 @@ describe("createFallback() around a stream", () => {
     ["reports a failure", "sim-text:error_after=8"],
     ["breaks the connection", "sim-text:cut_events=8"],
   ])("asks nobody else where the provider %s after output", async (_name, model) => {
-    const client = clientOf(simulator(), [createFallback(toTwo)]);
-    const { names, error } = await eventsOf(client.stream(requestFor(model)));
+    const client = getClient(simulator(), [createFallback(toTwo)]);
+    const { names, error } = await getEvents(client.stream(requestFor(model)));
     expect(names).toContain("textDelta");
     expect(names.at(-1)).toBe("error");
     expect(error).toMatchObject({ outputStarted: true });
-    expect(askedOf(simulator())).toHaveLength(1);
+    expect(listAsked(simulator())).toHaveLength(1);
     await client.close();
   });
 
@@ -230,7 +230,7 @@ describe("createFallback() around a stream", () => {
 
 describe("what a fallback notes of failed attempts", () => {
   it("holds no raw JSON and no long message, also where the request asks for raw JSON", async () => {
-    const client = clientOf(simulator(), [createFallback(toTwo)]);
+    const client = getClient(simulator(), [createFallback(toTwo)]);
     const request = requestFor("sim-text:status=503", { includeRaw: true });
     const [attempt] = (await client.complete(request)).attempts;
     expect(attempt?.error?.providerFailure).toMatchObject({ httpStatusCode: 503, rawJson: "" });
@@ -259,7 +259,7 @@ describe("the scope of a fallback", () => {
       { model: "fast" },
     ];
     const modelAliases = { fast: { provider: "two", model: "sim-text" } };
-    const client = clientOf(simulator(), [createFallback({ targets })], { modelAliases });
+    const client = getClient(simulator(), [createFallback({ targets })], { modelAliases });
     const response = await client.complete(requestFor("sim-text:status=503", { provider: "one" }));
     expect(response).toMatchObject({ provider: "two", model: "sim-text" });
     expect(response.attempts).toMatchObject([
@@ -272,18 +272,18 @@ describe("the scope of a fallback", () => {
 
   it("applies to a model that is named with its provider's prefix", async () => {
     const chain = onlyFor({ model: "one/sim-text:status=503" }, createFallback(toTwo));
-    const client = clientOf(simulator(), [chain]);
+    const client = getClient(simulator(), [chain]);
     expect((await client.complete(requestFor("sim-text:status=503"))).provider).toBe("two");
     const other = client.complete(requestFor("sim-text:status=503", { provider: "two" }));
-    expect((await failureOf(other)).kindName).toBe("SERVER");
+    expect((await toFailure(other)).kindName).toBe("SERVER");
     await client.close();
   });
 
   it("is one provider or model with onlyFor()", async () => {
     const chain = onlyFor({ provider: "one", model: "sim-text:status=503" }, createFallback(toTwo));
-    const client = clientOf(simulator(), [chain]);
+    const client = getClient(simulator(), [chain]);
     expect((await client.complete(requestFor("sim-text:status=503"))).provider).toBe("two");
-    expect((await failureOf(client.complete(requestFor("sim-text:status=500")))).kindName).toBe("SERVER");
+    expect((await toFailure(client.complete(requestFor("sim-text:status=500")))).kindName).toBe("SERVER");
     await client.close();
   });
 
@@ -292,12 +292,12 @@ describe("the scope of a fallback", () => {
       fast: { provider: "one", model: "sim-text:status=503", fallbacks: toTwo.targets },
       plain: { model: "sim-text:status=503" },
     };
-    const client = clientOf(simulator(), [createAliasFallbacks(modelAliases)], { modelAliases });
+    const client = getClient(simulator(), [createAliasFallbacks(modelAliases)], { modelAliases });
     const response = await client.complete(requestFor("fast"));
     expect(response.attempts).toMatchObject([{ provider: "one", model: "sim-text:status=503" }]);
     expect(textOf(response)).not.toBe("");
     expect((await accumulate(client.stream(requestFor("fast")))).provider).toBe("two");
-    expect((await failureOf(client.complete(requestFor("plain")))).kindName).toBe("SERVER");
+    expect((await toFailure(client.complete(requestFor("plain")))).kindName).toBe("SERVER");
     await client.close();
   });
 
@@ -316,7 +316,7 @@ describe("a target that is not registered", () => {
     const one = new OpenAIAdapter({ name: "one", apiKey: "k", baseUrl });
     const middleware = [createFallback({ targets: [{ provider: "none" }] })];
     const client = new Client({ providers: { one }, middleware });
-    const error = await failureOf(client.complete(requestFor("sim-text:status=503")));
+    const error = await toFailure(client.complete(requestFor("sim-text:status=503")));
     expect(error).toBeInstanceOf(InvalidRequestError);
     expect(error.cause).toMatchObject({ kindName: "SERVER" });
     await client.close();

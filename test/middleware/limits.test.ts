@@ -18,7 +18,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { MiddlewareMethods } from "../../src/client/middleware.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
-import { askedOf, calls, clientOf, eventsOf, failureOf, requestFor } from "./support/providers.ts";
+import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
 
 const simulator = useSimulator();
 afterEach(() => simulator().clearRequests());
@@ -44,17 +44,17 @@ function request(maxTokens: number) {
 
 describe.each(calls)("createRateLimit() around %s", (_kind, call) => {
   it("refuses a call above the requests of a minute, with the time until the next one", async () => {
-    const client = clientOf(simulator(), [
+    const client = getClient(simulator(), [
       createRateLimit({ requestsPerMinute: 2, maxWait: 0, name: "one" }),
     ]);
     await call(client, requestFor("sim-text"));
     await call(client, requestFor("sim-text"));
-    const error = await failureOf(call(client, requestFor("sim-text")));
+    const error = await toFailure(call(client, requestFor("sim-text")));
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error).toMatchObject({ retryable: true, provider: "" });
     expect(error.message).toMatch(/^the limit of 2 requests per minute for one is reached; retry in \d+ s$/);
     expect(error.retryAfter).toBeGreaterThan(20);
-    expect(askedOf(simulator())).toHaveLength(2);
+    expect(listAsked(simulator())).toHaveLength(2);
     await client.close();
   });
 
@@ -82,10 +82,10 @@ describe.each(calls)("createRateLimit() around %s", (_kind, call) => {
     ];
     const limit = createRateLimit({ tokensPerMinute: 1000, requestsPerMinute: 3, maxWait: 0 });
     const { client } = scripted([limit], { failures });
-    await failureOf(call(client, request(900)));
-    await failureOf(call(client, request(900)));
+    await toFailure(call(client, request(900)));
+    await toFailure(call(client, request(900)));
     await call(client, request(900));
-    expect((await failureOf(call(client, request(1)))).message).toContain("3 requests per minute");
+    expect((await toFailure(call(client, request(1)))).message).toContain("3 requests per minute");
   });
 
   it("lets a call wait for its turn", async () => {
@@ -97,12 +97,12 @@ describe.each(calls)("createRateLimit() around %s", (_kind, call) => {
   it("does not let a call wait beyond its caller's deadline", async () => {
     const { client } = scripted([createRateLimit({ requestsPerMinute: 1 })]);
     await call(client, request(1));
-    const error = await failureOf(call(client, request(1), { deadline: performance.now() + 5000 }));
+    const error = await toFailure(call(client, request(1), { deadline: performance.now() + 5000 }));
     expect(error).toBeInstanceOf(RateLimitError);
   });
 
   it("is not met again by a retry, and sends calls to the next provider", async () => {
-    const client = clientOf(simulator(), [
+    const client = getClient(simulator(), [
       createFallback({ targets: [{ provider: "two" }] }),
       createRetry(),
       {
@@ -126,15 +126,15 @@ describe("createRateLimit() around a stream", () => {
     const { client } = scripted([createRateLimit({ tokensPerMinute: 1000, maxWait: 0 })]);
     for await (const { event } of client.stream(request(990))) if (event.case === "textDelta") break;
     await client.complete(request(950));
-    expect(await failureOf(client.complete(request(990)))).toBeInstanceOf(RateLimitError);
+    expect(await toFailure(client.complete(request(990)))).toBeInstanceOf(RateLimitError);
   });
 
   it("counts what it reserved where a stream fails after output", async () => {
     const { client } = scripted([createRateLimit({ tokensPerMinute: 1000, maxWait: 0 })], {
       breaksWith: new StreamError("cut", { outputStarted: true }),
     });
-    await eventsOf(client.stream(request(990)));
-    const { error } = await eventsOf(client.stream(request(990)));
+    await getEvents(client.stream(request(990)));
+    const { error } = await getEvents(client.stream(request(990)));
     expect(error).toBeInstanceOf(RateLimitError);
   });
 });
@@ -148,7 +148,7 @@ describe.each(calls)("createBudget() around %s", (_kind, call) => {
     const { client, one } = scripted([createBudget({ window: "month", ...limits, catalog, name: "one" })]);
     await call(client, request(10));
     await call(client, request(10));
-    const error = await failureOf(call(client, request(10)));
+    const error = await toFailure(call(client, request(10)));
     expect(error).toBeInstanceOf(QuotaExceededError);
     expect(error).toMatchObject({ retryable: false, provider: "" });
     expect(error.message).toMatch(
@@ -162,12 +162,12 @@ describe.each(calls)("createBudget() around %s", (_kind, call) => {
   it("settles by the price that the provider reports or the catalog has", async () => {
     const { client } = scripted([createBudget({ window: "month", usd: 0.000028, catalog })]);
     for (let count = 0; count < 3; count += 1) await call(client, request(2));
-    await failureOf(call(client, request(3)));
+    await toFailure(call(client, request(3)));
   });
 
   it("refuses a model without a price, unless it is told to allow it", async () => {
     const { client } = scripted([createBudget({ window: "day", usd: 1, catalog })]);
-    const error = await failureOf(call(client, { ...request(1), model: "unknown" }));
+    const error = await toFailure(call(client, { ...request(1), model: "unknown" }));
     expect(error).toBeInstanceOf(ConfigurationError);
     expect(error.message).toContain("the price of one, unknown is unknown");
     const told = scripted([createBudget({ window: "day", usd: 1, catalog, allowUnknownPrices: true })]);
@@ -184,7 +184,7 @@ describe.each(calls)("createBudget() around %s", (_kind, call) => {
   it("counts nothing for a call that failed before output", async () => {
     const failures = Array.from({ length: 5 }, () => new ServerError("down", { provider: "one" }));
     const { client } = scripted([createBudget({ window: "month", tokens: 50 })], { failures });
-    for (let count = 0; count < 5; count += 1) await failureOf(call(client, request(40)));
+    for (let count = 0; count < 5; count += 1) await toFailure(call(client, request(40)));
     await call(client, request(40));
   });
 });

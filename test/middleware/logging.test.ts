@@ -11,7 +11,7 @@ import {
 import { afterEach, describe, expect, it } from "vitest";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
-import { calls, clientOf, eventsOf, failureOf, requestFor } from "./support/providers.ts";
+import { calls, getClient, getEvents, requestFor, toFailure } from "./support/providers.ts";
 
 const simulator = useSimulator();
 afterEach(() => simulator().clearRequests());
@@ -27,7 +27,7 @@ const SECRET = "sk-proj-abcdefghijklmnopqrstuvwx";
 describe.each(calls)("createLogging() around %s", (kind, call) => {
   it("logs the facts of each attempt, and no content", async () => {
     const { entries, logging } = logged();
-    const client = clientOf(simulator(), [createRetry({ baseDelay: 0.001 }), logging]);
+    const client = getClient(simulator(), [createRetry({ baseDelay: 0.001 }), logging]);
     const model = `sim-text:status=503,times=1,tokens=${kind.length + 40}`;
     await call(client, requestFor(model), { inferenceId: "inf_1" });
     expect(entries).toEqual([
@@ -59,7 +59,7 @@ describe.each(calls)("createLogging() around %s", (kind, call) => {
 
   it("logs messages and answers where it is told to, without keys", async () => {
     const { entries, logging } = logged({ include: ["messages", "answer"] });
-    const client = clientOf(simulator(), [logging]);
+    const client = getClient(simulator(), [logging]);
     const messages = [
       systemMessage("Be short."),
       userMessage(`My key is ${SECRET} and Bearer abcdef1234567890!`),
@@ -81,7 +81,7 @@ describe.each(calls)("createLogging() around %s", (kind, call) => {
   it("bounds the texts to the latest messages, and redacts before it cuts", async () => {
     const redact = (text: string) => text.replaceAll("secret", "######");
     const { entries, logging } = logged({ include: ["messages"], maxTextLength: 10, redact });
-    const client = clientOf(simulator(), [logging]);
+    const client = getClient(simulator(), [logging]);
     const messages = [userMessage("first"), userMessage("a".repeat(100_000)), userMessage("my secret")];
     await call(client, { model: "sim-text", messages });
     expect(entries[0]?.messages).toEqual([
@@ -95,9 +95,9 @@ describe.each(calls)("createLogging() around %s", (kind, call) => {
     const log = () => {
       throw new Error("disk full");
     };
-    const client = clientOf(simulator(), [createLogging({ log })]);
+    const client = getClient(simulator(), [createLogging({ log })]);
     expect(await call(client, requestFor("sim-text"))).toBeDefined();
-    await failureOf(call(client, requestFor("sim-text:status=400")));
+    await toFailure(call(client, requestFor("sim-text:status=400")));
     await client.close();
   });
 });
@@ -105,8 +105,8 @@ describe.each(calls)("createLogging() around %s", (kind, call) => {
 describe("createLogging() around a stream", () => {
   it("logs a stream that breaks, and one that its reader leaves", async () => {
     const { entries, logging } = logged();
-    const client = clientOf(simulator(), [logging]);
-    await eventsOf(client.stream(requestFor("sim-text:cut_events=8")));
+    const client = getClient(simulator(), [logging]);
+    await getEvents(client.stream(requestFor("sim-text:cut_events=8")));
     for await (const { event } of client.stream(requestFor("sim-long:rate=50")))
       if (event.case === "textDelta") break;
     expect(entries).toMatchObject([{ errorKind: "STREAM" }, { left: true }]);

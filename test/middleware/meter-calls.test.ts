@@ -9,10 +9,10 @@ import { refusal } from "../../src/middleware/refusals.ts";
 import { type Script, ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { requestFor } from "./support/providers.ts";
 
-const usageOf = (inputTokens: number, outputTokens: number) =>
+const estimateUsage = (inputTokens: number, outputTokens: number) =>
   create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
 
-const estimate = usageOf(100, 50);
+const estimate = estimateUsage(100, 50);
 
 /** A client whose calls are metered, and what was settled. The adapter answers with 3 and 2 tokens in 6 events. */
 function metered(script: Script = {}) {
@@ -34,7 +34,7 @@ async function readUpTo(client: Client, events: number): Promise<void> {
   }
 }
 
-const reported = usageOf(7, 8);
+const reported = estimateUsage(7, 8);
 
 describe("meterCalls()", () => {
   it.each([

@@ -3,14 +3,14 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Caller } from "../../src/core/caller.ts";
 import { createModelAccess } from "../../src/middleware/model-access.ts";
 import { useSimulator } from "../simulator/support.ts";
-import { askedOf, calls, clientOf, failureOf, requestFor } from "./support/providers.ts";
+import { calls, getClient, listAsked, requestFor, toFailure } from "./support/providers.ts";
 
 const simulator = useSimulator();
 
 afterEach(() => simulator().clearRequests());
 
 /** A caller that may use models by `provider/model`. */
-function callerOf(...allowed: string[]): Caller {
+function getCaller(...allowed: string[]): Caller {
   const allowsModel = (provider: string, model: string) => allowed.includes(`${provider}/${model}`);
   return { name: "checkout", isRestricted: true, allowsModel };
 }
@@ -21,7 +21,7 @@ const modelAliases = { fast: { provider: "two", model: "sim-tools" } };
 
 describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
   async function run(middleware: readonly Middleware[], model: string, caller: Caller, changes = {}) {
-    const client = clientOf(simulator(), middleware, { modelAliases });
+    const client = getClient(simulator(), middleware, { modelAliases });
     try {
       return await call(client, requestFor(model, changes), { caller });
     } finally {
@@ -30,36 +30,36 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
   }
 
   it("lets a caller use its models, and no other", async () => {
-    const caller = callerOf("one/sim-text");
+    const caller = getCaller("one/sim-text");
     expect(await run([access], "sim-text", caller)).toMatchObject({ provider: "one" });
-    const denied = await failureOf(run([access], "sim-tools", caller));
+    const denied = await toFailure(run([access], "sim-tools", caller));
     expect(denied).toMatchObject({
       kind: ErrorKind.ACCESS_DENIED,
       retryable: false,
       message: 'the access key checkout may not use the model "sim-tools" of "one"',
     });
     expect(denied.toProto().providerFailure).toBeUndefined();
-    expect(askedOf(simulator())).toEqual(["/v1/responses sim-text"]);
+    expect(listAsked(simulator())).toEqual(["/v1/responses sim-text"]);
   });
 
   it("checks the provider that a request names as the one that it leaves out", async () => {
-    const caller = callerOf("one/sim-text");
+    const caller = getCaller("one/sim-text");
     expect(await run([access], "sim-text", caller, { provider: "one" })).toMatchObject({ provider: "one" });
     for (const [provider, model] of [
       ["two", "sim-text"],
       ["", "two/sim-text"],
       ["one", " sim-text"],
     ] as const)
-      expect((await failureOf(run([access], model, caller, { provider }))).kind).toBe(
+      expect((await toFailure(run([access], model, caller, { provider }))).kind).toBe(
         ErrorKind.ACCESS_DENIED,
       );
-    expect(askedOf(simulator())).toHaveLength(1);
+    expect(listAsked(simulator())).toHaveLength(1);
   });
 
   it("checks the target of an alias", async () => {
-    const denied = await failureOf(run([access], "fast", callerOf("one/fast", "two/fast", "two/sim-text")));
+    const denied = await toFailure(run([access], "fast", getCaller("one/fast", "two/fast", "two/sim-text")));
     expect(denied.message).toContain('the model "sim-tools" of "two"');
-    expect(askedOf(simulator())).toEqual([]);
+    expect(listAsked(simulator())).toEqual([]);
   });
 
   it("leaves out the targets of a fallback that the caller may not use", async () => {
@@ -70,27 +70,27 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
       ],
     });
     const failing = "sim-text:status=503";
-    const caller = callerOf(`one/${failing}`, "two/sim-text");
+    const caller = getCaller(`one/${failing}`, "two/sim-text");
     expect(await run([fallback, access], failing, caller)).toMatchObject({ provider: "two" });
-    expect(askedOf(simulator())).toEqual([`/v1/responses ${failing}`, "/v1/messages sim-text"]);
-    const failure = await failureOf(run([fallback, access], failing, callerOf(`one/${failing}`)));
+    expect(listAsked(simulator())).toEqual([`/v1/responses ${failing}`, "/v1/messages sim-text"]);
+    const failure = await toFailure(run([fallback, access], failing, getCaller(`one/${failing}`)));
     expect(failure.kind).toBe(ErrorKind.SERVER);
   });
 
   it("does not go on to a fallback where the first model is not allowed, nor retry", async () => {
     const fallback = createFallback({ targets: [{ provider: "two", model: "sim-text" }] });
     const middleware = [fallback, createRetry({ maxRetries: 3, baseDelay: 0.001 }), access];
-    const denied = await failureOf(run(middleware, "sim-text", callerOf("two/sim-text")));
+    const denied = await toFailure(run(middleware, "sim-text", getCaller("two/sim-text")));
     expect(denied.kind).toBe(ErrorKind.ACCESS_DENIED);
-    expect(askedOf(simulator())).toEqual([]);
+    expect(listAsked(simulator())).toEqual([]);
   });
 
   it("returns no cached answers to a caller that may not use the model", async () => {
     const middleware = [access, createCache()];
-    const client = clientOf(simulator(), middleware);
+    const client = getClient(simulator(), middleware);
     const request = requestFor("sim-text", { temperature: 0 });
-    await call(client, request, { caller: callerOf("one/sim-text") });
-    const denied = await failureOf(call(client, request, { caller: callerOf("one/other") }));
+    await call(client, request, { caller: getCaller("one/sim-text") });
+    const denied = await toFailure(call(client, request, { caller: getCaller("one/other") }));
     expect(denied.kind).toBe(ErrorKind.ACCESS_DENIED);
     await client.close();
   });
@@ -102,10 +102,10 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
       { providerOptionsJson: { one: '{"tools":[{"type":"x","model":"sim-tools"}]}' } },
     ],
   ])("checks %s, where a provider's own fields name it", async (_name, changes) => {
-    const denied = await failureOf(run([access], "sim-text", callerOf("one/sim-text"), changes));
+    const denied = await toFailure(run([access], "sim-text", getCaller("one/sim-text"), changes));
     expect(denied).toMatchObject({ kind: ErrorKind.ACCESS_DENIED });
     expect(denied.message).toContain('"sim-tools"');
-    expect(askedOf(simulator())).toEqual([]);
+    expect(listAsked(simulator())).toEqual([]);
   });
 
   it.each([
@@ -124,28 +124,28 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
     ["tools[0].model", '{"tools":[{"model":["sim-text"]}]}'],
   ])("refuses the option %s, which can choose another model", async (field, options) => {
     const changes = { providerOptionsJson: { one: options } };
-    const denied = await failureOf(run([access], "sim-text", callerOf("one/sim-text"), changes));
+    const denied = await toFailure(run([access], "sim-text", getCaller("one/sim-text"), changes));
     expect(denied).toMatchObject({
       kind: ErrorKind.ACCESS_DENIED,
       message:
         `the access key checkout may not set the option "${field}": ` +
         "it can choose another model, and the key is limited to some models",
     });
-    expect(askedOf(simulator())).toEqual([]);
+    expect(listAsked(simulator())).toEqual([]);
   });
 
   it("names the end of a long path, whatever its depth", async () => {
     const deep = `${'{"abcdefgh":'.repeat(20_000)}{"models":[]}${"}".repeat(20_000)}`;
     const changes = { providerOptionsJson: { one: deep } };
-    const denied = await failureOf(run([access], "sim-text", callerOf("one/sim-text"), changes));
+    const denied = await toFailure(run([access], "sim-text", getCaller("one/sim-text"), changes));
     expect(denied.message).toMatch(/the option "…[^"]{1,110}models"/);
   });
 
   it("takes the name of a tool's parameter for no model, at any depth of the options", async () => {
     const deep = `${'{"a":'.repeat(20_000)}{"model":"sim-tools"}${"}".repeat(20_000)}`;
     const schema = '{"tools":[{"parameters":{"properties":{"model":{"type":"string"}}}}]}';
-    const caller = callerOf("one/sim-text");
-    const denied = await failureOf(run([access], "sim-text", caller, { providerOptionsJson: { x: deep } }));
+    const caller = getCaller("one/sim-text");
+    const denied = await toFailure(run([access], "sim-text", caller, { providerOptionsJson: { x: deep } }));
     expect(denied.kind).toBe(ErrorKind.ACCESS_DENIED);
     const response = await run([access], "sim-text", caller, { providerOptionsJson: { x: schema } });
     expect(response.provider).toBe("one");
@@ -154,7 +154,7 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
   it("lets a caller without limits, and calls without a caller, use everything", async () => {
     const free: Caller = { name: "free", isRestricted: false, allowsModel: () => true };
     expect(await run([access], "sim-text", free)).toMatchObject({ provider: "one" });
-    const client = clientOf(simulator(), [access]);
+    const client = getClient(simulator(), [access]);
     expect(await call(client, requestFor("sim-text"))).toMatchObject({ provider: "one" });
     await client.close();
   });

@@ -2,21 +2,21 @@ import { EventStream, ServerError } from "outrigger";
 import { describe, expect, it, vi } from "vitest";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { openStream } from "../../src/middleware/open-stream.ts";
-import { eventsOf, START, type Step } from "../core/steps.ts";
+import { getEvents, START, type Step } from "../core/steps.ts";
 
 const TEXT_START: Step = { case: "textStart", value: { partIndex: 0 } };
 const DELTA: Step = { case: "textDelta", value: { partIndex: 0, delta: "a" } };
 const PING: Step = { case: "providerEvent", value: { type: "ping" } };
 
 /** A source that gives one event for each read, and notes its reads and its end. */
-function sourceOf(steps: readonly (Step | Promise<never>)[]) {
+function toSource(steps: readonly (Step | Promise<never>)[]) {
   const state = { reads: 0, ended: 0 };
   async function* batches(): AsyncGenerator<readonly StreamEvent[]> {
     try {
       for (const step of steps) {
         state.reads += 1;
         if (step instanceof Promise) await step;
-        else yield eventsOf([step]);
+        else yield getEvents([step]);
       }
     } finally {
       state.ended += 1;
@@ -25,7 +25,7 @@ function sourceOf(steps: readonly (Step | Promise<never>)[]) {
   return { state, stream: new EventStream(batches()) };
 }
 
-async function namesOf(batches: AsyncIterable<readonly StreamEvent[]>): Promise<string[]> {
+async function listNames(batches: AsyncIterable<readonly StreamEvent[]>): Promise<string[]> {
   const names: string[] = [];
   for await (const batch of batches) names.push(...batch.map(({ event }) => event.case ?? "none"));
   return names;
@@ -35,18 +35,18 @@ const never = () => new Promise<never>(() => {});
 
 describe("openStream()", () => {
   it("reads up to the first output and gives the whole stream", async () => {
-    const { state, stream } = sourceOf([START, TEXT_START, DELTA, DELTA]);
+    const { state, stream } = toSource([START, TEXT_START, DELTA, DELTA]);
     const opened = await openStream(stream);
     expect(state.reads).toBe(3);
-    expect(await namesOf(opened)).toEqual(["streamStart", "textStart", "textDelta", "textDelta"]);
+    expect(await listNames(opened)).toEqual(["streamStart", "textStart", "textDelta", "textDelta"]);
     expect(state.ended).toBe(1);
   });
 
   it("throws a failure before the first output, also the one of an error event", async () => {
     const error = new ServerError("overloaded");
-    const thrown = sourceOf([START, Promise.reject(error)]);
+    const thrown = toSource([START, Promise.reject(error)]);
     await expect(openStream(thrown.stream)).rejects.toBe(error);
-    const named = sourceOf([START, { case: "error", value: error.toProto() }]);
+    const named = toSource([START, { case: "error", value: error.toProto() }]);
     await expect(openStream(named.stream)).rejects.toMatchObject({
       kindName: "SERVER",
       message: "overloaded",
@@ -55,13 +55,13 @@ describe("openStream()", () => {
   });
 
   it("passes a failure after the first output on", async () => {
-    const { stream } = sourceOf([START, DELTA, Promise.reject(new ServerError("broken"))]);
-    await expect(namesOf(await openStream(stream))).rejects.toThrow("broken");
+    const { stream } = toSource([START, DELTA, Promise.reject(new ServerError("broken"))]);
+    await expect(listNames(await openStream(stream))).rejects.toThrow("broken");
   });
 
   it("gives what it has after a time without output, and what comes then", async () => {
     const output = Promise.withResolvers<never>();
-    const { state, stream } = sourceOf([START, output.promise]);
+    const { state, stream } = toSource([START, output.promise]);
     const iterator = (await openStream(stream, 20))[Symbol.asyncIterator]();
     expect((await iterator.next()).value?.[0]?.event.case).toBe("streamStart");
     const rest = iterator.next();
@@ -71,7 +71,7 @@ describe("openStream()", () => {
   });
 
   it("holds back a limited number of events of the provider", async () => {
-    const { state, stream } = sourceOf([START, ...Array.from({ length: 100 }, () => PING), never()]);
+    const { state, stream } = toSource([START, ...Array.from({ length: 100 }, () => PING), never()]);
     expect(await openStream(stream)).toBeDefined();
     expect(state.reads).toBe(32);
   });
@@ -79,15 +79,15 @@ describe("openStream()", () => {
   it("sets no timer where the first batch has output, and leaves none", async () => {
     const set = vi.spyOn(globalThis, "setTimeout");
     const clear = vi.spyOn(globalThis, "clearTimeout");
-    await openStream(sourceOf([DELTA]).stream);
+    await openStream(toSource([DELTA]).stream);
     expect(set).not.toHaveBeenCalled();
-    await openStream(sourceOf([START, DELTA]).stream);
+    await openStream(toSource([START, DELTA]).stream);
     expect(clear).toHaveBeenCalledWith(set.mock.results[0]?.value);
     vi.restoreAllMocks();
   });
 
   it("closes the source where its reader leaves", async () => {
-    const { state, stream } = sourceOf([START, DELTA, DELTA]);
+    const { state, stream } = toSource([START, DELTA, DELTA]);
     for await (const _batch of await openStream(stream)) break;
     expect(state.ended).toBe(1);
   });

@@ -5,7 +5,7 @@ import type { MiddlewareMethods } from "../../src/client/middleware.ts";
 import { ServerError } from "../../src/core/errors.ts";
 import { refusal } from "../../src/middleware/refusals.ts";
 import { useSimulator } from "../simulator/support.ts";
-import { askedOf, calls, clientOf, eventsOf, failureOf, requestFor } from "./support/providers.ts";
+import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
 
 const simulator = useSimulator();
 const quick = { baseDelay: 0.001, jitter: false };
@@ -18,10 +18,10 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
     ["a rate limit", `status=429,retry_after=0,times=2,tokens=${kind.length}`],
     ["a broken connection", `drop=1,times=2,tokens=${kind.length}`],
   ])("makes a call again after %s, and lists the attempts", async (_name, options) => {
-    const client = clientOf(simulator(), [createRetry(quick)]);
+    const client = getClient(simulator(), [createRetry(quick)]);
     const model = `sim-text:${options}`;
     const response = await call(client, requestFor(model), { inferenceId: "inf_1" });
-    expect(askedOf(simulator())).toHaveLength(3);
+    expect(listAsked(simulator())).toHaveLength(3);
     expect(response.attempts).toMatchObject([
       { provider: "one", model, inferenceId: "inf_1" },
       { provider: "one", model, inferenceId: "inf_1" },
@@ -30,8 +30,8 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
   });
 
   it("notes the wait after each attempt but the last", async () => {
-    const client = clientOf(simulator(), [createRetry({ ...quick, baseDelay: 0.02, maxRetries: 1 })]);
-    const error = await failureOf(call(client, requestFor("sim-text:status=503")));
+    const client = getClient(simulator(), [createRetry({ ...quick, baseDelay: 0.02, maxRetries: 1 })]);
+    const error = await toFailure(call(client, requestFor("sim-text:status=503")));
     const waits = attemptsOf(error).map(({ retryDelay }) => retryDelay?.nanos);
     expect(waits).toEqual([20_000_000, undefined]);
     expect(error.cause).toMatchObject({ kindName: "SERVER" });
@@ -39,60 +39,60 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
   });
 
   it("does not repeat what a retry cannot help", async () => {
-    const client = clientOf(simulator(), [createRetry(quick)]);
-    await failureOf(call(client, requestFor("sim-text:status=400")));
-    await failureOf(call(client, requestFor("sim-text:status=401")));
-    expect(askedOf(simulator())).toHaveLength(2);
+    const client = getClient(simulator(), [createRetry(quick)]);
+    await toFailure(call(client, requestFor("sim-text:status=400")));
+    await toFailure(call(client, requestFor("sim-text:status=401")));
+    expect(listAsked(simulator())).toHaveLength(2);
     await client.close();
   });
 
   it("does not wait where the caller's deadline would run out first", async () => {
-    const client = clientOf(simulator(), [createRetry({ ...quick, baseDelay: 30 })]);
+    const client = getClient(simulator(), [createRetry({ ...quick, baseDelay: 30 })]);
     const deadline = performance.now() + 10_000;
-    await failureOf(call(client, requestFor("sim-text:status=503"), { deadline }));
-    expect(askedOf(simulator())).toHaveLength(1);
+    await toFailure(call(client, requestFor("sim-text:status=503"), { deadline }));
+    expect(listAsked(simulator())).toHaveLength(1);
     await client.close();
   });
 
   it("stops waiting when the caller leaves, and leaves no listener and no timer", async () => {
     const controller = new AbortController();
     const onRetry = () => void setImmediate(() => controller.abort());
-    const client = clientOf(simulator(), [createRetry({ ...quick, baseDelay: 60, onRetry })]);
-    const error = await failureOf(
+    const client = getClient(simulator(), [createRetry({ ...quick, baseDelay: 60, onRetry })]);
+    const error = await toFailure(
       call(client, requestFor("sim-text:status=503"), { signal: controller.signal }),
     );
     expect(error.kindName).toBe("ABORT");
     expect(getEventListeners(controller.signal, "abort")).toEqual([]);
-    expect(askedOf(simulator())).toHaveLength(1);
+    expect(listAsked(simulator())).toHaveLength(1);
     await client.close();
   });
 
   it("retries up to its budget when many calls fail", async () => {
-    const client = clientOf(simulator(), [
+    const client = getClient(simulator(), [
       createRetry({ ...quick, maxRetries: 5, budget: { ratio: 0.5, minPerSecond: 0 } }),
     ]);
     const failing = Array.from({ length: 20 }, () => call(client, requestFor("sim-text:status=503")));
-    await Promise.all(failing.map(failureOf));
-    expect(askedOf(simulator())).toHaveLength(20);
+    await Promise.all(failing.map(toFailure));
+    expect(listAsked(simulator())).toHaveLength(20);
     for (let count = 0; count < 20; count += 1)
-      await failureOf(call(client, requestFor("sim-text:status=503")));
-    expect(askedOf(simulator())).toHaveLength(50);
-    await failureOf(call(client, requestFor("sim-text:status=503", { provider: "two" })));
-    expect(askedOf(simulator())).toHaveLength(51);
+      await toFailure(call(client, requestFor("sim-text:status=503")));
+    expect(listAsked(simulator())).toHaveLength(50);
+    await toFailure(call(client, requestFor("sim-text:status=503", { provider: "two" })));
+    expect(listAsked(simulator())).toHaveLength(51);
     await client.close();
   });
 
   it("retries without a budget where it is switched off", async () => {
-    const client = clientOf(simulator(), [createRetry({ ...quick, budget: false })]);
+    const client = getClient(simulator(), [createRetry({ ...quick, budget: false })]);
     const failing = Array.from({ length: 20 }, () => call(client, requestFor("sim-text:status=503")));
-    await Promise.all(failing.map(failureOf));
-    expect(askedOf(simulator())).toHaveLength(60);
+    await Promise.all(failing.map(toFailure));
+    expect(listAsked(simulator())).toHaveLength(60);
     await client.close();
   });
 
   it("uses up its retries before the next provider is asked, and all attempts are listed", async () => {
     const fallback = createFallback({ targets: [{ provider: "two", model: "sim-text" }] });
-    const client = clientOf(simulator(), [fallback, createRetry({ ...quick, maxRetries: 1 })]);
+    const client = getClient(simulator(), [fallback, createRetry({ ...quick, maxRetries: 1 })]);
     const response = await call(client, requestFor("sim-text:status=503"));
     expect(response.provider).toBe("two");
     expect(response.attempts.map(({ provider }) => provider)).toEqual(["one", "one"]);
@@ -104,8 +104,8 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
       throw refusal(new ServerError("the circuit breaker is open", { retryAfter: 0 }));
     });
     const refusing: MiddlewareMethods = { complete: refuse, stream: refuse };
-    const client = clientOf(simulator(), [createRetry(quick), refusing]);
-    expect((await failureOf(call(client, requestFor("sim-text")))).message).toContain("breaker");
+    const client = getClient(simulator(), [createRetry(quick), refusing]);
+    expect((await toFailure(call(client, requestFor("sim-text")))).message).toContain("breaker");
     expect(refuse).toHaveBeenCalledOnce();
     await client.close();
   });
@@ -113,18 +113,18 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
 
 describe("createRetry() around a stream", () => {
   it("repeats a stream that the provider accepted and that failed before output", async () => {
-    const client = clientOf(simulator(), [createRetry(quick)]);
+    const client = getClient(simulator(), [createRetry(quick)]);
     const response = await accumulate(client.stream(requestFor("sim-text:error_after=2,times=1")));
     expect(response.attempts).toHaveLength(1);
     await client.close();
   });
 
   it("never repeats a stream after output", async () => {
-    const client = clientOf(simulator(), [createRetry(quick)]);
-    const { names, error } = await eventsOf(client.stream(requestFor("sim-text:cut_events=8")));
+    const client = getClient(simulator(), [createRetry(quick)]);
+    const { names, error } = await getEvents(client.stream(requestFor("sim-text:cut_events=8")));
     expect(names.filter((name) => name === "streamStart")).toHaveLength(1);
     expect(error).toMatchObject({ kindName: "STREAM", outputStarted: true });
-    expect(askedOf(simulator())).toHaveLength(1);
+    expect(listAsked(simulator())).toHaveLength(1);
     await client.close();
   });
 });

@@ -10,7 +10,7 @@ afterEach(() => vi.useRealTimers());
 const now = () => performance.now();
 
 /** A queue for one bucket of 60 a minute, which is one a second. */
-function queueOf(limits: { maxQueue?: number; maxWaitMs?: number } = {}) {
+function createQueue(limits: { maxQueue?: number; maxWaitMs?: number } = {}) {
   const bucket = new TokenBucket(60, now);
   return { bucket, queue: new WaitQueue([bucket], { maxQueue: 10, maxWaitMs: 10_000, ...limits }, now) };
 }
@@ -41,7 +41,7 @@ describe("TokenBucket", () => {
 
 describe("WaitQueue", () => {
   it("lets calls go on in their order, each when there is enough for it", async () => {
-    const { queue } = queueOf();
+    const { queue } = createQueue();
     const order: string[] = [];
     await queue.take([60], Infinity, undefined);
     const calls = [3, 1, 2].map((amount) =>
@@ -55,7 +55,7 @@ describe("WaitQueue", () => {
   });
 
   it("refuses a call at once that would wait too long behind the others, or for its caller", async () => {
-    const { queue } = queueOf({ maxWaitMs: 5000 });
+    const { queue } = createQueue({ maxWaitMs: 5000 });
     await queue.take([60], Infinity, undefined);
     const first = queue.take([3], Infinity, undefined);
     expect(await queue.take([3], Infinity, undefined)).toEqual({ bucket: 0, waitMs: 6000 });
@@ -65,7 +65,7 @@ describe("WaitQueue", () => {
   });
 
   it("refuses a call where too many wait", async () => {
-    const { queue } = queueOf({ maxQueue: 1 });
+    const { queue } = createQueue({ maxQueue: 1 });
     await queue.take([60], Infinity, undefined);
     const first = queue.take([1], Infinity, undefined);
     expect(await queue.take([1], Infinity, undefined)).toMatchObject({ waitMs: 2000 });
@@ -81,7 +81,7 @@ describe("WaitQueue", () => {
   });
 
   it("lets a call go on as soon as another one gives enough back", async () => {
-    const { queue } = queueOf();
+    const { queue } = createQueue();
     await queue.take([60], Infinity, undefined);
     const waiting = queue.take([5], Infinity, undefined);
     queue.giveBack([10]);
@@ -90,7 +90,7 @@ describe("WaitQueue", () => {
   });
 
   it("gives up a call that has waited for as long as it may, where others used more than they reserved", async () => {
-    const { queue } = queueOf({ maxWaitMs: 5000 });
+    const { queue } = createQueue({ maxWaitMs: 5000 });
     await queue.take([60], Infinity, undefined);
     const waiting = queue.take([5], Infinity, undefined);
     queue.giveBack([-100]);
@@ -100,7 +100,7 @@ describe("WaitQueue", () => {
   });
 
   it("forgets a call whose caller leaves, and the next one takes its place", async () => {
-    const { queue } = queueOf();
+    const { queue } = createQueue();
     const { signal, abort } = abortable();
     await queue.take([60], Infinity, undefined);
     const leaving = queue.take([5], Infinity, signal);
@@ -114,7 +114,7 @@ describe("WaitQueue", () => {
   });
 
   it("leaves no listener on the signal of a call that went on", async () => {
-    const { queue } = queueOf();
+    const { queue } = createQueue();
     const { signal } = abortable();
     await queue.take([60], Infinity, signal);
     const waiting = queue.take([1], Infinity, signal);

@@ -4,14 +4,14 @@ import { type Batches, lazyBatches } from "../../src/core/batches.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { openStream } from "../../src/middleware/open-stream.ts";
 import { watchStream } from "../../src/middleware/watch-stream.ts";
-import { eventsOf, START, type Step } from "../core/steps.ts";
+import { getEvents, START, type Step } from "../core/steps.ts";
 
 const DELTA: Step = { case: "textDelta", value: { partIndex: 0, delta: "a" } };
 const FINISH: Step = { case: "finish", value: { response: { id: "r1" } } };
 
 /** One batch for each event; then an error, where there is one. */
-async function* sourceOf(steps: readonly Step[], error?: Error): AsyncGenerator<readonly StreamEvent[]> {
-  for (const event of eventsOf(steps)) yield [event];
+async function* toSource(steps: readonly Step[], error?: Error): AsyncGenerator<readonly StreamEvent[]> {
+  for (const event of getEvents(steps)) yield [event];
   if (error !== undefined) throw error;
 }
 
@@ -42,39 +42,39 @@ async function read(batches: Batches<StreamEvent>, count = Infinity): Promise<nu
 
 const BEGINS = ["first begins", "second begins", "third begins"];
 
-function endsOf(how: string): string[] {
+function getEnds(how: string): string[] {
   return ["first", "second", "third"].map((name) => `${name} ends: ${how}`);
 }
 
 describe("watchStream()", () => {
   it("tells each of several watchers of the beginning and the end, once", async () => {
-    const { told, stream } = watchedThreeTimes(sourceOf([START, DELTA, DELTA, DELTA, DELTA, FINISH]));
+    const { told, stream } = watchedThreeTimes(toSource([START, DELTA, DELTA, DELTA, DELTA, FINISH]));
     expect(await read(stream)).toBe(6);
-    expect(told.sort()).toEqual([...BEGINS, ...endsOf("r1 after 6")].sort());
+    expect(told.sort()).toEqual([...BEGINS, ...getEnds("r1 after 6")].sort());
   });
 
   it.each([2, 5])("tells each of a failure after %i events, once", async (count) => {
     const steps = [START, ...Array.from({ length: count - 1 }, () => DELTA)];
-    const { told, stream } = watchedThreeTimes(sourceOf(steps, new ServerError("down")));
+    const { told, stream } = watchedThreeTimes(toSource(steps, new ServerError("down")));
     await expect(read(stream)).rejects.toThrow("down");
-    expect(told.sort()).toEqual([...BEGINS, ...endsOf(`down after ${count}`)].sort());
+    expect(told.sort()).toEqual([...BEGINS, ...getEnds(`down after ${count}`)].sort());
   });
 
   it.each([1, 2, 4])("tells each that the reader left after %i batches, once", async (count) => {
-    const { told, stream } = watchedThreeTimes(sourceOf([START, DELTA, DELTA, DELTA, DELTA, FINISH]));
+    const { told, stream } = watchedThreeTimes(toSource([START, DELTA, DELTA, DELTA, DELTA, FINISH]));
     await read(stream, count);
     expect(told.filter((line) => line.includes("ends: left"))).toHaveLength(3);
     expect(told).toHaveLength(6);
   });
 
   it("tells of the end with the finish event, also where nobody reads on", async () => {
-    const { told, stream } = watchedThreeTimes(sourceOf([START, FINISH]));
+    const { told, stream } = watchedThreeTimes(toSource([START, FINISH]));
     await read(stream, 2);
     expect(told.filter((line) => line.includes("ends: r1 after 2"))).toHaveLength(3);
   });
 
   it("closes the source where the reader leaves", async () => {
-    const source = sourceOf([START, DELTA, DELTA, DELTA, DELTA]);
+    const source = toSource([START, DELTA, DELTA, DELTA, DELTA]);
     await read(watchedThreeTimes(source).stream, 4);
     expect(await source.next()).toEqual({ done: true, value: undefined });
   });
@@ -82,7 +82,7 @@ describe("watchStream()", () => {
   it("ends with the error of an error event where the reader leaves after it", async () => {
     const told: string[] = [];
     const error: Step = { case: "error", value: new ServerError("named").toProto() };
-    const stream = watchStream(sourceOf([START, DELTA, error], new ServerError("thrown")), {
+    const stream = watchStream(toSource([START, DELTA, error], new ServerError("thrown")), {
       end: (end) => void told.push(`${end.error?.message}`),
     });
     await read(stream, 3);

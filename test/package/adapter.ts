@@ -21,6 +21,8 @@ import {
 import {
   type CallFacts,
   createHttpTransport,
+  createProviderError,
+  createResponse,
   createUsage,
   finishReason,
   HttpAdapter,
@@ -29,10 +31,8 @@ import {
   objectIn,
   type Protocol,
   parseJson,
-  providerErrorOf,
   readFailureBody,
   requireCredential,
-  responseOf,
   type SseEvent,
   type StreamDecoder,
   type StreamWriter,
@@ -49,7 +49,7 @@ interface AcmeAnswer {
 }
 
 /** What an answer says at its end, in the contract's terms. */
-function endOf({ id, stopped, tokens }: AcmeAnswer, model: string) {
+function getEnd({ id, stopped, tokens }: AcmeAnswer, model: string) {
   const reason = stopped === "limit" ? FinishReason_Reason.LENGTH : FinishReason_Reason.STOP;
   const usage = createUsage({ inputTokens: tokens.in, outputTokens: tokens.out });
   return { id, model, finishReason: finishReason(reason, stopped), usage, rawJson: "" };
@@ -66,7 +66,7 @@ function answerIn(body: string): AcmeAnswer {
   };
 }
 
-function bodyOf(request: Request, streaming: boolean, loss: LossReport): string {
+function getBody(request: Request, streaming: boolean, loss: LossReport): string {
   if (request.tools.length > 0) loss.lose("tools", "unsupported_setting", "Acme has no tools");
   loss.enforce(request.lossPolicy);
   const turns = request.messages.map((message) => textOf(message));
@@ -88,7 +88,7 @@ class AcmeDecoder implements StreamDecoder {
     const { model } = this.#facts.request;
     this.#writer.start(model);
     if (type === "answer") {
-      this.#writer.finish(endOf(answerIn(data), model));
+      this.#writer.finish(getEnd(answerIn(data), model));
     } else {
       this.#text ??= this.#writer.startText();
       this.#text.append(textIn(objectIn(parseJson(data)).text));
@@ -102,12 +102,15 @@ class AcmeDecoder implements StreamDecoder {
 const protocol: Protocol = {
   async toWire(request, streaming) {
     const loss = new LossReport();
-    const body = bodyOf(request, streaming, loss);
+    const body = getBody(request, streaming, loss);
     return { path: "/generate", headers: {}, body, warnings: loss.warnings };
   },
   toResponse(body, facts) {
     const answer = answerIn(body);
-    return responseOf(facts, { ...endOf(answer, facts.request.model), content: [textPart(answer.text)] });
+    return createResponse(facts, {
+      ...getEnd(answer, facts.request.model),
+      content: [textPart(answer.text)],
+    });
   },
   createDecoder: (facts, writer) => new AcmeDecoder(facts, writer),
   toError({ provider, status, body, request }) {
@@ -115,13 +118,13 @@ const protocol: Protocol = {
     const failure = {
       code: textIn(object?.code),
       message: textIn(object?.reason) || text,
-      kindOf: () =>
+      getKind: () =>
         textIn(object?.code) === "out_of_credit" ? ErrorKind.QUOTA_EXCEEDED : kindOfStatus(status),
     };
-    return providerErrorOf(failure, { provider, request, body, httpStatusCode: status });
+    return createProviderError(failure, { provider, request, body, httpStatusCode: status });
   },
-  rateLimitOf: () => undefined,
-  requestIdOf: (headers) => headers.get("x-acme-request") ?? "",
+  getRateLimit: () => undefined,
+  getRequestId: (headers) => headers.get("x-acme-request") ?? "",
 };
 
 /** The adapter: an address, a key and the protocol. */

@@ -12,7 +12,7 @@ import {
   userMessage,
 } from "outrigger";
 import { expect } from "vitest";
-import { collect, messageOf, reasonOf, requestTo, responseIn, weatherTool } from "./support/calls.ts";
+import { collect, getReason, requestTo, responseIn, toMessage, weatherTool } from "./support/calls.ts";
 import { type Column, type ColumnName, createFixture, type Fixture } from "./support/columns.ts";
 import { testTable } from "./support/table.ts";
 
@@ -90,7 +90,7 @@ testTable("Adapter contract", [
         case: "streamStart",
         value: { provider: column.name, model: column.model, inferenceId: response.inferenceId },
       });
-      expect(reasonOf(response)).toBe(Reason.STOP);
+      expect(getReason(response)).toBe(Reason.STOP);
       expect(response.usage?.totalTokens).toBeGreaterThan(10);
     },
   },
@@ -116,7 +116,7 @@ testTable("Adapter contract", [
       const called = await fixture.client.complete(requestTo(column, { messages: conversation, tools }));
       const [call] = toolCallsOf(called);
       const result = toolResult(call?.id ?? "", "Rain.");
-      const messages = [...conversation, messageOf(called), result];
+      const messages = [...conversation, toMessage(called), result];
       await fixture.client.complete(requestTo(column, { messages, tools }));
       const { facts } = column.read(fixture.bodyAt());
       const texts = facts.flatMap((fact) => (fact.kind === "text" ? [`${fact.author}: ${fact.text}`] : []));

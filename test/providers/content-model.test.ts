@@ -16,12 +16,12 @@ import {
 } from "outrigger";
 import { expect } from "vitest";
 import {
-  failureOf,
   imageBytes,
   imageDataUrl,
-  messageOf,
   requestTo,
   runTools,
+  toFailure,
+  toMessage,
   weatherTool,
 } from "./support/calls.ts";
 import { type Column, type ColumnName, createFixture } from "./support/columns.ts";
@@ -112,7 +112,7 @@ testTable("Content", [
         toolResult(osaka?.id ?? "", "The station is down.", { failed: true }),
         toolResult(paris?.id ?? "", [textPart("Rain, see:"), imagePart(imageBytes)]),
       ];
-      const all = [...messages, messageOf(asked), ...results];
+      const all = [...messages, toMessage(asked), ...results];
       const answer = await fixture.client.complete(
         requestTo(column, { messages: all, tools: [weatherTool] }),
       );
@@ -182,7 +182,7 @@ async function verifyContent(
 /** Sends a message with a part that is rejected before anything is sent. */
 async function verifyRefusal(column: Column, part: PartInput, field: string): Promise<void> {
   await using fixture = await createFixture();
-  const error = await failureOf(() =>
+  const error = await toFailure(() =>
     fixture.client.complete(requestTo(column, { messages: [userMessage(part)] })),
   );
   expect(error).toBeInstanceOf(InvalidRequestError);
@@ -197,7 +197,7 @@ async function verifyReasoning(column: Column, script: string): Promise<void> {
   const question = { messages, tools: [weatherTool], reasoningEffort: "high" };
   const { steps } = await runTools(fixture.client, column, question, "stream");
   expect(steps).toHaveLength(3);
-  const states = steps.slice(0, -1).flatMap((step) => statesIn(messageOf(step)));
+  const states = steps.slice(0, -1).flatMap((step) => statesIn(toMessage(step)));
   const returned = JSON.stringify(fixture.bodyAt());
   expect(states.length).toBeGreaterThanOrEqual(2);
   for (const state of states) expect(returned).toContain(state);

@@ -1,7 +1,7 @@
 /** Providers that send the key of a request back in their answers. */
 import { accumulate, OpenAIChatAdapter, type Request } from "outrigger";
 import { expect, it, onTestFinished } from "vitest";
-import { requestOf } from "../../src/client/request-input.ts";
+import { toRequest } from "../../src/client/request-input.ts";
 import { serveHttp } from "../kit/http/servers.ts";
 
 const KEY = "sk-the-key-of/the-sidecar";
@@ -34,7 +34,7 @@ async function startAdapter(): Promise<{ adapter: OpenAIChatAdapter; request: Re
   });
   const adapter = new OpenAIChatAdapter({ apiKey: KEY, baseUrl: `http://127.0.0.1:${server.port}/v1` });
   onTestFinished(() => adapter.close());
-  const request = requestOf({
+  const request = toRequest({
     model: "m",
     messages: [{ role: 2, content: [{ part: { case: "text", value: "hi" } }] }],
     includeRaw: true,

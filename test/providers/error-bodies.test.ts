@@ -9,7 +9,7 @@ import { createHeaders } from "../../src/kit/http/headers.ts";
 import { toError as anthropicError } from "../../src/providers/anthropic-messages/error.ts";
 import { toError as geminiError } from "../../src/providers/gemini/error.ts";
 import { toError as chatError } from "../../src/providers/openai-chat/error.ts";
-import { profileOf } from "../../src/providers/openai-chat/profiles.ts";
+import { getProfile } from "../../src/providers/openai-chat/profiles.ts";
 import { toError as responsesError } from "../../src/providers/openai-responses/error.ts";
 
 interface WireFormat {
@@ -37,7 +37,7 @@ const FORMATS: readonly WireFormat[] = [
   },
   {
     name: "openai-chat",
-    toError: (failure) => chatError(failure, profileOf(undefined, "http://localhost")),
+    toError: (failure) => chatError(failure, getProfile(undefined, "http://localhost")),
     body: openai,
   },
 ];

@@ -22,15 +22,15 @@ import { expect } from "vitest";
 import {
   callModel,
   collect,
-  failureOf,
+  getReason,
   imageBytes,
   imageDataUrl,
-  messageOf,
   type RequestFields,
-  reasonOf,
   requestTo,
   responseIn,
   runTools,
+  toFailure,
+  toMessage,
   weatherFor,
   weatherSchema,
   weatherTool,
@@ -60,7 +60,7 @@ testTable("Parity matrix", [
       expect(textOf(response)).toContain("You asked: “Say hello to Ada.”");
       expect(response).toMatchObject({ provider: column.name, model: column.model });
       expect(response.id).not.toBe("");
-      expect(reasonOf(response)).toBe(Reason.STOP);
+      expect(getReason(response)).toBe(Reason.STOP);
     },
   },
   {
@@ -118,7 +118,7 @@ testTable("Parity matrix", [
           end: call.input.value,
         });
       }
-      expect(reasonOf(responseIn(events))).toBe(Reason.TOOL_CALLS);
+      expect(getReason(responseIn(events))).toBe(Reason.TOOL_CALLS);
       await verifyToolLoop(column, { calls: 2, rounds: 1 }, "stream");
     },
   },
@@ -156,7 +156,7 @@ testTable("Parity matrix", [
     title: "Error handling (invalid API key -> 401)",
     async verify(column) {
       await using fixture = await createFixture("sim-text", { apiKey: "invalid" });
-      const error = await failureOf(() => fixture.client.complete(requestTo(column, { messages: greeting })));
+      const error = await toFailure(() => fixture.client.complete(requestTo(column, { messages: greeting })));
       expect(error).toBeInstanceOf(AuthenticationError);
       expect(error).toMatchObject({ provider: column.name, retryable: false });
       expect(fixture.requests).toHaveLength(1);
@@ -181,7 +181,7 @@ testTable("Parity matrix", [
         retryAfter: 7,
       });
       expect(waits).toEqual([7000]);
-      expect(reasonOf(response)).toBe(Reason.STOP);
+      expect(getReason(response)).toBe(Reason.STOP);
       expect(fixture.requests).toHaveLength(2);
     },
   },
@@ -212,7 +212,7 @@ testTable("Parity matrix", [
       const instructions = systemMessage("Mind the tide tables of every harbour on the way. ".repeat(500));
       const first = [instructions, userMessage("Where are we?")];
       const one = await fixture.client.complete(requestTo(column, { messages: first }));
-      const messages = [...first, messageOf(one), userMessage("And now?")];
+      const messages = [...first, toMessage(one), userMessage("And now?")];
       const two = await fixture.client.complete(requestTo(column, { messages, includeRaw: true }));
       const { cacheRead } = column.count(JSON.parse(two.rawJson));
       expect(one.usage?.cacheReadTokens ?? 0).toBe(0);
@@ -264,7 +264,7 @@ async function verifyToolLoop(
   await using fixture = await createFixture(`sim-tools:calls=${calls},rounds=${rounds}`);
   const { steps } = await runTools(fixture.client, column, weatherQuestion, mode);
   const [answer] = steps.slice(-1);
-  expect(steps.map(reasonOf)).toEqual([...Array(rounds).fill(Reason.TOOL_CALLS), Reason.STOP]);
+  expect(steps.map(getReason)).toEqual([...Array(rounds).fill(Reason.TOOL_CALLS), Reason.STOP]);
   expect(readingAt(fixture, column, 0).tools).toEqual([
     { name: "get_weather", description: "Returns the weather of a city.", schema: weatherSchema },
   ]);
@@ -274,13 +274,13 @@ async function verifyToolLoop(
   for (const [index, step] of steps.entries()) {
     expect(factsAt(fixture, column, index)).toEqual(expected);
     expect(toolCallsOf(step)).toHaveLength(index < rounds ? calls : 0);
-    expected.push(...roundOf(step, expected.length));
+    expected.push(...toFacts(step, expected.length));
   }
   expect(textOf(answer)).toContain("`get_weather` said “Sunny in");
 }
 
 /** The calls of a step and their results, as the next request contains them; ids are compared by their pairing. */
-function roundOf(step: Response, before: number): Fact[] {
+function toFacts(step: Response, before: number): Fact[] {
   const calls = toolCallsOf(step);
   return [
     ...calls.map((call, index): Fact => {

@@ -98,7 +98,7 @@ testTable("Prompt caching", [
           countCacheMarkers(turns.at(-1)),
         ]).toEqual([1, 1, 1]);
         expect(countCacheMarkers(body)).toBeLessThanOrEqual(4);
-        expect(countCacheMarkers(blocksOf(turns, "thinking"))).toBe(0);
+        expect(countCacheMarkers(getBlocks(turns, "thinking"))).toBe(0);
       }
       expect(countCacheMarkers(bodies.at(-1))).toBe(4);
     },
@@ -177,6 +177,6 @@ function countCacheMarkers(value: unknown): number {
   return JSON.stringify(value).split('"cache_control":').length - 1;
 }
 
-function blocksOf(messages: readonly Json[], type: string): Json[] {
+function getBlocks(messages: readonly Json[], type: string): Json[] {
   return messages.flatMap(({ content }) => objects(content)).filter((block) => block.type === type);
 }

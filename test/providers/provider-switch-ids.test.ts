@@ -120,18 +120,18 @@ const weather = ["get_weather", "get_weather", "get_weather"];
 /** Two calls in one turn, and one in the next. */
 function conversationWith(ids: readonly string[], names: readonly string[] = weather): Message[] {
   const [first = "", second = "", third = ""] = ids;
-  const callOf = (place: number, city: string) => {
+  const createCall = (place: number, city: string) => {
     const input = { case: "argumentsJson", value: JSON.stringify({ city }) } as const;
     const value = { id: ids[place] ?? "", name: names[place] ?? "", input };
     return { part: { case: "toolCall", value } } as const;
   };
   return [
     userMessage("What is the weather in Paris and Osaka?"),
-    assistantMessage([callOf(0, "Paris"), callOf(1, "Osaka")]),
+    assistantMessage([createCall(0, "Paris"), createCall(1, "Osaka")]),
     toolResult(second, "Rain in Osaka."),
     toolResult(first, "Sun in Paris."),
     userMessage("And in Lima?"),
-    assistantMessage(callOf(2, "Lima")),
+    assistantMessage(createCall(2, "Lima")),
     toolResult(third, "Fog in Lima."),
   ];
 }

@@ -12,7 +12,7 @@ import {
   userMessage,
 } from "outrigger";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { conversationIn, failureOf, messageOf, requestTo } from "./support/calls.ts";
+import { conversationIn, requestTo, toFailure, toMessage } from "./support/calls.ts";
 import { type Column, type ColumnName, columns, createFixture, type Fixture } from "./support/columns.ts";
 import { expectPreserved } from "./support/preserved.ts";
 import { type RecordedAnswer, recordedAnswers } from "./support/recorded-answers.ts";
@@ -35,7 +35,7 @@ describe.each(columns)("recorded answers of $title", (from) => {
   it("are accepted by all others in turn, and by their own provider again", async () => {
     const failures: string[] = [];
     for (const answer of answers.get(from.name) ?? []) {
-      const error = await failureOf(() => switchProviders(from, answer));
+      const error = await toFailure(() => switchProviders(from, answer));
       if (error !== undefined) failures.push(`${answer.file}: ${error}`);
     }
     expect(failures).toEqual([]);
@@ -46,14 +46,14 @@ describe.each(columns)("recorded answers of $title", (from) => {
 function onePerShape(all: readonly RecordedAnswer[]): RecordedAnswer[] {
   const byShape = new Map<string, RecordedAnswer>();
   for (const answer of all) {
-    const shapes = answer.message.content.map(shapeOf);
+    const shapes = answer.message.content.map(getShape);
     const shape = shapes.filter((each, index) => each !== shapes[index - 1]).join(" ");
     byShape.set(shape, byShape.get(shape) ?? answer);
   }
   return [...byShape.values()];
 }
 
-function shapeOf({ part, citations, providerState }: ContentPart): string {
+function getShape({ part, citations, providerState }: ContentPart): string {
   const facts = [part.case, citations.length > 0, providerState !== undefined];
   switch (part.case) {
     case "native":
@@ -78,7 +78,7 @@ async function switchProviders(from: Column, { message, model }: RecordedAnswer)
     expectPreserved(to.read(fixture.bodyAt()).facts, messages);
     expectForeignStateWarnings(response, message);
     expect(statesIn(message).filter((state) => sent.includes(state))).toEqual([]);
-    messages.push(messageOf(response), userMessage("And now?"));
+    messages.push(toMessage(response), userMessage("And now?"));
   }
   const after = await conversationSentTo(origin, messages);
   expect(after.slice(0, before.length)).toEqual(before);
@@ -90,7 +90,7 @@ async function conversationSentTo(
   messages: readonly Message[],
 ): Promise<string[]> {
   fixture.simulator.clearRequests();
-  await failureOf(() => fixture.client.complete(requestTo(origin, { messages: [...messages] })));
+  await toFailure(() => fixture.client.complete(requestTo(origin, { messages: [...messages] })));
   expect(fixture.requests).toHaveLength(1);
   return conversationIn(fixture.bodyAt());
 }

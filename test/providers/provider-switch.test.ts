@@ -25,10 +25,10 @@ import {
   callModel,
   collect,
   conversationIn,
-  failureOf,
   imageBytes,
-  messageOf,
   requestTo,
+  toFailure,
+  toMessage,
   weatherFor,
   weatherTool,
 } from "./support/calls.ts";
@@ -85,7 +85,7 @@ describe.each(pairs)("$from.title to $to.title", ({ from, to }) => {
     // A model's own reasoning is not foreign state.
     while (await conversation.requestAnswer(from)) conversation.addToolResults();
     conversation.addUserMessage("And in Osaka?");
-    const reasoning = conversation.partsOf("reasoning");
+    const reasoning = conversation.getParts("reasoning");
     const sent = fixture.requests.length;
     const rejected = await conversation.refusedFields(to, { foreignState: REJECT });
     const strict = await conversation.refusedFields(to, {
@@ -115,13 +115,13 @@ describe("an Anthropic model with a reasoning budget", () => {
         );
       const asked = [userMessage("What is the weather in Paris?")];
       const called = await requestAnswer(from, asked);
-      const answered = [...asked, messageOf(called), ...toolCallsOf(called).map(resultOf)];
+      const answered = [...asked, toMessage(called), ...toolCallsOf(called).map(toResult)];
       const answer = await requestAnswer(budgeted, answered);
       expect(fixture.bodyAt()).toMatchObject({ thinking: { type: "disabled" } });
       expect(answer.warnings).toContainEqual(
         expect.objectContaining({ code: "adjusted_setting", field: "reasoning_effort" }),
       );
-      await requestAnswer(budgeted, [...answered, messageOf(answer), userMessage("And in Osaka?")]);
+      await requestAnswer(budgeted, [...answered, toMessage(answer), userMessage("And in Osaka?")]);
       expect(fixture.bodyAt()).toMatchObject({ thinking: { type: "enabled" } });
     },
   );
@@ -158,17 +158,17 @@ class Conversation {
     this.#expectComplete(participant);
     this.#expectWarnings(participant, answer);
     this.#answers.push(answer);
-    this.#messages.push(messageOf(answer));
+    this.#messages.push(toMessage(answer));
     return toolCallsOf(answer).length > 0;
   }
 
   /** Adds results for the calls of the last answer: the first with an image, the second with a failure. */
   addToolResults(): void {
-    this.#messages.push(...toolCallsOf(this.#answers.at(-1)).map(resultOf));
+    this.#messages.push(...toolCallsOf(this.#answers.at(-1)).map(toResult));
   }
 
   /** Paths of all parts of a kind. */
-  partsOf(kind: ContentPart["part"]["case"]): string[] {
+  getParts(kind: ContentPart["part"]["case"]): string[] {
     return this.#parts()
       .filter(({ part }) => part.part.case === kind)
       .map(({ field }) => field);
@@ -179,7 +179,7 @@ class Conversation {
     participant: Participant,
     more: { foreignState: StatePolicy; lossPolicy?: LossPolicy },
   ): Promise<string[]> {
-    const error = await failureOf(() =>
+    const error = await toFailure(() =>
       collect(this.#fixture.client.stream(this.#requestTo(participant, more))),
     );
     expect(error).toBeInstanceOf(InvalidRequestError);
@@ -228,7 +228,7 @@ class Conversation {
     const reported = warnings.map(({ code, field }) => `${code} ${field}`);
     const expected = this.#parts().flatMap(({ part, field }, index, parts) => {
       const isFirstCall = parts[index - 1]?.part.part.case !== "toolCall";
-      return lossesOf(part, field, { participant, isFirstCall, toText: this.#foreignState === TO_TEXT });
+      return findLosses(part, field, { participant, isFirstCall, toText: this.#foreignState === TO_TEXT });
     });
     expect(reported.toSorted()).toEqual(expected.toSorted());
   }
@@ -241,7 +241,7 @@ class Conversation {
 }
 
 /** The warnings for a part that a participant cannot get unchanged, as `code field`. */
-function lossesOf(
+function findLosses(
   part: ContentPart,
   field: string,
   { participant, isFirstCall, toText }: { participant: Participant; isFirstCall: boolean; toText: boolean },
@@ -294,7 +294,7 @@ function statesIn({ providerState }: ContentPart): string[] {
   return providerState?.dataJson.match(/[A-Za-z0-9+/=_-]{40,}/g) ?? [];
 }
 
-function resultOf(call: ToolCall, index: number): Message {
+function toResult(call: ToolCall, index: number): Message {
   const text = textPart(weatherFor(call));
   if (index === 0) return toolResult(call.id, [text, imagePart(imageBytes)]);
   return toolResult(call.id, text, { failed: true });

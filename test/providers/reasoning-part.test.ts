@@ -6,11 +6,11 @@ import { columns, createFixture } from "./support/columns.ts";
 const signature = "U2lnbmVk";
 
 /** Every text that a member of some name has, anywhere in a body. */
-function valuesOf(body: unknown, name: string): unknown[] {
+function collectValues(body: unknown, name: string): unknown[] {
   if (typeof body !== "object" || body === null) return [];
   return Object.entries(body).flatMap(([key, value]) => [
     ...(key === name ? [value] : []),
-    ...valuesOf(value, name),
+    ...collectValues(value, name),
   ]);
 }
 
@@ -35,14 +35,14 @@ describe.each(columns)("reasoning of $title with a bare signature", ({ name, mod
     await using fixture = await createFixture();
     const call = fixture.client.complete({ provider: name, model, messages: conversation(model) });
     await call.catch(() => undefined);
-    expect(valuesOf(fixture.bodyAt(), fields[name])).toEqual([signature]);
+    expect(collectValues(fixture.bodyAt(), fields[name])).toEqual([signature]);
   });
 
   it("is not sent to another model", async () => {
     await using fixture = await createFixture();
     const request = { provider: name, model: otherModel, messages: conversation(model) };
     const { warnings } = await fixture.client.complete(request);
-    expect(valuesOf(fixture.bodyAt(), fields[name])).toEqual([]);
+    expect(collectValues(fixture.bodyAt(), fields[name])).toEqual([]);
     expect(warnings.map(({ code }) => code)).toContain("foreign_state_stripped");
   });
 });

@@ -5,10 +5,10 @@ import {
   type CallMode,
   callModel,
   collect,
-  messageOf,
   type RequestFields,
   requestTo,
   responseIn,
+  toMessage,
 } from "./support/calls.ts";
 import { type Column, type ColumnName, createFixture } from "./support/columns.ts";
 import { testTable } from "./support/table.ts";
@@ -63,7 +63,7 @@ testTable("Reasoning", [
         reasoningEffort: "high",
       });
       const response = await fixture.client.complete(request);
-      expect(messageOf(response).content.map(({ part }) => part.case)).toEqual(["reasoning", "text"]);
+      expect(toMessage(response).content.map(({ part }) => part.case)).toEqual(["reasoning", "text"]);
       expect(reasoningOf(response).length).toBeGreaterThan(40);
     },
   },
@@ -93,7 +93,7 @@ testTable("Reasoning", [
       await using fixture = await createFixture("sim-reasoning");
       const request = requestTo(column, { ...question, reasoningEffort: "high" });
       const response = await fixture.client.complete(request);
-      const states = messageOf(response).content.flatMap(({ providerState = [] }) => providerState);
+      const states = toMessage(response).content.flatMap(({ providerState = [] }) => providerState);
       const signatures = states.flatMap(({ dataJson }) => dataJson.match(SIGNATURE) ?? []);
       expect(states[0]).toMatchObject({ provider: column.name, model: column.model });
       expect(signatures).not.toEqual([]);
@@ -108,7 +108,7 @@ testTable("Reasoning", [
       const response = await fixture.client.complete(
         requestTo(column, { ...question, reasoningEffort: "none" }),
       );
-      expect(messageOf(response).content.map(({ part }) => part.case)).toEqual(["text"]);
+      expect(toMessage(response).content.map(({ part }) => part.case)).toEqual(["text"]);
       expect(response.usage?.reasoningTokens ?? 0).toBe(0);
       expect(response.warnings).toEqual([]);
     },

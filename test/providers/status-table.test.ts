@@ -14,7 +14,7 @@ import {
   userMessage,
 } from "outrigger";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
-import { type CallMode, collect, failureOf, requestTo } from "./support/calls.ts";
+import { type CallMode, collect, requestTo, toFailure } from "./support/calls.ts";
 import { type Column, type ColumnName, createFixture, type Fixture } from "./support/columns.ts";
 import { testTable } from "./support/table.ts";
 
@@ -152,7 +152,7 @@ testTable("Retries", [
   {
     title: "The error is in the stream's last event",
     async verify(column) {
-      const error = await errorEventOf(column, "sim-text:error_after=8");
+      const error = await getErrorEvent(column, "sim-text:error_after=8");
       expect(error).toMatchObject({
         kind: ErrorKind.SERVER,
         outputStarted: true,
@@ -210,18 +210,18 @@ async function attempt(
   const request = requestTo({ name: column.name, model }, { messages: [userMessage("Where are we?")] });
   const call = async () => (mode === "complete" ? client.complete(request) : collect(client.stream(request)));
   const wait = async (milliseconds: number) => void waits.push(milliseconds);
-  const error = await failureOf(() => retry(call, policy, { wait }));
+  const error = await toFailure(() => retry(call, policy, { wait }));
   return { error: error as SDKError | undefined, waits, requests: simulator.requests.length };
 }
 
 /** The failure in the last event of a stream. */
-async function errorEventOf({ name }: Column, model: string): Promise<InferenceError | undefined> {
+async function getErrorEvent({ name }: Column, model: string): Promise<InferenceError | undefined> {
   const request = requestTo({ name, model }, { messages: [userMessage("Where are we?")] });
   const seen: (InferenceError | undefined)[] = [];
   const reading = async () => {
     for await (const { event } of fixture.client.stream(request))
       seen.push(event.case === "error" ? event.value : undefined);
   };
-  await failureOf(reading);
+  await toFailure(reading);
   return seen.at(-1);
 }

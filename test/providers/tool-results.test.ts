@@ -1,7 +1,7 @@
 /** Results that do not fit the calls of a conversation are refused before anything is sent, whatever the provider. */
 import { assistantMessage, InvalidRequestError, type Message, toolResult, userMessage } from "outrigger";
 import { expect } from "vitest";
-import { type CallMode, callModel, failureOf, requestTo } from "./support/calls.ts";
+import { type CallMode, callModel, requestTo, toFailure } from "./support/calls.ts";
 import { type Column, createFixture } from "./support/columns.ts";
 import { testTable } from "./support/table.ts";
 
@@ -16,7 +16,7 @@ function call(id: string) {
 async function expectRefused(column: Column, messages: Message[], path: string, id: string): Promise<void> {
   await using fixture = await createFixture("sim-text");
   for (const mode of ["complete", "stream"] satisfies CallMode[]) {
-    const failure = await failureOf(() => callModel(fixture.client, requestTo(column, { messages }), mode));
+    const failure = await toFailure(() => callModel(fixture.client, requestTo(column, { messages }), mode));
     expect(failure).toBeInstanceOf(InvalidRequestError);
     expect(String(failure)).toContain(`${path}: "${id}"`);
   }

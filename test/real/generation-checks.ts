@@ -19,16 +19,16 @@ import {
   checkEnd,
   checkUsage,
   citySchema,
-  failureOf,
+  getErrorOptions,
   MODEL,
-  optionsOf,
   type Target,
+  toFailure,
 } from "./target.ts";
 
 /** A whole generation. */
 export async function checkGenerate(target: Target): Promise<void> {
   const options = {
-    ...optionsOf(target, "Name three colours.", { maxTokens: 24 }),
+    ...getErrorOptions(target, "Name three colours.", { maxTokens: 24 }),
     system: "You are a painter.",
   };
   const { result } = await target.generation.generate({ options });
@@ -50,7 +50,7 @@ export async function checkEightGenerations(target: Target): Promise<void> {
 
 /** Runs a streamed generation, and checks the order of its messages. */
 async function streamedText(target: Target, prompt: string): Promise<GenerateResult> {
-  const options = optionsOf(target, prompt, { maxTokens: 16 });
+  const options = getErrorOptions(target, prompt, { maxTokens: 16 });
   const messages = await collected(target.generation.streamGenerate({ options }));
   const result = checkOrder(messages);
   const deltas = messages.map(({ message }) =>
@@ -122,7 +122,7 @@ export async function checkObjectOrText(target: Target, strategy: Strategy): Pro
     await checkObject(target, strategy);
   } catch (thrown) {
     if (thrown instanceof assert.AssertionError) throw thrown;
-    const { error } = failureOf(thrown);
+    const { error } = toFailure(thrown);
     assert.equal(kindName(error.kind), "NO_OBJECT_GENERATED", error.message);
     assert.equal(error.retryable, false);
     assert.ok(error.noObject !== undefined && error.noObject.text !== "", "the error has no text");
@@ -133,7 +133,7 @@ export async function checkObjectOrText(target: Target, strategy: Strategy): Pro
 
 function objectRequest(target: Target, strategy: Strategy) {
   const object = { schemaJson: JSON.stringify(citySchema), name: "city", strategy };
-  return { options: optionsOf(target, "Describe the city of Oslo.", { maxTokens: 100 }), object };
+  return { options: getErrorOptions(target, "Describe the city of Oslo.", { maxTokens: 100 }), object };
 }
 
 async function collected<Message>(stream: AsyncIterable<Message>): Promise<Message[]> {

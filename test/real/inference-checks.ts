@@ -14,11 +14,11 @@ import {
   checkEnd,
   checkLeaving,
   citySchema,
-  failureOf,
   LONG_TOKENS,
   type RequestInit,
   route,
   type Target,
+  toFailure,
   weatherTool,
 } from "./target.ts";
 
@@ -88,7 +88,7 @@ export async function checkOverflow(target: Target): Promise<void> {
       () => assert.fail("the call succeeded"),
       (reason: unknown) => reason,
     );
-    const { code, error } = failureOf(thrown);
+    const { code, error } = toFailure(thrown);
     assert.equal(code, Code.InvalidArgument);
     assert.equal(kindName(error.kind), "CONTEXT_LENGTH", error.message);
     assert.equal(error.retryable, false);

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { buildOnce } from "../clients/runner/build-cache.ts";
 import { root } from "../clients/runner/client.ts";
 import { build, probe } from "../clients/runner/process.ts";
-import { freePort, ready, tailOf } from "../clients/runner/sidecar.ts";
+import { freePort, readTail, ready } from "../clients/runner/sidecar.ts";
 
 /** A running server. */
 export interface LlamaServer {
@@ -61,7 +61,7 @@ export async function startLlama(): Promise<LlamaServer> {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const output = tailOf(child);
+  const output = readTail(child);
   // The child must not outlive the runner.
   const kill = () => void child.kill("SIGKILL");
   process.once("exit", kill);
@@ -72,10 +72,10 @@ export async function startLlama(): Promise<LlamaServer> {
     kill();
     throw new Error(`llama.cpp did not start: ${error}\n${output()}`, { cause: error });
   }
-  return { url, slots: () => slotsOf(url), stop: kill };
+  return { url, slots: () => readSlots(url), stop: kill };
 }
 
-async function slotsOf(url: string): Promise<readonly Slot[]> {
+async function readSlots(url: string): Promise<readonly Slot[]> {
   const response = await fetch(`${url}/slots`);
   if (!response.ok) throw new Error(`/slots answered ${response.status}`);
   return JSON.parse(await response.text());

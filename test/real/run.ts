@@ -90,7 +90,7 @@ const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   },
 };
 
-function configOf({ url }: LlamaServer): string {
+function createConfig({ url }: LlamaServer): string {
   return JSON.stringify({
     default_provider: "chat",
     providers: {
@@ -150,7 +150,7 @@ async function main(): Promise<number> {
   const server = await startLlama();
   try {
     const config = join(folder, "outrigger.yaml");
-    await writeFile(config, configOf(server));
+    await writeFile(config, createConfig(server));
     const sidecar = await startSidecar(["serve", "--config", config]);
     const { passed, failed } = await runChecks(sidecar, server);
     await sidecar.stop();

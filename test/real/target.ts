@@ -44,7 +44,7 @@ export function route({ provider }: Target, request: Request): Request {
 }
 
 /** Options of a generation. Calls are not repeated: a retry would hide that one failed. */
-export function optionsOf({ provider }: Target, prompt: string, settings: RequestInit) {
+export function getErrorOptions({ provider }: Target, prompt: string, settings: RequestInit) {
   const request = { model: MODEL, provider, temperature: 0, ...settings };
   return { prompt, request, retry: { maxRetries: 0 } };
 }
@@ -88,7 +88,7 @@ export function checkUsage(usage: Usage | undefined): void {
 }
 
 /** The code and the error of a failed call. */
-export function failureOf(thrown: unknown) {
+export function toFailure(thrown: unknown) {
   const failure = ConnectError.from(thrown);
   const [error] = failure.findDetails(InferenceErrorSchema);
   return { code: failure.code, error: error ?? assert.fail(`no InferenceError: ${failure.message}`) };

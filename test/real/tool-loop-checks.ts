@@ -13,7 +13,14 @@ import {
   type RunToolsStartSchema,
 } from "../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { onExecute, ToolCaller, textResult } from "../server/services/generation/support/tool-caller.ts";
-import { checkLeaving, checkUsage, LONG_TOKENS, optionsOf, type Target, weatherTool } from "./target.ts";
+import {
+  checkLeaving,
+  checkUsage,
+  getErrorOptions,
+  LONG_TOKENS,
+  type Target,
+  weatherTool,
+} from "./target.ts";
 
 /** A loop of one round: each call that is announced is executed once, and its result is in the step. */
 export async function checkRunTools(target: Target): Promise<void> {
@@ -67,7 +74,7 @@ function oneRound(target: Target): MessageInitShape<typeof RunToolsStartSchema> 
 /** Options of a loop in which the model must call the tool in every step: it would not think of it. */
 function withTool(target: Target, prompt: string, tool: typeof weatherTool, maxTokens: number) {
   const tools = [{ tool: { case: "function" as const, value: tool } }];
-  return optionsOf(target, prompt, { maxTokens, tools, toolChoice: toolChoice("required") });
+  return getErrorOptions(target, prompt, { maxTokens, tools, toolChoice: toolChoice("required") });
 }
 
 /** @param executes What was announced. */

@@ -11,7 +11,7 @@ import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
   createTestEngine,
-  eventsOf,
+  getEvents,
   replay,
   run,
   runRequest,
@@ -66,7 +66,7 @@ describe("queued runs", () => {
     const store = await openMemory();
     const here = await processOn(store, { maxBackgroundRuns: 0 });
     const there = await processOn(store);
-    const events = await eventsOf((await start(here.engine, background("hi"))).events);
+    const events = await getEvents((await start(here.engine, background("hi"))).events);
     expect(statusesIn(events)).toEqual([RunStatus.QUEUED, RunStatus.IN_PROGRESS, RunStatus.COMPLETED]);
     expect([here.model.requests.length, there.model.requests.length]).toEqual([0, 1]);
     there.model.beforeAnswer = untilAborted;

@@ -14,7 +14,7 @@ import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
   createTestEngine,
-  eventsOf,
+  getEvents,
   NEVER,
   replay,
   run,
@@ -56,7 +56,7 @@ async function readToText(started: StartedRun): Promise<{ readonly rest: Promise
       batch.value.some(({ event }) => event.case === "modelEvent" && event.value.event.case === "textDelta")
     )
       break;
-  return { rest: eventsOf({ [Symbol.asyncIterator]: () => iterator }) };
+  return { rest: getEvents({ [Symbol.asyncIterator]: () => iterator }) };
 }
 
 const PHASES = [
@@ -99,7 +99,7 @@ describe.each(PHASES)("a run in the foreground that is cancelled $title", ({ mod
 
   it("closes it when the run is cancelled, and reports that in the last event", async () => {
     const started = await start(engine, simulated(model));
-    const events = eventsOf(started.events);
+    const events = getEvents(started.events);
     await fixture.simulator.waitForRequest();
     const cancelled = await engine.cancelRun("", started.run.id);
     expect(cancelled).toMatchObject({ status: RunStatus.CANCELLED, cancelRequested: true });
@@ -148,7 +148,7 @@ describe("a run without a provider's call under way", () => {
     const cancelled = await own.cancelRun("", started.run.id);
     expect(cancelled).toMatchObject({ status: RunStatus.CANCELLED, cancelRequested: true });
     expect(await own.cancelRun("", started.run.id)).toEqual(cancelled);
-    expect((await eventsOf(started.events)).map(({ sequence }) => sequence)).toEqual([0, 1]);
+    expect((await getEvents(started.events)).map(({ sequence }) => sequence)).toEqual([0, 1]);
     expect(model.requests).toEqual([]);
     await own.close();
   });
@@ -214,7 +214,7 @@ describe("a run without a provider's call under way", () => {
       const results = waiting.requiredResults.map(({ id }) => ({ toolCallId: id }));
       const submission = create(SubmitToolResultsRequestSchema, { runId: waiting.id, results });
       const resumed = await own.submitToolResults(submission, { owner: "", signal: NEVER });
-      const read = eventsOf(resumed.events);
+      const read = getEvents(resumed.events);
       await expect
         .poll(async () => (await own.getRun("", waiting.id)).status, { timeout: 4_000 })
         .toBe(RunStatus.CANCELLED);
@@ -258,7 +258,7 @@ describe("a run without a provider's call under way", () => {
     await expect(own.getRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
     await expect(own.deleteRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
     expect(
-      await eventsOf(own.streamRun("you", mine.id, -1, NEVER)).catch((error: unknown) => error),
+      await getEvents(own.streamRun("you", mine.id, -1, NEVER)).catch((error: unknown) => error),
     ).toMatchObject({
       kindName: "NOT_FOUND",
     });

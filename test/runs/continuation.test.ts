@@ -17,7 +17,7 @@ import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
   createTestEngine,
-  eventsOf,
+  getEvents,
   NEVER,
   replay,
   run,
@@ -479,7 +479,7 @@ describe("results that are submitted to a background run", () => {
     const submission = create(SubmitToolResultsRequestSchema, { runId: waiting.id, results });
     const resumed = await busy.engine.submitToolResults(submission, { owner: "", signal: NEVER });
     expect(resumed.run.status).toBe(RunStatus.QUEUED);
-    const read = eventsOf(resumed.events);
+    const read = getEvents(resumed.events);
     const there = await processOn(store, ["done"]);
     const over = await waitForStatus(there, waiting.id, RunStatus.COMPLETED);
     expect(over.steps).toHaveLength(2);

@@ -6,7 +6,7 @@ import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_s
 import { answerMessageId } from "../../src/runs/ids.ts";
 import {
   createTestEngine,
-  eventsOf,
+  getEvents,
   NEVER,
   replay,
   run,
@@ -34,7 +34,7 @@ describe("a run in the foreground", () => {
   it("begins with the run as it was created and ends with the run as GetRun returns it", async () => {
     const { engine } = await engineWith(["hello"]);
     const started = await start(engine, runRequest("hi", { metadata: { a: "b" } }));
-    const events = await eventsOf(started.events);
+    const events = await getEvents(started.events);
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
     const [first, last] = [events[0]?.event, events.at(-1)?.event];
     expect(first).toEqual({ case: "run", value: started.run });
@@ -52,7 +52,7 @@ describe("a run in the foreground", () => {
 
   it("carries the text of the model once, in the deltas", async () => {
     const { engine } = await engineWith(["a text that is told once"]);
-    const events = await eventsOf((await start(engine, runRequest("hi"))).events);
+    const events = await getEvents((await start(engine, runRequest("hi"))).events);
     const told = JSON.stringify(events, (_, value) => (typeof value === "bigint" ? Number(value) : value));
     expect(told.split("a text that is told once")).toHaveLength(2);
   });
@@ -60,7 +60,7 @@ describe("a run in the foreground", () => {
   it("gives the same events again, from every sequence number on", async () => {
     const { engine } = await engineWith(["hello"]);
     const started = await start(engine, runRequest("hi"));
-    const events = await eventsOf(started.events);
+    const events = await getEvents(started.events);
     for (let after = -1; after < events.length; after++)
       expect(await replay(engine, started.run.id, after)).toEqual(events.slice(after + 1));
   });
@@ -69,7 +69,7 @@ describe("a run in the foreground", () => {
     const { engine, store } = await engineWith(["hello"]);
     const kinds = async (isStored: boolean) => {
       const started = await start(engine, runRequest("hi", { store: isStored }));
-      const events = await eventsOf(started.events);
+      const events = await getEvents(started.events);
       return {
         id: started.run.id,
         kinds: events.map(({ sequence, step, event }) => [sequence, step, event.case]),
@@ -165,7 +165,7 @@ describe("a run that requires action", () => {
     const { engine, model } = await engineWith([[{ name: "ask_person" }], "thanks"]);
     const options = { request: { model: "m", messages: [userMessage("hi")], tools } };
     const started = await start(engine, runRequest("", { options }));
-    const before = await eventsOf(started.events);
+    const before = await getEvents(started.events);
     const waiting = await started.result();
     const [call] = waiting.requiredResults;
     expect(toolCallsOf(waiting.steps[0]?.response)).toEqual([call]);
@@ -174,7 +174,7 @@ describe("a run that requires action", () => {
     ];
     const submission = create(SubmitToolResultsRequestSchema, { runId: waiting.id, results });
     const resumed = await engine.submitToolResults(submission, { owner: "", signal: NEVER });
-    const after = await eventsOf(resumed.events);
+    const after = await getEvents(resumed.events);
     const over = await resumed.result();
     expect(over).toMatchObject({
       status: RunStatus.COMPLETED,

@@ -6,7 +6,7 @@ import type { RunEngine } from "../../src/runs/engine.ts";
 import { createRunEngine } from "../../src/runs/run-engine.ts";
 import type { RunStore } from "../../src/runs/store.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
-import { eventsOf, NEVER, replay, runRequest, start } from "./support/test-engine.ts";
+import { getEvents, NEVER, replay, runRequest, start } from "./support/test-engine.ts";
 import { WordyClient } from "./support/wordy-client.ts";
 import { wrapStore } from "./support/wrapped-store.ts";
 
@@ -17,7 +17,7 @@ afterEach(async () => {
   open = [];
 });
 
-async function engineOf(words: number, given?: RunStore) {
+async function getEngine(words: number, given?: RunStore) {
   const client = new WordyClient(words);
   const store = given ?? (await openMemory());
   const engine = createRunEngine({ client, store });
@@ -37,11 +37,11 @@ async function readSlowly(events: AsyncIterable<readonly RunEvent[]>): Promise<R
 
 describe("the events of a run", () => {
   it("are the same for the caller, for readers that start at any time, and for slow readers", async () => {
-    const { engine } = await engineOf(2_000);
+    const { engine } = await getEngine(2_000);
     const started = await start(engine, runRequest("hi", { background: true }));
     const { id } = started.run;
     const readers = [
-      eventsOf(started.events),
+      getEvents(started.events),
       replay(engine, id),
       readSlowly(engine.streamRun("", id, -1, NEVER)),
     ];
@@ -56,7 +56,7 @@ describe("the events of a run", () => {
   });
 
   it("can be resumed at any sequence number while the run is in progress", async () => {
-    const { engine } = await engineOf(300);
+    const { engine } = await getEngine(300);
     const started = await start(engine, runRequest("hi"));
     const { id } = started.run;
     const parts: Promise<RunEvent[]>[] = [];
@@ -83,7 +83,7 @@ describe("the events of a run", () => {
         return isHeld;
       },
     });
-    const { engine } = await engineOf(50, store);
+    const { engine } = await getEngine(50, store);
     const started = await start(engine, runRequest("hi"));
     for await (const batch of started.events) {
       const last = batch.at(-1);
@@ -104,7 +104,7 @@ describe("the events of a run", () => {
         return memory.write(write);
       },
     });
-    const { engine } = await engineOf(500, store);
+    const { engine } = await getEngine(500, store);
     const { result } = await start(engine, runRequest("hi", { background: true }));
     await result();
     expect(writes.length).toBeLessThan(100);
@@ -113,13 +113,13 @@ describe("the events of a run", () => {
   });
 
   it("hold back the model where the caller of a run in the foreground does not read", async () => {
-    const { engine, client } = await engineOf(1_000);
+    const { engine, client } = await getEngine(1_000);
     const started = await start(engine, runRequest("hi"));
     const reader = started.events[Symbol.asyncIterator]();
     await reader.next();
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(client.written).toBeLessThan(10);
-    expect((await eventsOf({ [Symbol.asyncIterator]: () => reader })).length).toBeGreaterThan(1_000);
+    expect((await getEvents({ [Symbol.asyncIterator]: () => reader })).length).toBeGreaterThan(1_000);
   });
 });
 
@@ -133,7 +133,13 @@ describe("a caller that stops reading", () => {
     const started = await start(engine, runRequest("hi", { store }));
     const reader = started.events[Symbol.asyncIterator]();
     const { value: first = [] } = await reader.next();
-    return { engine, client, started, first, rest: () => eventsOf({ [Symbol.asyncIterator]: () => reader }) };
+    return {
+      engine,
+      client,
+      started,
+      first,
+      rest: () => getEvents({ [Symbol.asyncIterator]: () => reader }),
+    };
   }
 
   it("is given up after a while, and the stored run goes on and can be read", async () => {
@@ -187,7 +193,7 @@ describe("a store that writes slowly", () => {
         return memory.write(write);
       },
     });
-    const { engine, client } = await engineOf(2_000, store);
+    const { engine, client } = await getEngine(2_000, store);
     const started = await start(engine, runRequest("hi", { background: true }));
     await expect.poll(() => client.written).toBeGreaterThan(200);
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -210,7 +216,7 @@ describe("a store that writes slowly", () => {
         return memory.write(write);
       },
     });
-    const { engine } = await engineOf(3, store);
+    const { engine } = await getEngine(3, store);
     const over = await (await start(engine, runRequest("hi"))).result();
     expect(lost).toEqual([1, 1]);
     expect(over).toMatchObject({ status: RunStatus.COMPLETED, steps: [{}] });
@@ -242,9 +248,9 @@ describe("a store that fails", () => {
 
   it("makes the run fail, and no event is lost or sent twice", async () => {
     const { store } = await failing((write) => write === 5);
-    const { engine, client } = await engineOf(500, store);
+    const { engine, client } = await getEngine(500, store);
     const started = await start(engine, runRequest("hi"));
-    const events = await eventsOf(started.events);
+    const events = await getEvents(started.events);
     const failed = await started.result();
     expect(failed).toMatchObject({
       status: RunStatus.FAILED,
@@ -258,7 +264,7 @@ describe("a store that fails", () => {
 
   it("gives the caller its error where not even the end can be written", async () => {
     const { store, memory } = await failing((write) => write >= 20);
-    const { engine } = await engineOf(500, store);
+    const { engine } = await getEngine(500, store);
     const started = await start(engine, runRequest("hi"));
     const told: RunEvent[] = [];
     const read = async () => {
@@ -274,7 +280,7 @@ describe("a store that fails", () => {
     const store = wrapStore(await openMemory(), {
       createRun: () => Promise.reject(new InternalError("no disk")),
     });
-    const { engine } = await engineOf(1, store);
+    const { engine } = await getEngine(1, store);
     await expect(start(engine, runRequest("hi"))).rejects.toThrow("no disk");
   });
 });

@@ -10,7 +10,7 @@ function openMemory() {
   return new HistoryMemory(new MemoryAccount({ limits: LIMITS }));
 }
 
-function messagesOf(bytes: number) {
+function toMessages(bytes: number) {
   return [userMessage("x".repeat(bytes))];
 }
 
@@ -20,32 +20,32 @@ describe("the memory of conversations", () => {
   it("refuses a conversation that does not fit beside others, until these are over", () => {
     const memory = openMemory();
     const first = memory.begin("");
-    first.take(messagesOf(6000), "thread_id");
-    const refused = () => memory.begin("").take(messagesOf(6000), "thread_id");
+    first.take(toMessages(6000), "thread_id");
+    const refused = () => memory.begin("").take(toMessages(6000), "thread_id");
     expect(refused).toThrow(RateLimitError);
     expect(refused).toThrow(/limits\.max_history_memory/);
     first.release();
     first.release();
-    expect(() => memory.begin("").take(messagesOf(6000), "thread_id")).not.toThrow();
+    expect(() => memory.begin("").take(toMessages(6000), "thread_id")).not.toThrow();
   });
 
   it("counts a conversation once if its run is created again after a wait", () => {
     const share = openMemory().begin("");
-    share.take(messagesOf(6000), "thread_id");
-    expect(() => share.take(messagesOf(6100), "thread_id")).not.toThrow();
+    share.take(toMessages(6000), "thread_id");
+    expect(() => share.take(toMessages(6100), "thread_id")).not.toThrow();
   });
 
   it("refuses a conversation that never fits as a mistake of the request", () => {
     const share = openMemory().begin("");
-    expect(() => share.take(messagesOf(10_001), "previous_run_id")).toThrow(InvalidRequestError);
-    expect(() => share.check(messagesOf(10_001), "previous_run_id")).toThrow(/previous_run_id/);
+    expect(() => share.take(toMessages(10_001), "previous_run_id")).toThrow(InvalidRequestError);
+    expect(() => share.check(toMessages(10_001), "previous_run_id")).toThrow(/previous_run_id/);
   });
 
   it("refuses no foreground run while runs in the background are being started", async () => {
     const memory = openMemory();
     await memory.wait(never);
     void memory.wait(never);
-    expect(() => memory.begin("").take(messagesOf(9000), "thread_id")).not.toThrow();
+    expect(() => memory.begin("").take(toMessages(9000), "thread_id")).not.toThrow();
   });
 
   it("lets runs in the background read their conversations one after the other", async () => {
@@ -58,7 +58,7 @@ describe("the memory of conversations", () => {
     });
     await Promise.resolve();
     expect(hasBegun).toBe(false);
-    first.settle(messagesOf(100));
+    first.settle(toMessages(100));
     (await waiting).release();
     await expect(memory.wait(never)).resolves.toBeDefined();
   });
@@ -66,7 +66,7 @@ describe("the memory of conversations", () => {
   it("lets a run in the background wait until half of it is free", async () => {
     const memory = openMemory();
     const first = memory.begin("");
-    first.take(messagesOf(6000), "thread_id");
+    first.take(toMessages(6000), "thread_id");
     let hasBegun = false;
     const waiting = memory.wait(never).then((share) => {
       hasBegun = true;
@@ -75,13 +75,13 @@ describe("the memory of conversations", () => {
     await Promise.resolve();
     expect(hasBegun).toBe(false);
     first.release();
-    (await waiting).settle(messagesOf(9000));
-    expect(() => memory.begin("").take(messagesOf(2000), "thread_id")).toThrow(RateLimitError);
+    (await waiting).settle(toMessages(9000));
+    expect(() => memory.begin("").take(toMessages(2000), "thread_id")).toThrow(RateLimitError);
   });
 
   it("ends the wait of a run when its signal is aborted", async () => {
     const memory = openMemory();
-    memory.begin("").take(messagesOf(6000), "thread_id");
+    memory.begin("").take(toMessages(6000), "thread_id");
     const stop = new AbortController();
     const waiting = memory.wait(stop.signal);
     stop.abort();

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { startSimulator } from "../../src/simulator/index.ts";
 import { killLeftovers, type Outrigger, spawnOutrigger } from "../cli/support/spawn-outrigger.ts";
-import { randomOf } from "../support/random.ts";
+import { createRandom } from "../support/random.ts";
 
 /** How often the sidecar is killed. */
 const KILLS = 4;
@@ -40,13 +40,13 @@ it("loses nothing that it acknowledged, tells every model call and ends every ru
   const folder = mkdtempSync(join(tmpdir(), "outrigger-kill-"));
   const simulator = await startSimulator({ requestLog: { maxEntries: 100_000 } });
   const config = join(folder, "outrigger.yaml");
-  writeFileSync(config, configOf(simulator.openaiBaseUrl, join(folder, "runs.db")));
-  const random = randomOf(7);
+  writeFileSync(config, createConfig(simulator.openaiBaseUrl, join(folder, "runs.db")));
+  const random = createRandom(7);
   const acknowledged: Acknowledged[] = [];
   let prompts = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
     const sidecar = spawnOutrigger(["serve", "--config", config]);
-    const url = await urlOf(sidecar);
+    const url = await toUrl(sidecar);
     const callers = Array.from({ length: CALLERS }, (_, index) =>
       createUntilGone(url, index % 2 === 0, () => `prompt-${prompts++}-`, acknowledged),
     );
@@ -56,7 +56,7 @@ it("loses nothing that it acknowledged, tells every model call and ends every ru
     await Promise.all(callers);
   }
   const last = spawnOutrigger(["serve", "--config", config]);
-  const url = await urlOf(last);
+  const url = await toUrl(last);
   await expectAllEnded(url);
   const calls = callsByPrompt(simulator.requests.map(({ body }) => JSON.stringify(body)));
   expect(acknowledged.length).toBeGreaterThan(KILLS * CALLERS);
@@ -69,7 +69,7 @@ it("loses nothing that it acknowledged, tells every model call and ends every ru
   rmSync(folder, { recursive: true });
 }, 300_000);
 
-function configOf(providerUrl: string, store: string): string {
+function createConfig(providerUrl: string, store: string): string {
   return `
 listen: 127.0.0.1:0
 admin_listen: off
@@ -82,7 +82,7 @@ runs:
 `;
 }
 
-async function urlOf(sidecar: Outrigger): Promise<string> {
+async function toUrl(sidecar: Outrigger): Promise<string> {
   const [, address] = await sidecar.printed(/"addresses":\["([^"]+)"\].*"listening"/);
   return `http://${address}`;
 }
@@ -134,7 +134,7 @@ async function expectWhole(
   // A call that a killed process was about to make may be told although it was not made.
   if (run.status === "RUN_STATUS_COMPLETED") expect(made).toBeGreaterThanOrEqual(1);
   if (run.status === "RUN_STATUS_COMPLETED") expect(attempts.length).toBeGreaterThanOrEqual(made);
-  const events = await eventsOf(url, run.id);
+  const events = await getEvents(url, run.id);
   expect(events.map(({ sequence = 0 }) => sequence)).toEqual(events.map((_, index) => index));
   expect(events.length - 1).toBe(run.lastSequence);
   const ends = events.filter((event) => TERMINAL.test(event.run?.status ?? ""));
@@ -147,7 +147,7 @@ interface JsonEvent {
 }
 
 /** All events of a run. That of a failed run is followed by its status. */
-async function eventsOf(url: string, runId: string): Promise<JsonEvent[]> {
+async function getEvents(url: string, runId: string): Promise<JsonEvent[]> {
   const response = await post(url, "StreamRun", { runId }, { accept: "application/x-ndjson" });
   const lines = (await response.text()).trim().split("\n");
   return lines.map((line) => JSON.parse(line)).filter((line) => !("status" in line));

@@ -6,7 +6,7 @@ import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
   createTestEngine,
-  eventsOf,
+  getEvents,
   NEVER,
   replay,
   run,
@@ -180,7 +180,7 @@ describe("the limits of runs", () => {
     model.beforeAnswer = untilAborted;
     const thread = await engine.threads.createThread("", { metadata: {}, messages: [] });
     const first = await start(engine, runRequest("hi", { threadId: thread.id }));
-    const firstEvents = eventsOf(first.events);
+    const firstEvents = getEvents(first.events);
     const busy = {
       name: "ThreadBusyError",
       kindName: "RATE_LIMIT",

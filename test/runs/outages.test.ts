@@ -12,7 +12,7 @@ import { waitUntil } from "../kit/http/servers.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import {
   createTestEngine,
-  eventsOf,
+  getEvents,
   NEVER,
   replay,
   run,
@@ -176,7 +176,7 @@ describe("a store that is away", () => {
     const engine = createRunEngine({ client, store: sharedStore(flaky), limits });
     open.push(engine);
     const started = await start(engine, background());
-    const read = eventsOf(started.events);
+    const read = getEvents(started.events);
     const over = await waitForStatus({ engine }, started.run.id, RunStatus.COMPLETED);
     expect(over.steps).toHaveLength(1);
     const events = await read;
@@ -254,7 +254,7 @@ describe("a store that is full", () => {
     for (const isBackground of [false, true]) {
       writes = 0;
       const started = await start(engine, runRequest("hi", { background: isBackground }));
-      const events = await eventsOf(started.events);
+      const events = await getEvents(started.events);
       const failed = await started.result();
       expect(failed).toMatchObject({
         status: RunStatus.FAILED,
@@ -314,7 +314,7 @@ describe("readers of a run that another process executes", () => {
     // The run waits for its caller, so that all readers have time to join.
     for (let turn = 0; turn < 300; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     const before = reads;
-    const rest = await eventsOf({ [Symbol.asyncIterator]: () => iterator });
+    const rest = await getEvents({ [Symbol.asyncIterator]: () => iterator });
     const all = [...(first.value ?? []), ...rest];
     for (const { done } of readers) expect(await done).toEqual(all);
     // Each reader by itself would read each of the many writes. Some page by themselves until they join.

@@ -10,7 +10,7 @@ import type { RunStore } from "../../src/runs/store.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 import {
   createTestEngine,
-  eventsOf,
+  getEvents,
   NEVER,
   replay,
   runRequest,
@@ -112,7 +112,7 @@ class Callers {
     this.runs.push(started.run.id);
     const reader = started.events[Symbol.asyncIterator]();
     if (!isLeft) {
-      const last = (await eventsOf({ [Symbol.asyncIterator]: () => reader })).at(-1)?.event;
+      const last = (await getEvents({ [Symbol.asyncIterator]: () => reader })).at(-1)?.event;
       const found = await this.#made.engine.getRun("", started.run.id);
       // What ended is over for everybody at the moment at which its end is told.
       if (last?.case === "run" && isTerminal(last.value.status))

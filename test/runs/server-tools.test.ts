@@ -9,7 +9,7 @@ import { openMemory } from "./store/sqlite/open-store.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
   createTestEngine,
-  eventsOf,
+  getEvents,
   NEVER,
   run,
   runRequest,
@@ -59,7 +59,7 @@ describe("the tools of servers", () => {
     });
     const { engine, model } = await engineWith(tools, [[{ name: "slow" }, { name: "fast" }], "done"]);
     const started = await start(engine, runRequest("hi", withTools));
-    const events = await eventsOf(started.events);
+    const events = await getEvents(started.events);
     expect(toolEvents(events)).toEqual(["start slow", "start fast", "finish fast", "finish slow"]);
     const over = await started.result();
     expect(over.status).toBe(RunStatus.COMPLETED);
@@ -136,7 +136,7 @@ describe("calls that need approval", () => {
     const options = { request: { model: "m" } };
     const request = runRequest("", { ...withTools, previousRunId: first.id, approvals, options });
     const started = await start(engine, request);
-    const events = await eventsOf(started.events);
+    const events = await getEvents(started.events);
     expect(toolEvents(events)).toEqual(["start risky", "finish risky"]);
     expect((await started.result()).status).toBe(RunStatus.COMPLETED);
     expect(fake.executed).toEqual(["a", "risky"]);

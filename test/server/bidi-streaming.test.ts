@@ -40,11 +40,11 @@ type FullDuplexCall = (
 ) => AsyncIterable<StreamingOutputCallResponse>;
 
 /** An answer whose body has that many bytes. */
-function answerOf(size: number): StreamingOutputCallResponse {
+function toAnswer(size: number): StreamingOutputCallResponse {
   return create(StreamingOutputCallResponseSchema, { payload: { body: new Uint8Array(size) } });
 }
 
-function sizeOf({ responseParameters }: StreamingOutputCallRequest): number {
+function getSize({ responseParameters }: StreamingOutputCallRequest): number {
   return responseParameters[0]?.size ?? 0;
 }
 
@@ -101,7 +101,7 @@ function open(transport: Transport, requests: Sender) {
 describe.each(Object.entries(TRANSPORTS))("a bidirectional call over %s", (_name, transportTo) => {
   it("is answered before the client has ended its requests, message by message", async () => {
     const { url } = await start(async function* (requests) {
-      for await (const request of requests) yield answerOf(sizeOf(request) + 1);
+      for await (const request of requests) yield toAnswer(getSize(request) + 1);
     });
     const requests = new Sender();
     const call = open(transportTo(url), requests);
@@ -116,8 +116,8 @@ describe.each(Object.entries(TRANSPORTS))("a bidirectional call over %s", (_name
   it("is answered after the client has ended its requests", async () => {
     const { url } = await start(async function* (requests) {
       const sizes: number[] = [];
-      for await (const request of requests) sizes.push(sizeOf(request));
-      for (const size of sizes.reverse()) yield answerOf(size);
+      for await (const request of requests) sizes.push(getSize(request));
+      for (const size of sizes.reverse()) yield toAnswer(size);
     });
     const requests = new Sender();
     const call = open(transportTo(url), requests);
@@ -129,9 +129,9 @@ describe.each(Object.entries(TRANSPORTS))("a bidirectional call over %s", (_name
 
   it("sends messages of a service while the client is silent", async () => {
     const { url } = await start(async function* () {
-      yield answerOf(1);
+      yield toAnswer(1);
       await setTimeout(10);
-      yield answerOf(2);
+      yield toAnswer(2);
     });
     const requests = new Sender();
     requests.send(0);
@@ -143,8 +143,8 @@ describe.each(Object.entries(TRANSPORTS))("a bidirectional call over %s", (_name
   it("has the service's error after the messages that came before", async () => {
     const { url } = await start(async function* (requests) {
       for await (const request of requests) {
-        if (sizeOf(request) === 0) throw new ConnectError("zero", Code.OutOfRange);
-        yield answerOf(sizeOf(request));
+        if (getSize(request) === 0) throw new ConnectError("zero", Code.OutOfRange);
+        yield toAnswer(getSize(request));
       }
     });
     const requests = new Sender();
@@ -162,7 +162,7 @@ describe.each(Object.entries(TRANSPORTS))("a bidirectional call over %s", (_name
       await proceed;
       let count = 0;
       for await (const { payload } of requests) count += payload?.body.byteLength === 10_000 ? 1 : 0;
-      yield answerOf(count);
+      yield toAnswer(count);
     });
     let sent = 0;
     const client = createClient(TestService, transportTo(url));
@@ -183,7 +183,7 @@ describe.each(Object.entries(TRANSPORTS))("a bidirectional call over %s", (_name
   it("waits for a client that does not read its answers", async () => {
     let given = 0;
     const { url } = await start(async function* () {
-      for (; given < 200; given += 1) yield answerOf(20_000);
+      for (; given < 200; given += 1) yield toAnswer(20_000);
     });
     const requests = new Sender();
     requests.send(0);
@@ -200,8 +200,8 @@ describe.each(Object.entries(TRANSPORTS))("a bidirectional call over %s", (_name
   it("sends messages that became ready together in the order of their batches", async () => {
     async function* batches(requests: Requests): Batches<StreamingOutputCallResponse> {
       for await (const request of requests) {
-        const size = sizeOf(request);
-        yield [answerOf(size), answerOf(size + 1), answerOf(size + 2)];
+        const size = getSize(request);
+        yield [toAnswer(size), toAnswer(size + 1), toAnswer(size + 2)];
       }
     }
     const { url } = await start((requests) => new BatchStream(batches(requests)));
@@ -222,7 +222,7 @@ it.each(["application/grpc", "application/connect+proto", "application/grpc-web+
     const { promise: failed, resolve } = Promise.withResolvers<{ error: unknown; aborted: boolean }>();
     const service = await start(async function* (requests, { signal }) {
       try {
-        for await (const request of requests) yield answerOf(sizeOf(request));
+        for await (const request of requests) yield toAnswer(getSize(request));
       } catch (error) {
         resolve({ error, aborted: signal.aborted });
         throw error;
@@ -248,9 +248,9 @@ it("Connect on HTTP/2 sends a batch of a service in one write", async () => {
     () =>
       new BatchStream(
         (async function* () {
-          yield [answerOf(1), answerOf(2), answerOf(3)];
+          yield [toAnswer(1), toAnswer(2), toAnswer(3)];
           await firstRead;
-          yield [answerOf(4)];
+          yield [toAnswer(4)];
         })(),
       ),
   );
@@ -265,6 +265,6 @@ it("Connect on HTTP/2 sends a batch of a service in one write", async () => {
     resolve();
   });
   await once(stream, "end");
-  const bytesOf = (size: number) => 5 + 4 + size;
-  expect(reads.slice(0, 2)).toEqual([bytesOf(1) + bytesOf(2) + bytesOf(3), bytesOf(4)]);
+  const toBytes = (size: number) => 5 + 4 + size;
+  expect(reads.slice(0, 2)).toEqual([toBytes(1) + toBytes(2) + toBytes(3), toBytes(4)]);
 });

@@ -9,7 +9,7 @@ import { recordingLogger, useTestServers } from "./support/test-server.ts";
 const servers = useTestServers();
 
 /** A shutdown, the steps of its parts, and its log. */
-function shutdownOf(parts: (steps: string[]) => readonly ShutdownPart[], timeoutMs = 1000) {
+function createShutdown(parts: (steps: string[]) => readonly ShutdownPart[], timeoutMs = 1000) {
   const steps: string[] = [];
   const { logger, lines } = recordingLogger();
   return { shutdown: new Shutdown({ parts: parts(steps), timeoutMs, logger }), steps, lines };
@@ -18,7 +18,7 @@ function shutdownOf(parts: (steps: string[]) => readonly ShutdownPart[], timeout
 describe("Shutdown", () => {
   it("drains all parts at the same time, and closes them in order", async () => {
     const secondDrained = Promise.withResolvers<void>();
-    const { shutdown, steps } = shutdownOf(
+    const { shutdown, steps } = createShutdown(
       (steps) =>
         ["a", "b"].map((name) => ({
           name,
@@ -38,7 +38,7 @@ describe("Shutdown", () => {
   });
 
   it("names the part that did not drain in time, and closes it", async () => {
-    const { shutdown, steps, lines } = shutdownOf(
+    const { shutdown, steps, lines } = createShutdown(
       (steps) => [
         { name: "quick", drain: async () => {}, close: () => void steps.push("close quick") },
         { name: "slow", drain: () => new Promise(() => {}), close: () => void steps.push("close slow") },
@@ -59,7 +59,7 @@ describe("Shutdown", () => {
   it.each([2 ** 31, 1e15, Number.POSITIVE_INFINITY])(
     "waits for a part with a time of %d ms",
     async (timeoutMs) => {
-      const { shutdown, lines } = shutdownOf(
+      const { shutdown, lines } = createShutdown(
         () => [{ name: "slow", drain: () => setTimeout(30), close() {} }],
         timeoutMs,
       );
@@ -69,7 +69,7 @@ describe("Shutdown", () => {
   );
 
   it("aborts the signal of a part when the time is over", async () => {
-    const { shutdown, lines } = shutdownOf(
+    const { shutdown, lines } = createShutdown(
       (steps) => [
         {
           name: "attentive",
@@ -84,7 +84,7 @@ describe("Shutdown", () => {
   });
 
   it("goes on with the other parts where one fails", async () => {
-    const { shutdown, steps, lines } = shutdownOf((steps) => [
+    const { shutdown, steps, lines } = createShutdown((steps) => [
       {
         name: "broken",
         drain: async () => {
@@ -107,7 +107,7 @@ describe("Shutdown", () => {
   });
 
   it("closes each part once, however often it is asked", async () => {
-    const { shutdown, steps } = shutdownOf((steps) => [
+    const { shutdown, steps } = createShutdown((steps) => [
       { name: "a", close: () => void steps.push("close a") },
     ]);
     await Promise.all([shutdown.close(), shutdown.close(), shutdown.drain()]);

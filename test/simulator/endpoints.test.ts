@@ -17,31 +17,31 @@ const MODELS = [
   "gpt-5.6",
 ];
 
-async function idsOf<Entry>(
+async function collectIds<Entry>(
   entries: AsyncIterable<Entry>,
-  idOf: (entry: Entry) => string | undefined,
+  toId: (entry: Entry) => string | undefined,
 ): Promise<(string | undefined)[]> {
   const ids: (string | undefined)[] = [];
-  for await (const entry of entries) ids.push(idOf(entry));
+  for await (const entry of entries) ids.push(toId(entry));
   return ids;
 }
 
 describe("the lists of models", () => {
   it("have every script and alias, in each provider's form", async () => {
-    expect(await idsOf(openai().models.list(), ({ id }) => id)).toEqual(MODELS);
-    expect(await idsOf(anthropic().models.list(), ({ id }) => id)).toEqual(MODELS);
+    expect(await collectIds(openai().models.list(), ({ id }) => id)).toEqual(MODELS);
+    expect(await collectIds(anthropic().models.list(), ({ id }) => id)).toEqual(MODELS);
     const named = MODELS.map((id) => `models/${id}`);
-    expect(await idsOf(await gemini().models.list(), ({ name }) => name)).toEqual(named);
+    expect(await collectIds(await gemini().models.list(), ({ name }) => name)).toEqual(named);
   });
 
   it("have pages at Anthropic and Gemini", async () => {
-    expect(await idsOf(anthropic().models.list({ limit: 2 }), ({ id }) => id)).toEqual(MODELS);
+    expect(await collectIds(anthropic().models.list({ limit: 2 }), ({ id }) => id)).toEqual(MODELS);
     const before = await anthropic().models.list({ limit: 2, before_id: "sim-reasoning" });
     expect(before.data.map(({ id }) => id)).toEqual(["sim-tools", "sim-call"]);
     expect(before.has_more).toBe(true);
     const pages = await gemini().models.list({ config: { pageSize: 3 } });
     expect(pages.page).toHaveLength(3);
-    expect(await idsOf(pages, ({ displayName }) => displayName)).toEqual(MODELS);
+    expect(await collectIds(pages, ({ displayName }) => displayName)).toEqual(MODELS);
   });
 
   it("describe one model by its name, with its options", async () => {

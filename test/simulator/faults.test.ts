@@ -20,7 +20,7 @@ function request(options: string, changes: object = {}): { model: string; input:
   return { model: `sim-text:${options}`, input: "Hello 🧭", stream: true, ...changes };
 }
 
-const typesOf = (events: readonly ParsedEvent[]): string[] => events.map((event) => event.type);
+const getTypes = (events: readonly ParsedEvent[]): string[] => events.map((event) => event.type);
 
 describe("status", () => {
   it.each([
@@ -157,7 +157,7 @@ describe("keepalive_ms", () => {
       isEnough: (text) => text.split('"type":"keepalive"').length > 3,
     });
     const events = parseEvents(body);
-    expect(typesOf(events).slice(0, 4)).toEqual([
+    expect(getTypes(events).slice(0, 4)).toEqual([
       "response.created",
       "response.in_progress",
       "keepalive",
@@ -171,7 +171,7 @@ describe("keepalive_ms", () => {
       model: "sim-long:tokens=3,rate=10,keepalive_ms=20",
       input: "x",
     });
-    expect(typesOf(events).filter((type) => type === "keepalive").length).toBeGreaterThan(4);
+    expect(getTypes(events).filter((type) => type === "keepalive").length).toBeGreaterThan(4);
     expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
   });
 
@@ -214,7 +214,7 @@ describe("cuts", () => {
 describe("error_after", () => {
   it("reports the failure as OpenAI's event and ends the stream", async () => {
     const events = await stream(simulator(), request("error_after=3,error_code=rate_limit_exceeded"));
-    expect(typesOf(events)).toEqual([
+    expect(getTypes(events)).toEqual([
       "response.created",
       "response.in_progress",
       "response.output_item.added",
@@ -232,7 +232,7 @@ describe("error_after", () => {
 
   it("reports it as a failed response", async () => {
     const events = await stream(simulator(), request("error_after=2,error_style=failed"));
-    expect(typesOf(events)).toEqual(["response.created", "response.in_progress", "response.failed"]);
+    expect(getTypes(events)).toEqual(["response.created", "response.in_progress", "response.failed"]);
     expect(events.at(-1)?.response).toMatchObject({ status: "failed", error: { code: "server_error" } });
   });
 
@@ -270,7 +270,7 @@ describe("broken streams", () => {
 
   it("repeat_start sends the first event twice", async () => {
     const events = await stream(simulator(), request("repeat_start=1"));
-    expect(typesOf(events).slice(0, 3)).toEqual([
+    expect(getTypes(events).slice(0, 3)).toEqual([
       "response.created",
       "response.created",
       "response.in_progress",
@@ -328,7 +328,7 @@ describe("splitting", () => {
 });
 
 describe("ids", () => {
-  const idsOf = async (option: string): Promise<(string | undefined)[]> => {
+  const collectIds = async (option: string): Promise<(string | undefined)[]> => {
     const { output } = await ask(simulator(), {
       model: `sim-tools:calls=3${option}`,
       input: "x",
@@ -338,11 +338,11 @@ describe("ids", () => {
   };
 
   it("are unique, repeated or empty", async () => {
-    expect(new Set(await idsOf("")).size).toBe(3);
-    const repeated = await idsOf(",repeat_ids=1");
+    expect(new Set(await collectIds("")).size).toBe(3);
+    const repeated = await collectIds(",repeat_ids=1");
     expect(repeated[0]).toMatch(/^call_/);
     expect(new Set(repeated).size).toBe(1);
-    expect(await idsOf(",no_ids=1")).toEqual(["", "", ""]);
+    expect(await collectIds(",no_ids=1")).toEqual(["", "", ""]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pathsOf } from "./paths.ts";
+import { collectPaths } from "./paths.ts";
 import { type ParsedEvent, parseEvents, readRecording, stream, useSimulator } from "./support.ts";
 
 const simulator = useSimulator();
@@ -8,7 +8,7 @@ const simulator = useSimulator();
 const freeSubtrees = /^response\.(tools\[\]\.parameters|text\.format\.schema)\./;
 
 /** The kind of an event: its type, and that of the item that it adds or ends. */
-function kindOf(event: ParsedEvent): string {
+function getKind(event: ParsedEvent): string {
   const item = event.item as { type: string } | undefined;
   return item === undefined ? event.type : `${event.type} ${item.type}`;
 }
@@ -17,25 +17,25 @@ function kindOf(event: ParsedEvent): string {
 function fieldsByKind(events: readonly ParsedEvent[]): Record<string, string[]> {
   const fields: Record<string, Set<string>> = {};
   for (const event of events) {
-    const known = fields[kindOf(event)] ?? new Set();
-    for (const path of pathsOf(event)) if (!freeSubtrees.test(path)) known.add(path);
-    fields[kindOf(event)] = known;
+    const known = fields[getKind(event)] ?? new Set();
+    for (const path of collectPaths(event)) if (!freeSubtrees.test(path)) known.add(path);
+    fields[getKind(event)] = known;
   }
   return Object.fromEntries(Object.entries(fields).map(([kind, paths]) => [kind, [...paths].sort()]));
 }
 
 /** The kinds of events in order, with consecutive duplicates removed. */
-function sequenceOf(events: readonly ParsedEvent[]): string[] {
-  return events.map(kindOf).filter((kind, index, all) => kind !== all[index - 1]);
+function listKinds(events: readonly ParsedEvent[]): string[] {
+  return events.map(getKind).filter((kind, index, all) => kind !== all[index - 1]);
 }
 
 /** The distinct sequences of the items of one type. Deltas and annotations count as one kind. */
 function itemSequences(events: readonly ParsedEvent[], type: string): string[] {
   const indices = events
-    .filter((event) => kindOf(event) === `response.output_item.added ${type}`)
+    .filter((event) => getKind(event) === `response.output_item.added ${type}`)
     .map((event) => event.output_index);
   const sequences = indices.map((index) =>
-    sequenceOf(
+    listKinds(
       events.filter(
         (event) => event.output_index === index && event.type !== "response.output_text.annotation.added",
       ),
@@ -63,7 +63,7 @@ describe("a recorded request that is sent to the simulator", () => {
   ])("%s gets the recorded sequence of events from %s", async (recording, model) => {
     const recorded = parseEvents(readRecording(`${recording}.sse`));
     const simulated = await replay(recording, model);
-    expect(sequenceOf(simulated)).toEqual(sequenceOf(recorded));
+    expect(listKinds(simulated)).toEqual(listKinds(recorded));
   });
 
   it.each([
@@ -108,7 +108,7 @@ describe("hosted tools", () => {
     ["web-search-tool.1.sse", "output_text", search],
     ["image-generation-tool.1.sse", "image_generation_call", picture],
   ])("of %s produce events of a %s with the recorded fields", async (recording, word, request) => {
-    const isMeant = (event: ParsedEvent): boolean => kindOf(event).includes(word);
+    const isMeant = (event: ParsedEvent): boolean => getKind(event).includes(word);
     const recorded = fieldsByKind(parseEvents(readRecording(recording)).filter(isMeant));
     // Only searches are compared: pages that were opened or searched have additional fields.
     for (const paths of Object.values(recorded))
@@ -130,7 +130,7 @@ describe("a stream that fails", () => {
     const recorded = parseEvents(readRecording(recording));
     const model = `sim-text:error_after=2,error_style=nested,error_code=${code}`;
     const simulated = await stream(simulator(), { model, input: "Hello" });
-    expect(sequenceOf(simulated)).toEqual(sequenceOf(recorded));
+    expect(listKinds(simulated)).toEqual(listKinds(recorded));
     expect(fieldsByKind(simulated).error).toEqual(fieldsByKind(recorded).error);
     expect(fieldsByKind(simulated)["response.failed"]).toEqual(
       expect.arrayContaining(fieldsByKind(recorded)["response.failed"] ?? []),
@@ -163,8 +163,8 @@ describe("a whole answer", () => {
     });
     expect(response.status).toBe(200);
     const simulated: unknown = await response.json();
-    expect([...new Set(pathsOf({ response: simulated }))].filter(isProviders).sort()).toEqual(
-      [...new Set(pathsOf({ response: recorded }))].filter(isProviders).sort(),
+    expect([...new Set(collectPaths({ response: simulated }))].filter(isProviders).sort()).toEqual(
+      [...new Set(collectPaths({ response: recorded }))].filter(isProviders).sort(),
     );
   });
 });

@@ -66,21 +66,21 @@ describe("sim-echo", () => {
 
 describe("sim-tools", () => {
   const tools = [weatherTool, { ...weatherTool, name: "get_time" }];
-  const namesOf = ({ output }: AnsweredResponse): (string | undefined)[] => output.map((item) => item.name);
+  const listNames = ({ output }: AnsweredResponse): (string | undefined)[] => output.map((item) => item.name);
   const call = (changes: object): Promise<AnsweredResponse> =>
     ask(simulator(), { model: "sim-tools:calls=3", input: "In Oslo?", tools, ...changes });
 
   it("makes the requested number of calls, in the order of the tools", async () => {
-    expect(namesOf(await call({}))).toEqual(["get_weather", "get_time", "get_weather"]);
+    expect(listNames(await call({}))).toEqual(["get_weather", "get_time", "get_weather"]);
   });
 
   it("makes one call where parallel calls are disabled", async () => {
-    expect(namesOf(await call({ parallel_tool_calls: false }))).toEqual(["get_weather"]);
+    expect(listNames(await call({ parallel_tool_calls: false }))).toEqual(["get_weather"]);
   });
 
   it("calls only the named tool", async () => {
     const choice = { type: "function", name: "get_time" };
-    expect(namesOf(await call({ tool_choice: choice }))).toEqual(["get_time", "get_time", "get_time"]);
+    expect(listNames(await call({ tool_choice: choice }))).toEqual(["get_time", "get_time", "get_time"]);
   });
 
   it("calls only tools that are allowed", async () => {
@@ -89,7 +89,7 @@ describe("sim-tools", () => {
       mode: "required",
       tools: [{ type: "function", name: "get_time" }],
     };
-    expect(namesOf(await call({ tool_choice: choice }))).toEqual(["get_time", "get_time", "get_time"]);
+    expect(listNames(await call({ tool_choice: choice }))).toEqual(["get_time", "get_time", "get_time"]);
   });
 
   it.each([

@@ -43,7 +43,7 @@ export async function decode(
   let error: unknown;
   try {
     for await (const batch of withTerminalEvent(
-      decodeStream(bodyOf(chunks), decoderOf(facts, writer), writer),
+      decodeStream(getBody(chunks), decoderOf(facts, writer), writer),
       { now: () => 0 },
     )) {
       for (const event of batch) {
@@ -58,6 +58,6 @@ export async function decode(
   return { events, error };
 }
 
-async function* bodyOf(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* getBody(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* chunks;
 }

@@ -1,5 +1,5 @@
 /** A small seeded generator (mulberry32): the same seed gives the same numbers in [0, 1) on every machine. */
-export function randomOf(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -10,7 +10,7 @@ export function randomOf(seed: number): () => number {
 }
 
 /** A seed derived from a name. */
-export function seedOf(name: string): number {
+export function hashName(name: string): number {
   let hash = 2166136261;
   for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16777619);
   return hash >>> 0;

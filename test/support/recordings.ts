@@ -14,11 +14,11 @@ export interface Recording {
 const manifest: Recording[] = JSON.parse(readFileSync(join(ROOT, "manifest.json"), "utf8"));
 
 /** The recorded answers of one wire format: streams (`.sse`) or whole answers (`.json`). */
-export function recordingsOf(folder: string, ending: ".sse" | ".json"): Recording[] {
+export function getRecordings(folder: string, ending: ".sse" | ".json"): Recording[] {
   return manifest.filter(({ file }) => file.startsWith(`${folder}/`) && file.endsWith(ending));
 }
 
 /** The bytes of a recording. */
-export function bytesOf({ file }: Recording): Buffer {
+export function toBytes({ file }: Recording): Buffer {
   return readFileSync(join(ROOT, file));
 }

@@ -118,11 +118,11 @@ function writeRateLimit(writer: ProtoWriter, headers: IncomingHttpHeaders): void
   writer.number(2, Number(headers["x-ratelimit-limit-requests"]));
   writer.number(3, Number(headers["x-ratelimit-remaining-tokens"]));
   writer.number(4, Number(headers["x-ratelimit-limit-tokens"]));
-  writeTimestamp(writer, 5, Date.now() + millisecondsOf(String(headers["x-ratelimit-reset-tokens"])));
+  writeTimestamp(writer, 5, Date.now() + toMilliseconds(String(headers["x-ratelimit-reset-tokens"])));
   writer.end(start);
 }
 
 /** Parses a duration as Go writes it: `6ms` or `6s`. */
-function millisecondsOf(duration: string): number {
+function toMilliseconds(duration: string): number {
   return duration.endsWith("ms") ? Number.parseFloat(duration) : Number.parseFloat(duration) * 1000;
 }

@@ -17,7 +17,7 @@ export const DEFAULT_ADDRESS = "localhost:6190";
  * Unix socket.
  * @throws ConfigurationError naming the address and the forms.
  */
-export function targetOf(address: string): Target {
+export function toTarget(address: string): Target {
   const path = /^unix:(?:\/\/)?(\/.+)$/.exec(address)?.[1];
   if (path !== undefined) return { origin: "http://localhost", connect: () => connectSocket(path) };
   const url = URL.parse(/^https?:\/\//.test(address) ? address : `http://${address}`);

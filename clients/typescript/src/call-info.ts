@@ -54,7 +54,7 @@ export function observeCalls({ headers = {}, onCall, logger }: CallSettings): In
       ended("OK", joined(response.header, response.trailer));
       return response;
     } catch (thrown) {
-      ended(codeOf(thrown), metadataOf(thrown));
+      ended(getCode(thrown), toMetadata(thrown));
       throw thrown;
     }
   };
@@ -74,8 +74,8 @@ async function* untilEnd<Message>(
     yield* message;
     code = "OK";
   } catch (thrown) {
-    code = codeOf(thrown);
-    failure = metadataOf(thrown);
+    code = getCode(thrown);
+    failure = toMetadata(thrown);
     throw thrown;
   } finally {
     ended(code, joined(header, failure ?? trailer));
@@ -83,12 +83,12 @@ async function* untilEnd<Message>(
 }
 
 /** `NotFound` → `NOT_FOUND`. */
-function codeOf(thrown: unknown): string {
+function getCode(thrown: unknown): string {
   const code = Code[ConnectError.from(thrown).code] ?? "UNKNOWN";
   return code.replace(/(?<=[a-z])[A-Z]/g, "_$&").toUpperCase();
 }
 
-function metadataOf(thrown: unknown): Headers {
+function toMetadata(thrown: unknown): Headers {
   return ConnectError.from(thrown).metadata;
 }
 

@@ -7,9 +7,9 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
-import { type RequestInput, requestOf } from "../../../src/client/request-input.ts";
+import { type RequestInput, toRequest } from "../../../src/client/request-input.ts";
 import type { CallOptions } from "../../../src/core/adapter.ts";
-import { type Batches, batchesOf, lazyBatches } from "../../../src/core/batches.ts";
+import { type Batches, lazyBatches, toBatches } from "../../../src/core/batches.ts";
 import { CallScope } from "../../../src/core/call-scope.ts";
 import { NotFoundError } from "../../../src/core/errors.ts";
 import { EventStream } from "../../../src/core/event-stream.ts";
@@ -27,9 +27,9 @@ import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { RunService } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { LoopItem, LoopOptions } from "../../../src/generation/tool-loop.ts";
-import { DEFAULT_ADDRESS, targetOf } from "./address.ts";
+import { DEFAULT_ADDRESS, toTarget } from "./address.ts";
 import { type CallSettings, observeCalls } from "./call-info.ts";
-import { failureOf } from "./failure.ts";
+import { toFailure } from "./failure.ts";
 import { retryUnsent } from "./reconnect.ts";
 import { Runs } from "./runs.ts";
 import { isRemoteLoop, runRemoteLoop } from "./tool-loop.ts";
@@ -79,7 +79,7 @@ export class Client {
   readonly #generation: ServiceClient<typeof GenerationService>;
   readonly #catalog: ServiceClient<typeof CatalogService>;
 
-  /** @throws ConfigurationError where the address has another form than those that `targetOf` reads. */
+  /** @throws ConfigurationError where the address has another form than those that `toTarget` reads. */
   constructor(options: ClientOptions = {}, sessions = openSessions(options)) {
     const {
       address = defaultAddress(),
@@ -90,7 +90,7 @@ export class Client {
     this.hideToolErrors = options.hideToolErrors ?? false;
     this.#sessions = sessions;
     this.transport = createGrpcTransport({
-      baseUrl: targetOf(address).origin,
+      baseUrl: toTarget(address).origin,
       sessionManager: sessions,
       interceptors: [
         observeCalls(options),
@@ -118,11 +118,11 @@ export class Client {
    * @throws SDKError of the kind of the failure.
    */
   async complete(request: RequestInput, options: CallOptions = {}): Promise<CompleteResponse> {
-    const message = requestOf(request);
+    const message = toRequest(request);
     try {
       return completeResponse(await this.#service.complete(message, callOptionsOf(options)));
     } catch (thrown) {
-      throw failureOf(thrown, options.signal);
+      throw toFailure(thrown, options.signal);
     }
   }
 
@@ -132,9 +132,12 @@ export class Client {
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
     const scope = new CallScope(options.signal);
-    const open = () => this.#openStream(requestOf(request), { ...options, signal: scope.signal });
-    const toFailure = (thrown: unknown) => failureOf(thrown, scope.signal);
-    const batches = withTerminalEvent(lazyBatches(open, scope.abort), { toFailure, onEnd: scope.release });
+    const open = () => this.#openStream(toRequest(request), { ...options, signal: scope.signal });
+    const asFailure = (thrown: unknown) => toFailure(thrown, scope.signal);
+    const batches = withTerminalEvent(lazyBatches(open, scope.abort), {
+      toFailure: asFailure,
+      onEnd: scope.release,
+    });
     return new EventStream(batches, scope.abort);
   }
 
@@ -167,7 +170,7 @@ export class Client {
     do {
       const request = { provider, capabilities: [...capabilities], pageToken };
       const page = await this.#catalog.listModels(request).catch((thrown) => {
-        throw failureOf(thrown, undefined);
+        throw toFailure(thrown, undefined);
       });
       yield* page.models;
       pageToken = page.nextPageToken;
@@ -194,7 +197,7 @@ export class Client {
   }
 
   #openStream(request: Request, options: CallOptions): Batches<StreamEvent> {
-    return batchesOf(this.#service.stream(request, callOptionsOf(options)));
+    return toBatches(this.#service.stream(request, callOptionsOf(options)));
   }
 }
 
@@ -203,7 +206,7 @@ function defaultAddress(): string {
 }
 
 function openSessions({ address = defaultAddress(), ca, tls }: ClientOptions): Http2SessionManager {
-  const { origin, connect } = targetOf(address);
+  const { origin, connect } = toTarget(address);
   return new Http2SessionManager(origin, KEEPALIVE, {
     ...tls,
     ...(connect === undefined ? {} : { createConnection: connect }),
@@ -215,7 +218,7 @@ async function unlessNotFound<Found>(find: () => Promise<Found>): Promise<Found 
   try {
     return await find();
   } catch (thrown) {
-    const failure = failureOf(thrown, undefined);
+    const failure = toFailure(thrown, undefined);
     if (failure instanceof NotFoundError) return undefined;
     throw failure;
   }

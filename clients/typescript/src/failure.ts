@@ -3,8 +3,8 @@ import { withTypeScriptPaths } from "../../../src/client/field-paths.ts";
 import {
   AbortError,
   ConfigurationError,
+  createError,
   errorFromProto,
-  errorOf,
   RequestTimeoutError,
   SDKError,
   toSdkError,
@@ -18,8 +18,8 @@ import { ErrorKind, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/e
  * does.
  * @param signal The caller's own signal: what it was aborted with decides.
  */
-export function failureOf(thrown: unknown, signal: AbortSignal | undefined): SDKError {
-  if (signal?.aborted) return abortErrorOf(signal.reason);
+export function toFailure(thrown: unknown, signal: AbortSignal | undefined): SDKError {
+  if (signal?.aborted) return toAbortError(signal.reason);
   if (!(thrown instanceof ConnectError)) return toSdkError(thrown);
   const [error] = thrown.findDetails(InferenceErrorSchema);
   const [badRequest] = thrown.findDetails(BadRequestSchema);
@@ -27,7 +27,7 @@ export function failureOf(thrown: unknown, signal: AbortSignal | undefined): SDK
   return withTypeScriptPaths(errorFromProto(error, badRequest?.fieldViolations));
 }
 
-function abortErrorOf(reason: unknown): SDKError {
+function toAbortError(reason: unknown): SDKError {
   if (reason instanceof SDKError) return reason;
   if (reason instanceof Error && reason.name === "TimeoutError")
     return new RequestTimeoutError("the call was aborted by a time-out", { cause: reason });
@@ -39,7 +39,7 @@ function errorOfCode(thrown: ConnectError): SDKError {
   const { code, rawMessage } = thrown;
   if (code === Code.Unimplemented)
     return new ConfigurationError(`the server does not have this method: ${rawMessage}`, { cause: thrown });
-  return errorOf(KINDS.get(code) ?? ErrorKind.NETWORK, `the sidecar: ${rawMessage}`, { cause: thrown });
+  return createError(KINDS.get(code) ?? ErrorKind.NETWORK, `the sidecar: ${rawMessage}`, { cause: thrown });
 }
 
 const KINDS: ReadonlyMap<Code, ErrorKind> = new Map([

@@ -16,7 +16,7 @@ export {
 } from "../../../src/gen/outrigger/v1/run_pb.ts";
 export type { CallInfo, CallLog, CallSettings } from "./call-info.ts";
 export { Client, type ClientOptions } from "./client.ts";
-export { failureOf as toSdkFailure } from "./failure.ts";
+export { toFailure as toSdkFailure } from "./failure.ts";
 export { type RunCallOptions, type RunFilter, type RunOptions, Runs } from "./runs.ts";
 export { getDefaultClient, setDefaultClient };
 

@@ -20,7 +20,7 @@ export function loopStart(options: LoopOptions): RunToolsRequest {
       request,
       maxToolRounds,
       retry: retryOf(options),
-      timeouts: timeoutsOf(options),
+      timeouts: toTimeouts(options),
       limits: limitsInit(options.limits),
     },
     passiveTools: executableNames(options).filter((name) => !options.executor.isActive(name)),
@@ -50,7 +50,7 @@ function retryOf({ retry = {} }: LoopOptions): MessageInitShape<typeof RetryPoli
 }
 
 /** A time limit of 0 is none: this program ends its tools itself. */
-function timeoutsOf({ timeouts = {} }: LoopOptions): MessageInitShape<typeof GenerationTimeoutsSchema> {
+function toTimeouts({ timeouts = {} }: LoopOptions): MessageInitShape<typeof GenerationTimeoutsSchema> {
   const { totalMs, perStepMs } = timeouts;
   return {
     perTool: durationFromMs(0),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions as ConnectCallOptions, Client as ServiceClient } from "@connectrpc/connect";
-import { type RequestInput, requestOf, type ToolInput } from "../../../src/client/request-input.ts";
+import { type RequestInput, type ToolInput, toRequest } from "../../../src/client/request-input.ts";
 import { NetworkError, NotFoundError, StreamError } from "../../../src/core/errors.ts";
 import type { MessageInput } from "../../../src/core/message.ts";
 import type { ActiveTool } from "../../../src/core/tool-input.ts";
@@ -21,7 +21,7 @@ import {
 } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import { isActiveTool } from "../../../src/generation/local-executor.ts";
 import type { GenerationLimits } from "../../../src/generation/loop-limits.ts";
-import { failureOf } from "./failure.ts";
+import { toFailure } from "./failure.ts";
 import { limitsInit } from "./loop-start.ts";
 
 /** What a run generates, and how it is kept. */
@@ -97,7 +97,7 @@ export class Runs {
    * does not throw: its `status` and `error` say so.
    */
   create(options: RunOptions, call: RunCallOptions = {}): Promise<Run> {
-    return answerOf(call, (connect) => this.#service.createRun(toRequest(options), connect));
+    return getAnswer(call, (connect) => this.#service.createRun(toRunRequest(options), connect));
   }
 
   /**
@@ -106,7 +106,7 @@ export class Runs {
    * event, and then throws.
    */
   createStream(options: RunOptions, call: RunCallOptions = {}): AsyncGenerator<RunEvent> {
-    const request = toRequest(options);
+    const request = toRunRequest(options);
     return this.#follow((connect) => this.#service.createRunStream(request, connect), new Position(), call);
   }
 
@@ -126,7 +126,7 @@ export class Runs {
   /** A run with its steps; undefined if there is none. */
   async get(runId: string, call: RunCallOptions = {}): Promise<Run | undefined> {
     try {
-      return await answerOf(call, (connect) => this.#service.getRun({ runId }, connect));
+      return await getAnswer(call, (connect) => this.#service.getRun({ runId }, connect));
     } catch (error) {
       if (error instanceof NotFoundError) return undefined;
       throw error;
@@ -136,7 +136,7 @@ export class Runs {
   /** Waits until a run has ended or requires action, and returns it with its steps. */
   async wait(runId: string, call: RunCallOptions = {}): Promise<Run> {
     for (;;) {
-      const run = await answerOf(call, (connect) => this.#service.getRun({ runId }, connect));
+      const run = await getAnswer(call, (connect) => this.#service.getRun({ runId }, connect));
       if (!isUnderWay(run)) return run;
       try {
         for await (const _ of this.events(runId, { ...call, after: run.lastSequence }));
@@ -154,17 +154,17 @@ export class Runs {
     { approvals = [], ...call }: RunCallOptions & { readonly approvals?: readonly ToolApproval[] } = {},
   ): Promise<Run> {
     const request = { runId, results: [...results], approvals: [...approvals] };
-    return answerOf(call, (connect) => this.#service.submitToolResults(request, connect));
+    return getAnswer(call, (connect) => this.#service.submitToolResults(request, connect));
   }
 
   /** Cancels a run. Has no effect on one that has ended. */
   cancel(runId: string, call: RunCallOptions = {}): Promise<Run> {
-    return answerOf(call, (connect) => this.#service.cancelRun({ runId }, connect));
+    return getAnswer(call, (connect) => this.#service.cancelRun({ runId }, connect));
   }
 
   /** Deletes a run with its steps and events. One in progress is cancelled first. */
   async delete(runId: string, call: RunCallOptions = {}): Promise<void> {
-    await answerOf(call, (connect) => this.#service.deleteRun({ runId }, connect));
+    await getAnswer(call, (connect) => this.#service.deleteRun({ runId }, connect));
   }
 
   /** The caller's runs, newest first, without their steps. Fetches page after page. */
@@ -175,7 +175,7 @@ export class Runs {
     let pageToken = "";
     do {
       const request = { threadId, statuses: [...statuses], pageSize, pageToken };
-      const page = await answerOf(call, (connect) => this.#service.listRuns(request, connect));
+      const page = await getAnswer(call, (connect) => this.#service.listRuns(request, connect));
       yield* page.runs;
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
@@ -202,7 +202,7 @@ export class Runs {
           yield event;
         }
       } catch (thrown) {
-        lost = failureOf(thrown, call.signal);
+        lost = toFailure(thrown, call.signal);
       }
       if (!position.mustResume(lost)) return;
       await sleep(RESUME_DELAY_MS);
@@ -244,7 +244,7 @@ function isUnderWay({ status }: Run): boolean {
   return status === RunStatus.QUEUED || status === RunStatus.IN_PROGRESS;
 }
 
-function toRequest(options: RunOptions): CreateRunRequest {
+function toRunRequest(options: RunOptions): CreateRunRequest {
   const {
     prompt = "",
     system = "",
@@ -267,7 +267,7 @@ function toRequest(options: RunOptions): CreateRunRequest {
   } = options;
   return create(CreateRunRequestSchema, {
     options: {
-      request: requestOf({
+      request: toRequest({
         ...request,
         messages,
         tools: tools.map((tool) => (isActiveTool(tool) ? tool.definition : tool)),
@@ -295,13 +295,13 @@ function connectOptions({ signal }: RunCallOptions): ConnectCallOptions {
   return signal === undefined ? {} : { signal };
 }
 
-async function answerOf<Answer>(
+async function getAnswer<Answer>(
   call: RunCallOptions,
   make: (connect: ConnectCallOptions) => Promise<Answer>,
 ): Promise<Answer> {
   try {
     return await make(connectOptions(call));
   } catch (thrown) {
-    throw failureOf(thrown, call.signal);
+    throw toFailure(thrown, call.signal);
   }
 }

@@ -26,7 +26,7 @@ import { StepResult as StepResultView } from "../../../src/generation/generate-r
 import { LinkedSignal } from "../../../src/generation/linked-signal.ts";
 import type { ToolOutcome } from "../../../src/generation/step-tools.ts";
 import type { LoopItem, LoopOptions } from "../../../src/generation/tool-loop.ts";
-import { failureOf } from "./failure.ts";
+import { toFailure } from "./failure.ts";
 import { executableNames, loopStart } from "./loop-start.ts";
 import { OutputQueue } from "./output-queue.ts";
 
@@ -87,7 +87,7 @@ class RemoteLoop {
         if (response.message.case === "result") result = response.message.value;
       }
     } catch (thrown) {
-      const failure = withOwnFields(failureOf(thrown, signal));
+      const failure = withOwnFields(toFailure(thrown, signal));
       throw this.#steps.length === 0 ? failure : withEarlierSteps(failure, undefined, this.#steps);
     } finally {
       this.#requests.end();
@@ -126,15 +126,15 @@ class RemoteLoop {
     if (repaired !== undefined) return this.#answer(toolCall, { case: "result", value: repaired });
     const context = { step, messages: this.#conversation.messages, signal: this.#scope.signal };
     this.#options.executor.execute([toolCall], context).then(
-      ([outcome]) => outcome && this.#answer(toolCall, this.#outputOf(toolCall, outcome, problem !== "")),
-      (thrown: unknown) => this.cancel(thrown instanceof SDKError ? thrown : failureOf(thrown, undefined)),
+      ([outcome]) => outcome && this.#answer(toolCall, this.#toOutput(toolCall, outcome, problem !== "")),
+      (thrown: unknown) => this.cancel(thrown instanceof SDKError ? thrown : toFailure(thrown, undefined)),
     );
   }
 
   /** A call with invalid arguments is answered by its repair; its result follows when the sidecar asks for it. */
-  #outputOf({ id }: ToolCall, { result, repairedCall }: ToolOutcome, isInvalid: boolean): Output {
+  #toOutput({ id }: ToolCall, { result, repairedCall }: ToolOutcome, isInvalid: boolean): Output {
     if (!isInvalid) return { case: "result", value: result };
-    if (repairedCall === undefined) return { case: "failure", value: { message: textOf(messageOf(result)) } };
+    if (repairedCall === undefined) return { case: "failure", value: { message: textOf(toMessage(result)) } };
     this.#repaired.set(id, result);
     return { case: "repairedCall", value: repairedCall };
   }
@@ -188,6 +188,6 @@ class Conversation {
   }
 }
 
-function messageOf({ content }: ToolResult): Message {
+function toMessage({ content }: ToolResult): Message {
   return create(MessageSchema, { role: Role.TOOL, content });
 }

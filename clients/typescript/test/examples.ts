@@ -18,11 +18,11 @@ const OUTPUTS: Readonly<Record<string, RegExp>> = {
 
 /** A check of each example: it ends with exit code 0 and prints what it should. */
 export const exampleChecks = Object.entries(OUTPUTS).map(([name, expected]) => {
-  const check = async () => assert.match(await outputOf(name), expected);
+  const check = async () => assert.match(await toOutput(name), expected);
   return [`example_${name}`, check] as const;
 });
 
-async function outputOf(name: string): Promise<string> {
+async function toOutput(name: string): Promise<string> {
   const file = fileURLToPath(new URL(`../examples/${name}.ts`, import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [file], { timeout: 30_000 });
   return stdout;

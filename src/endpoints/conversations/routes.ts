@@ -6,8 +6,8 @@ import type { NewMessage, ThreadEngine } from "../../runs/engine.ts";
 import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
 import { jsonResponse } from "../json-response.ts";
 import { type Fields, mistake, parseBody, quote } from "../responses/fields.ts";
-import { conversationIdOf, type ItemPlace, placeOfItem, threadIdOf } from "../responses/ids.ts";
-import { listItems, pageOf, withinMemory } from "../responses/item-list.ts";
+import { type ItemPlace, placeOfItem, toConversationId, toThreadId } from "../responses/ids.ts";
+import { listItems, readPage, withinMemory } from "../responses/item-list.ts";
 import { readInput } from "../responses/read-input.ts";
 import { readMetadata } from "../responses/read-metadata.ts";
 import { ReadingContext } from "../responses/reading-context.ts";
@@ -58,41 +58,41 @@ class ConversationRoutes {
     const owner = request.caller.name;
     const messages = fields.has("items") ? await this.#readItems(fields, owner) : [];
     const thread = await this.#threads.createThread(owner, { metadata: readMetadata(fields), messages });
-    return jsonResponse(conversationOf(thread));
+    return jsonResponse(toConversation(thread));
   }
 
   async retrieve({ caller }: Pick<EndpointRequest, "caller">, id: string): Promise<EndpointResponse> {
-    return jsonResponse(conversationOf(await this.#threads.getThread(caller.name, threadOf(id))));
+    return jsonResponse(toConversation(await this.#threads.getThread(caller.name, findThread(id))));
   }
 
   async update(request: EndpointRequest, id: string): Promise<EndpointResponse> {
-    const threadId = threadOf(id);
+    const threadId = findThread(id);
     const metadata = readMetadata(parseBody(await request.readBody()));
     return jsonResponse(
-      conversationOf(await this.#threads.updateThread(request.caller.name, threadId, metadata)),
+      toConversation(await this.#threads.updateThread(request.caller.name, threadId, metadata)),
     );
   }
 
   async delete({ caller }: EndpointRequest, id: string): Promise<EndpointResponse> {
-    await this.#threads.deleteThread(caller.name, threadOf(id));
+    await this.#threads.deleteThread(caller.name, findThread(id));
     return jsonResponse({ id, object: "conversation.deleted", deleted: true });
   }
 
   listItems(request: EndpointRequest, id: string): Promise<EndpointResponse> {
     const { caller, query } = request;
-    const threadId = threadOf(id);
-    const page = { owner: caller.name, source: { threadId }, ...pageOf(query) };
-    return listItems(withinMemory(this.#threads, request), page, writerOf(query));
+    const threadId = findThread(id);
+    const page = { owner: caller.name, source: { threadId }, ...readPage(query) };
+    return listItems(withinMemory(this.#threads, request), page, createWriter(query));
   }
 
   async createItems(request: EndpointRequest, id: string): Promise<EndpointResponse> {
-    const threadId = threadOf(id);
+    const threadId = findThread(id);
     const owner = request.caller.name;
     const fields = parseBody(await request.readBody());
     if (!fields.has("items")) fields.missing("items", "a list of items");
     const messages = await this.#readItems(fields, owner);
     const added = await this.#threads.appendMessages(owner, threadId, messages);
-    const writer = writerOf(request.query);
+    const writer = createWriter(request.query);
     const data = added.flatMap((message) => itemsOfMessage(message, writer));
     const ids = { first_id: data[0]?.id ?? "", last_id: data.at(-1)?.id ?? "" };
     return jsonResponse({ object: "list", data, ...ids, has_more: false });
@@ -103,8 +103,8 @@ class ConversationRoutes {
     id: string,
     itemId: string,
   ): Promise<EndpointResponse> {
-    await this.#threads.getThread(caller.name, threadOf(id));
-    const items = await readStored(() => this.#itemsOf(caller.name, itemId, writerOf(query)));
+    await this.#threads.getThread(caller.name, findThread(id));
+    const items = await readStored(() => this.#getItems(caller.name, itemId, createWriter(query)));
     const item = items.find((each) => each.id === itemId);
     return item === undefined ? missingItem(itemId) : jsonResponse(item);
   }
@@ -115,8 +115,8 @@ class ConversationRoutes {
     id: string,
     itemId: string,
   ): Promise<EndpointResponse> {
-    const threadId = threadOf(id);
-    const items = await this.#itemsOf(caller.name, itemId, writerOf(query));
+    const threadId = findThread(id);
+    const items = await this.#getItems(caller.name, itemId, createWriter(query));
     if (!items.some((each) => each.id === itemId)) missingItem(itemId);
     if (items.length > 1)
       throw mistake(
@@ -124,12 +124,12 @@ class ConversationRoutes {
         "invalid_value",
         `is one of ${items.length} items of a turn, which cannot be deleted separately`,
       );
-    await this.#threads.deleteMessage(caller.name, threadId, placeOf(itemId).messageId);
+    await this.#threads.deleteMessage(caller.name, threadId, toPlace(itemId).messageId);
     return this.retrieve({ caller }, id);
   }
 
-  async #itemsOf(owner: string, itemId: string, writer: ItemWriter) {
-    return itemsOfMessage(await this.#threads.getMessage(owner, placeOf(itemId).messageId), writer);
+  async #getItems(owner: string, itemId: string, writer: ItemWriter) {
+    return itemsOfMessage(await this.#threads.getMessage(owner, toPlace(itemId).messageId), writer);
   }
 
   /** The model that will read the items is not known yet, so items of OpenAI's API are stored unchanged. */
@@ -158,18 +158,18 @@ class ConversationRoutes {
 
 const NO_FIELDS = Buffer.from("{}");
 
-function conversationOf({ id, createdAt, metadata }: Thread): object {
+function toConversation({ id, createdAt, metadata }: Thread): object {
   const created_at = Number(createdAt?.seconds ?? 0);
-  return { id: conversationIdOf(id), object: "conversation", created_at, metadata };
+  return { id: toConversationId(id), object: "conversation", created_at, metadata };
 }
 
-function threadOf(id: string): string {
-  const threadId = threadIdOf(id);
+function findThread(id: string): string {
+  const threadId = toThreadId(id);
   if (threadId !== undefined) return threadId;
   throw new NotFoundError(`there is no conversation ${quote(id)}`);
 }
 
-function placeOf(itemId: string): ItemPlace {
+function toPlace(itemId: string): ItemPlace {
   return placeOfItem(itemId) ?? missingItem(itemId);
 }
 
@@ -178,7 +178,7 @@ function missingItem(itemId: string): never {
 }
 
 /** Writes items with what the query asks for: `include=a&include=b`, or `include[]=a` as some SDKs write it. */
-function writerOf(query: URLSearchParams): ItemWriter {
+function createWriter(query: URLSearchParams): ItemWriter {
   return new ItemWriter({
     ...defaultSettings,
     include: [...query.getAll("include"), ...query.getAll("include[]")],

@@ -119,12 +119,12 @@ export class ModelDirectory {
     return [...providers].flatMap(([provider, api]) => {
       const names = new Set([CATALOG_NAMES[api], provider].filter((name) => name !== undefined));
       const infos = [...names].flatMap((name) => catalog.listModels(name));
-      return infos.map((info) => this.#listedOf(provider, info));
+      return infos.map((info) => this.#toListed(provider, info));
     });
   }
 
   /** A model is listed by its own id if that id resolves to the provider. */
-  #listedOf(provider: string, info: ModelInfo): ListedModel {
+  #toListed(provider: string, info: ModelInfo): ListedModel {
     const isDirect = this.resolve(info.id).served.provider === provider;
     const id = isDirect ? info.id : `${provider}/${info.id}`;
     return { id, served: this.#served(provider, info.id), info };

@@ -8,16 +8,16 @@ import type { ListedModel, ModelDirectory } from "./model-directory.ts";
 /** The routes. Ids of models may have slashes. */
 export function modelRoutes(models: Pick<ModelDirectory, "list" | "find">): RouteDefinition[] {
   const retrieve = (request: EndpointRequest, ...parts: string[]) =>
-    modelOf(models, request, parts.join("/"));
+    getModel(models, request, parts.join("/"));
   return [
-    { method: "GET", path: "/v1/models", serve: (request) => listOf(models, request) },
+    { method: "GET", path: "/v1/models", serve: (request) => listModels(models, request) },
     { method: "GET", path: "/v1/models/{id}", serve: retrieve },
     { method: "GET", path: "/v1/models/{provider}/{id}", serve: retrieve },
     { method: "GET", path: "/v1/models/{provider}/{owner}/{id}", serve: retrieve },
   ];
 }
 
-async function listOf(
+async function listModels(
   models: Pick<ModelDirectory, "list">,
   request: EndpointRequest,
 ): Promise<EndpointResponse> {
@@ -26,7 +26,7 @@ async function listOf(
   return jsonResponse({ object: "list", data: listed.map(modelObject) });
 }
 
-async function modelOf(
+async function getModel(
   models: Pick<ModelDirectory, "find">,
   request: EndpointRequest,
   id: string,

@@ -13,13 +13,13 @@ import { jsonResponse } from "../json-response.ts";
 import { encodeCompaction } from "./compaction.ts";
 import type { TokenCounting } from "./count-tokens.ts";
 import { mistake } from "./fields.ts";
-import { itemIdOf } from "./ids.ts";
+import { toItemId } from "./ids.ts";
 import { readHistory } from "./read-history.ts";
 import { readRequest } from "./read-request.ts";
 import { defaultSettings } from "./settings.ts";
 import { itemsOfMessage } from "./write-input-items.ts";
 import { ItemWriter } from "./write-items.ts";
-import { usageOf } from "./write-response.ts";
+import { toUsage } from "./write-response.ts";
 
 /** What compaction needs. */
 export interface Compacting extends TokenCounting {
@@ -45,11 +45,11 @@ export async function compact(body: Uint8Array, parts: Compacting): Promise<Endp
   const request = create(RequestSchema, {
     model: target.model,
     provider: target.provider,
-    messages: [systemMessage(INSTRUCTIONS), userMessage(transcriptOf(system, messages))],
+    messages: [systemMessage(INSTRUCTIONS), userMessage(toTranscript(system, messages))],
   });
   const response = await parts.client.complete(request, { signal: parts.signal });
   const users = messages.filter(({ role }) => role === Role.USER);
-  return jsonResponse(compactionOf(users, summaryIn(response), response));
+  return jsonResponse(toCompaction(users, summaryIn(response), response));
 }
 
 /** @throws ServerError where the model gave no whole summary. */
@@ -61,21 +61,21 @@ function summaryIn(response: Response): string {
   throw new ServerError(`the model was asked for a summary of the conversation and returned ${found}`);
 }
 
-function compactionOf(users: readonly Message[], summary: string, { usage }: Response): object {
+function toCompaction(users: readonly Message[], summary: string, { usage }: Response): object {
   const writer = new ItemWriter(defaultSettings);
   const kept = users.flatMap((message) => itemsOfMessage(keptMessage(message), writer));
   const encrypted_content = encodeCompaction(summary);
   const compaction = {
-    id: itemIdOf("compaction", createMessageId(), 0),
+    id: toItemId("compaction", createMessageId(), 0),
     type: "compaction",
     encrypted_content,
   };
   return {
-    id: `resp_${hexOf(randomUUID())}`,
+    id: `resp_${toHex(randomUUID())}`,
     object: "response.compaction",
     created_at: Math.floor(Date.now() / 1000),
     output: [...kept, compaction],
-    usage: usageOf(usage),
+    usage: toUsage(usage),
   };
 }
 
@@ -85,10 +85,10 @@ function keptMessage(message: Message): ThreadMessage {
 }
 
 function createMessageId(): string {
-  return `msg_${hexOf(randomUUID())}0000`;
+  return `msg_${toHex(randomUUID())}0000`;
 }
 
-function hexOf(uuid: string): string {
+function toHex(uuid: string): string {
   return uuid.replaceAll("-", "");
 }
 
@@ -101,7 +101,7 @@ const SPEAKERS: ReadonlyMap<Role, string> = new Map([
 ]);
 
 /** The conversation as a text that every model can read, whatever tools it had. */
-function transcriptOf(system: string, messages: readonly Message[]): string {
+function toTranscript(system: string, messages: readonly Message[]): string {
   const opening = system === "" ? [] : [`System: ${system}`];
   const turns = messages.map(({ role, content }) => {
     const text = content

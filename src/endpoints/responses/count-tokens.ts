@@ -24,12 +24,12 @@ export interface TokenCounting extends Omit<RequestReading, "engine"> {
 export async function countTokens(body: Uint8Array, counting: TokenCounting): Promise<EndpointResponse> {
   const read = await readRequest(body, counting);
   const history = await readHistory(counting.engine, counting.owner, read.input.request);
-  const { inputTokens } = estimateUsage(requestOf(read, history));
+  const { inputTokens } = estimateUsage(toRequest(read, history));
   const response = jsonResponse({ object: "response.input_tokens", input_tokens: inputTokens });
   return { ...response, headers: { ...response.headers, [ESTIMATE_HEADER]: "true" } };
 }
 
-function requestOf({ input }: ReadRequest, history: readonly Message[]): Request {
+function toRequest({ input }: ReadRequest, history: readonly Message[]): Request {
   const { request = create(RequestSchema), system = "" } = input.request.options ?? {};
   const own = (input.input ?? []).flatMap(({ message }) => message ?? []);
   const instructions = system === "" ? [] : [systemMessage(system)];

@@ -20,7 +20,7 @@ export async function createResponse(
   checkContentType(request.headers["content-type"]);
   const requested = await startRun(await request.readBody(), parts, request);
   const { read, started } = requested;
-  if (read.isStreamed) return await streamOf(requested, request, parts);
+  if (read.isStreamed) return await streamAnswer(requested, request, parts);
   if (started.run.background) return jsonResponse(writeRun(started.run, read.settings));
   return await wholeResponse(requested);
 }
@@ -31,7 +31,7 @@ function checkContentType(type: string | undefined): void {
   throw mistake("", "invalid_value", `expected the content type application/json, found ${found}`);
 }
 
-async function streamOf(
+async function streamAnswer(
   { read, started }: RequestedRun,
   request: EndpointRequest,
   { keepAliveMs = KEEP_ALIVE_MS, marks }: ResponsesParts,

@@ -53,34 +53,34 @@ const JSON_HEADERS = { "content-type": "application/json" };
 const SENT_AGAIN = (status: number): boolean => status === 409 || status === 429 || status >= 500;
 
 /** The HTTP status of a failure. */
-export function statusOf(error: SDKError): number {
-  return meaningOf(error).status;
+export function getStatus(error: SDKError): number {
+  return getMeaning(error).status;
 }
 
 /** The response to a request that failed. */
 export function failedResponse(error: SDKError): FailedResponse {
-  const { status } = meaningOf(error);
+  const { status } = getMeaning(error);
   const retry = SENT_AGAIN(status) && !error.retryable ? { "x-should-retry": "false" } : {};
   const headers = { ...JSON_HEADERS, ...retryAfterHeaders(error), ...retry };
-  return { status, headers, body: Buffer.from(JSON.stringify({ error: errorObjectOf(error) })) };
+  return { status, headers, body: Buffer.from(JSON.stringify({ error: toErrorObject(error) })) };
 }
 
 /** The failure as OpenAI's API describes it. */
-export function errorObjectOf(error: SDKError): ErrorObject {
-  const { type, code } = meaningOf(error);
+export function toErrorObject(error: SDKError): ErrorObject {
+  const { type, code } = getMeaning(error);
   const [violation] = error.violations;
   const param = violation?.field ?? null;
   return { message: error.message, type, param, code };
 }
 
 /** The failure of a run, as its response has it. The codes are those of the API, never a provider's own. */
-export function responseErrorOf({ kind, message, providerFailure }: InferenceError): ResponseError {
+export function toResponseError({ kind, message, providerFailure }: InferenceError): ResponseError {
   const isProviderKey = kind === ErrorKind.AUTHENTICATION && providerFailure !== undefined;
   const { code, status } = isProviderKey ? PROVIDER_KEY : (MEANINGS.get(kind) ?? UNKNOWN);
   return { code: code ?? (status < 500 ? "invalid_prompt" : "server_error"), message };
 }
 
-function meaningOf(error: SDKError): Meaning {
+function getMeaning(error: SDKError): Meaning {
   const meaning = error instanceof ThreadBusyError ? LOCKED : (MEANINGS.get(error.kind) ?? UNKNOWN);
   if (!(error instanceof ProviderError)) return meaning;
   const { provider, errorCode, httpStatusCode } = error;

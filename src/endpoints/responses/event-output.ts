@@ -52,7 +52,7 @@ export class EventOutput {
   /** An event with a delta. @param members Its other members, with a comma at the end. */
   emitDelta(type: string, members: string, delta: string): void {
     if (this.#skip()) return;
-    const padding = this.#options.pads ? `,"obfuscation":"${paddingOf(delta)}"` : "";
+    const padding = this.#options.pads ? `,"obfuscation":"${getPadding(delta)}"` : "";
     this.#write(type, `${members}"delta":${JSON.stringify(delta)}${padding}`);
   }
 
@@ -69,7 +69,7 @@ export class EventOutput {
 }
 
 /** Equal for equal deltas: random characters would make each replay different and hide no more. */
-function paddingOf(delta: string): string {
+function getPadding(delta: string): string {
   return "0".repeat(PADDED_UNITS - 1 - ((delta.length + PADDED_UNITS - 1) % PADDED_UNITS));
 }
 

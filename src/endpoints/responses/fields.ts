@@ -8,7 +8,7 @@ import {
   MAX_JSON_LEVELS,
   parseJson,
 } from "../../kit/json/json.ts";
-import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
+import { splitElements, toMembers } from "../../kit/json/json-source.ts";
 
 /** The error codes of OpenAI's API for invalid requests. */
 export type MistakeCode =
@@ -45,7 +45,7 @@ export function parseBody(body: Uint8Array): Fields {
   const text = decode(body);
   const value = parse(text);
   if (!isObject(value))
-    throw mistake("", "invalid_type", `expected a JSON object as the body, found ${kindOf(value)}`);
+    throw mistake("", "invalid_type", `expected a JSON object as the body, found ${getKind(value)}`);
   if (isDeeper(value, MAX_JSON_LEVELS))
     throw mistake(
       "",
@@ -100,7 +100,7 @@ export class Fields {
   static of({ value, path, text }: Element): Fields {
     const object = asObject(value);
     if (object === undefined)
-      throw mistake(path, "invalid_type", `expected an object, found ${kindOf(value)}`);
+      throw mistake(path, "invalid_type", `expected an object, found ${getKind(value)}`);
     return new Fields(object, path, text);
   }
 
@@ -121,7 +121,7 @@ export class Fields {
 
   /** The text of a field's value, as it was spelled. Empty where it is absent. */
   spelled(name: string): string {
-    this.#members ??= membersOf(this.text());
+    this.#members ??= toMembers(this.text());
     return this.#members.get(name) ?? "";
   }
 
@@ -159,7 +159,7 @@ export class Fields {
     if (value === undefined) return undefined;
     if (typeof value !== "number") throw this.#wrongType(name, "a number", value);
     if (value >= min && value <= max) return value;
-    throw mistake(this.at(name), "invalid_value", `expected a number ${rangeOf(min, max)}, found ${value}`);
+    throw mistake(this.at(name), "invalid_value", `expected a number ${toRange(min, max)}, found ${value}`);
   }
 
   /** A whole number. */
@@ -175,7 +175,7 @@ export class Fields {
     if (value === undefined) return undefined;
     const word = words.find((each) => each === value);
     if (word !== undefined) return word;
-    throw mistake(this.at(name), "invalid_value", `expected ${listOf(words)}, found ${quote(value)}`);
+    throw mistake(this.at(name), "invalid_value", `expected ${joinWords(words)}, found ${quote(value)}`);
   }
 
   /** An object. */
@@ -196,7 +196,7 @@ export class Fields {
       value: element,
       path: `${this.at(name)}[${index}]`,
       text: () => {
-        texts ??= elementsOf(this.spelled(name));
+        texts ??= splitElements(this.spelled(name));
         return texts[index] ?? "null";
       },
     }));
@@ -206,7 +206,7 @@ export class Fields {
   strings(name: string, bounds: Bounds = {}): readonly string[] | undefined {
     return this.list(name, bounds)?.map(({ value, path }) => {
       if (typeof value === "string") return value;
-      throw mistake(path, "invalid_type", `expected a text, found ${kindOf(value)}`);
+      throw mistake(path, "invalid_type", `expected a text, found ${getKind(value)}`);
     });
   }
 
@@ -219,7 +219,7 @@ export class Fields {
   }
 
   #wrongType(name: string, expected: string, value: unknown): InvalidRequestError {
-    return mistake(this.at(name), "invalid_type", `expected ${expected}, found ${kindOf(value)}`);
+    return mistake(this.at(name), "invalid_type", `expected ${expected}, found ${getKind(value)}`);
   }
 
   #checkBounds(name: string, length: number, { min = 0, max = Infinity }: Bounds, unit: string): void {
@@ -230,7 +230,7 @@ export class Fields {
 }
 
 /** What kind of JSON a value is, for an error. */
-function kindOf(value: unknown): string {
+function getKind(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
@@ -244,7 +244,7 @@ export function quote(text: string): string {
 }
 
 /** Words for an error: `"a", "b" or "c"`. */
-export function listOf(words: readonly string[]): string {
+export function joinWords(words: readonly string[]): string {
   const quoted = words.map((word) => JSON.stringify(word));
   const last = quoted.pop() ?? "";
   return quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`;
@@ -253,7 +253,7 @@ export function listOf(words: readonly string[]): string {
 const MAX_QUOTED = 64;
 const MAX_INT32 = 2 ** 31 - 1;
 
-function rangeOf(min: number, max: number): string {
+function toRange(min: number, max: number): string {
   if (max === Infinity || max === MAX_INT32) return `from ${min}`;
   return `from ${min} to ${max}`;
 }

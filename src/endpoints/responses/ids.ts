@@ -32,22 +32,22 @@ const ITEM_PREFIXES: Readonly<Record<string, string>> = {
 const MAX_PART = 0xfff;
 
 /** The response of a run. */
-export function responseIdOf(runId: string): string {
-  return `resp_${hexOf(runId)}`;
+export function toResponseId(runId: string): string {
+  return `resp_${toHex(runId)}`;
 }
 
 /** The run of a response. Undefined if this API did not issue the id. */
-export function runIdOf(responseId: string): string | undefined {
+export function toRunId(responseId: string): string | undefined {
   return renamed(responseId, "resp_", "run_");
 }
 
 /** The conversation of a thread. */
-export function conversationIdOf(threadId: string): string {
-  return `conv_${hexOf(threadId)}`;
+export function toConversationId(threadId: string): string {
+  return `conv_${toHex(threadId)}`;
 }
 
 /** The thread of a conversation. Undefined if this API did not issue the id. */
-export function threadIdOf(conversationId: string): string | undefined {
+export function toThreadId(conversationId: string): string | undefined {
   return renamed(conversationId, "conv_", "thread_");
 }
 
@@ -55,9 +55,9 @@ export function threadIdOf(conversationId: string): string | undefined {
  * The id of an item, which contains its message and the index of its first part.
  * @param messageId Id of the message: `msg_` and 36 hexadecimal digits.
  */
-export function itemIdOf(type: string, messageId: string, part: number): string {
+export function toItemId(type: string, messageId: string, part: number): string {
   const prefix = Object.hasOwn(ITEM_PREFIXES, type) ? ITEM_PREFIXES[type] : "item";
-  return `${prefix}_${hexOf(messageId)}${Math.min(part, MAX_PART).toString(16).padStart(3, "0")}`;
+  return `${prefix}_${toHex(messageId)}${Math.min(part, MAX_PART).toString(16).padStart(3, "0")}`;
 }
 
 /** Where an item is stored. */
@@ -79,6 +79,6 @@ function renamed(id: string, prefix: string, other: string): string | undefined 
   return id.startsWith(prefix) && HEX_OF_RUN.test(hex) ? other + hex : undefined;
 }
 
-function hexOf(id: string): string {
+function toHex(id: string): string {
   return id.slice(id.indexOf("_") + 1);
 }

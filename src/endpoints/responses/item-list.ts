@@ -23,7 +23,7 @@ const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 
 /** Reads `after`, `limit` and `order` of a request. @throws InvalidRequestError naming the parameter. */
-export function pageOf(query: URLSearchParams): Pick<ItemQuery, "after" | "limit" | "order"> {
+export function readPage(query: URLSearchParams): Pick<ItemQuery, "after" | "limit" | "order"> {
   const limit = query.get("limit") ?? String(DEFAULT_LIMIT);
   const order = query.get("order") ?? "desc";
   if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_LIMIT)

@@ -5,7 +5,7 @@ import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import { answerMessageId } from "../../runs/ids.ts";
 import type { EventOutput } from "./event-output.ts";
 import { emitInput } from "./hosted-events.ts";
-import { type ItemPlace, itemIdOf } from "./ids.ts";
+import { type ItemPlace, toItemId } from "./ids.ts";
 import { emitState, type OutputPlace } from "./open-items.ts";
 import type { OutputList } from "./output-list.ts";
 
@@ -98,7 +98,7 @@ export class McpToolEvents {
   start({ call, serverLabel, toolName, approvalRequestId }: McpToolStart): void {
     if (call === undefined) return;
     const approved = this.#requests.get(approvalRequestId) ?? null;
-    const fields = this.#fieldsOf(call, { name: toolName, server_label: serverLabel }, approved);
+    const fields = this.#toFields(call, { name: toolName, server_label: serverLabel }, approved);
     this.#running.set(call.id, { fields, place: this.#begin(fields) });
   }
 
@@ -109,7 +109,7 @@ export class McpToolEvents {
     this.#running.delete(result.toolCallId);
     const { place, fields } = running;
     emitState(this.#output, `response.mcp_call.${result.failed ? "failed" : "completed"}`, place);
-    this.#list.finish(place, { ...fields, ...outcomeOf(result) });
+    this.#list.finish(place, { ...fields, ...toOutcome(result) });
   }
 
   /** The calls that are being executed are begun again later, or never, as other items. */
@@ -131,9 +131,9 @@ export class McpToolEvents {
   requestApprovals(calls: readonly ToolCall[]): void {
     for (const call of calls) {
       const type = "mcp_approval_request";
-      const id = this.#idOf(type, call);
+      const id = this.#toId(type, call);
       this.#requests.set(call.id, id);
-      const item = { id, type, arguments: call.input.value ?? "", ...this.#ownNamesOf(call.name) };
+      const item = { id, type, arguments: call.input.value ?? "", ...this.#getMcpNames(call.name) };
       this.#list.finish(this.#list.add(item), item);
     }
   }
@@ -141,7 +141,7 @@ export class McpToolEvents {
   /** Calls of a response that ended before they were executed. */
   endUnexecuted(): void {
     for (const call of [...this.#open.values()]) {
-      const fields = this.#fieldsOf(call, this.#ownNamesOf(call.name), null);
+      const fields = this.#toFields(call, this.#getMcpNames(call.name), null);
       const place = this.#begin(fields);
       this.#list.finish(place, { ...fields, error: null, output: null, status: "incomplete" });
     }
@@ -155,20 +155,20 @@ export class McpToolEvents {
     return place;
   }
 
-  #fieldsOf(call: ToolCall, names: OwnNames, approved: string | null): McpCallFields {
+  #toFields(call: ToolCall, names: OwnNames, approved: string | null): McpCallFields {
     const type = "mcp_call";
-    const id = this.#idOf(type, call);
+    const id = this.#toId(type, call);
     return { id, type, approval_request_id: approved, arguments: call.input.value ?? "", ...names };
   }
 
   /** The id of the item of a call, which is not open any more. */
-  #idOf(type: string, { id }: ToolCall): string {
+  #toId(type: string, { id }: ToolCall): string {
     const place = this.#places.get(id);
     this.#open.delete(id);
-    return place === undefined ? this.#otherId(type) : itemIdOf(type, place.messageId, place.part);
+    return place === undefined ? this.#otherId(type) : toItemId(type, place.messageId, place.part);
   }
 
-  #ownNamesOf(name: string): OwnNames {
+  #getMcpNames(name: string): OwnNames {
     const tool = this.#tools.get(name);
     return { name: tool?.toolName ?? name, server_label: tool?.serverLabel ?? "" };
   }
@@ -176,7 +176,7 @@ export class McpToolEvents {
   /** Id of an item that belongs to no message of the run: no answer has the number that it has for a message. */
   #otherId(type: string): string {
     this.#others += 1;
-    return itemIdOf(type, answerMessageId(this.#runId, 0, false), this.#others);
+    return toItemId(type, answerMessageId(this.#runId, 0, false), this.#others);
   }
 }
 
@@ -186,7 +186,7 @@ interface OwnNames {
   readonly server_label: string;
 }
 
-function outcomeOf(result: ToolResult) {
+function toOutcome(result: ToolResult) {
   const text = result.content.map(({ part }) => (part.case === "text" ? part.value : "")).join("");
   if (!result.failed) return { error: null, output: text, status: "completed" };
   const error = { type: "mcp_tool_execution_error", content: [{ type: "text", text }] };

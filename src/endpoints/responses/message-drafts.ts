@@ -9,7 +9,7 @@ import {
 import type { NewMessage } from "../../runs/engine.ts";
 import type { Fields } from "./fields.ts";
 import { type ItemPlace, placeOfItem } from "./ids.ts";
-import { partOf, type ReadPart } from "./read-content.ts";
+import { createPart, type ReadPart } from "./read-content.ts";
 
 /** Where a message is in the body. */
 export interface MessagePaths {
@@ -106,7 +106,7 @@ export class MessageDrafts {
 
   /** Adds the result of a tool. @param originJson See StoredMessage. */
   addResult(value: ToolResult, path: string, originJson = ""): void {
-    const content = [partOf({ part: { case: "toolResult", value } })];
+    const content = [createPart({ part: { case: "toolResult", value } })];
     const message = create(MessageSchema, { role: Role.TOOL, toolCallId: value.toolCallId, content });
     this.addWhole(message, path, [path], originJson);
   }

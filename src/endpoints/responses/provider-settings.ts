@@ -102,32 +102,33 @@ interface Counterparts {
 function counterparts(fields: Fields, { api }: ServedModel): Counterparts {
   switch (api) {
     case "anthropic-messages": {
-      const [metadata, options] = [userOf(fields), tierOf(fields)];
+      const [metadata, options] = [readUser(fields), toTier(fields)];
       const ofUser = "user_id" in metadata ? ["safety_identifier", "user"] : [];
       const ofTier = "service_tier" in options ? ["service_tier"] : [];
       return { options, metadata, read: [...ofUser, ...ofTier] };
     }
     case "gemini": {
-      const { frequency_penalty: frequencyPenalty, presence_penalty: presencePenalty } = penaltiesOf(fields);
+      const { frequency_penalty: frequencyPenalty, presence_penalty: presencePenalty } =
+        readPenalties(fields);
       const config = { frequencyPenalty, presencePenalty };
       const isSet = frequencyPenalty !== undefined || presencePenalty !== undefined;
       return { options: isSet ? { generationConfig: config } : {}, metadata: {}, read: PENALTIES };
     }
     case "openai-chat":
-      return { options: penaltiesOf(fields), metadata: {}, read: PENALTIES };
+      return { options: readPenalties(fields), metadata: {}, read: PENALTIES };
     default:
       return { options: {}, metadata: {}, read: [] };
   }
 }
 
 /** The penalties of a request that are not 0, which is none. */
-function penaltiesOf(fields: Fields): { readonly [Name in Penalty]?: number } {
+function readPenalties(fields: Fields): { readonly [Name in Penalty]?: number } {
   const found = PENALTIES.map((name) => [name, fields.number(name, { min: -2, max: 2 })] as const);
   return Object.fromEntries(found.filter(([, value]) => value !== undefined && value !== 0));
 }
 
 function tellPenalties(fields: Fields, notes: RequestNotes): void {
-  for (const name of Object.keys(penaltiesOf(fields)))
+  for (const name of Object.keys(readPenalties(fields)))
     notes.warn(name, "unsupported_setting", "OpenAI's Responses API has no such setting; it was left out");
 }
 
@@ -188,13 +189,13 @@ function refuseVital(fields: Fields): void {
 }
 
 /** The end user, as an opaque id. */
-function userOf(fields: Fields): Readonly<Record<string, string>> {
+function readUser(fields: Fields): Readonly<Record<string, string>> {
   const user = fields.string("safety_identifier") ?? fields.string("user");
   return user === undefined ? {} : { user_id: user };
 }
 
 /** Anthropic has a tier of its own, and capacity that was bought in advance. */
-function tierOf(fields: Fields): JsonObject {
+function toTier(fields: Fields): JsonObject {
   switch (fields.string("service_tier")) {
     case "default":
       return { service_tier: "standard_only" };

@@ -93,7 +93,7 @@ export function decodeStates(encrypted: string, maxValues: number): readonly Car
   if (countJsonValues(text, maxValues) > maxValues) return undefined;
   const rows = tryParseJson(text);
   if (!Array.isArray(rows)) return undefined;
-  const states = rows.map(stateOf);
+  const states = rows.map(toState);
   return states.every((state) => state !== undefined) ? states : undefined;
 }
 
@@ -144,7 +144,7 @@ export class StateAttacher {
 
   #add(part: ContentPart): void {
     const reference = part.providerState === undefined ? referenceTo(part) : undefined;
-    for (const key of reference === undefined ? [] : keysOf(reference)) {
+    for (const key of reference === undefined ? [] : getKeys(reference)) {
       const parts = this.#open.get(key);
       if (parts === undefined) this.#open.set(key, [part]);
       else parts.push(part);
@@ -153,7 +153,7 @@ export class StateAttacher {
 
   /** A part that has no state yet: one of a call may have been found by its other key. */
   #take(reference: PartReference): ContentPart | undefined {
-    for (const key of keysOf(reference)) {
+    for (const key of getKeys(reference)) {
       const parts = this.#open.get(key) ?? [];
       for (let part = parts.pop(); part !== undefined; part = parts.pop())
         if (part.providerState === undefined) return part;
@@ -163,7 +163,7 @@ export class StateAttacher {
 }
 
 /** The part of a carried state whose item clients do not get or return: a text without characters. */
-export function emptyPartOf({ part, state }: CarriedState): ContentPart | undefined {
+export function createEmptyPart({ part, state }: CarriedState): ContentPart | undefined {
   if (part?.kind !== "text" || part.key !== "") return undefined;
   return create(ContentPartSchema, { part: { case: "text", value: "" }, providerState: state });
 }
@@ -181,7 +181,7 @@ function encode(states: readonly CarriedState[]): string {
   return MARK + Buffer.from(JSON.stringify(rows)).toString("base64url");
 }
 
-function stateOf(row: unknown): CarriedState | undefined {
+function toState(row: unknown): CarriedState | undefined {
   if (!Array.isArray(row)) return undefined;
   const [kind, key, provider, model, dataJson, text, alias] = row.map(asString);
   if (key === undefined || provider === undefined || model === undefined) return undefined;
@@ -200,26 +200,26 @@ function referenceTo({ part }: ContentPart): PartReference | undefined {
   switch (part.case) {
     case "toolCall": {
       const { id, name, input } = part.value;
-      return { kind: "tool_call", key: id, alias: digestOf(`${name}\n${input.value ?? ""}`) };
+      return { kind: "tool_call", key: id, alias: hashText(`${name}\n${input.value ?? ""}`) };
     }
     case "text":
-      return { kind: "text", key: digestOf(part.value), alias: "" };
+      return { kind: "text", key: hashText(part.value), alias: "" };
     case "native":
-      return { kind: "native", key: digestOf(part.value.dataJson), alias: "" };
+      return { kind: "native", key: hashText(part.value.dataJson), alias: "" };
     case "image":
-      return { kind: "image", key: digestOf(part.value.source.value ?? ""), alias: "" };
+      return { kind: "image", key: hashText(part.value.source.value ?? ""), alias: "" };
     default:
       return undefined;
   }
 }
 
-function digestOf(content: string | Uint8Array): string {
+function hashText(content: string | Uint8Array): string {
   if (content.length === 0) return "";
   return createHash("sha256").update(content).digest("hex").slice(0, DIGEST_CHARS);
 }
 
 /** The keys by which a part is found, the safer one first. */
-function keysOf({ kind, key, alias }: PartReference): string[] {
+function getKeys({ kind, key, alias }: PartReference): string[] {
   return alias === "" ? [`${kind} ${key}`] : [`${kind} ${key}`, `alias ${alias}`];
 }
 

@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { type ContentPart, type ToolResult, ToolResultSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { isJson } from "../../kit/json/json.ts";
 import type { Fields } from "./fields.ts";
-import { partOf, readContent, readInputPart, textPartOf } from "./read-content.ts";
+import { createPart, createTextPart, readContent, readInputPart } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
 /** A call of a tool that the caller executes. @param itemId The provider's id of the item, if it is sent back. */
@@ -13,11 +13,11 @@ export function readCall(item: Fields, context: ReadingContext, itemId?: string)
   const [callerName, namespace] = [item.requireString("name", { min: 1 }), item.string("namespace")];
   // OpenAI's models call tools of groups, also of groups that they found by a search.
   const isOfProvider = context.isOpenAi && context.names.find(callerName, namespace) === undefined;
-  const name = isOfProvider ? callerName : context.names.nameOf(callerName, namespace);
+  const name = isOfProvider ? callerName : context.names.getName(callerName, namespace);
   const part =
     type === "function_call"
-      ? callOf(id, name, item.requireString("arguments"))
-      : partOf({
+      ? createCall(id, name, item.requireString("arguments"))
+      : createPart({
           part: {
             case: "toolCall",
             value: { id, name, input: { case: "text", value: item.requireString("input") } },
@@ -46,8 +46,8 @@ export function readResult(item: Fields, context: ReadingContext): ToolResult {
 export function readServerCall(item: Fields, { names }: ReadingContext): ContentPart {
   const id = item.requireString("id", { min: 1 });
   const label = item.requireString("server_label", { min: 1 });
-  const name = names.nameOf(item.requireString("name", { min: 1 }), label);
-  return callOf(id, name, item.requireString("arguments"));
+  const name = names.getName(item.requireString("name", { min: 1 }), label);
+  return createCall(id, name, item.requireString("arguments"));
 }
 
 /** Its result. */
@@ -55,14 +55,14 @@ export function readServerResult(item: Fields): ToolResult {
   const failed = item.has("error");
   const text = failed ? errorText(item) : (item.string("output") ?? "");
   const toolCallId = item.requireString("id");
-  return create(ToolResultSchema, { toolCallId, content: [textPartOf(text)], failed });
+  return create(ToolResultSchema, { toolCallId, content: [createTextPart(text)], failed });
 }
 
 /** Arguments that are not JSON are kept as they are. */
-function callOf(id: string, name: string, argumentsJson: string): ContentPart {
+function createCall(id: string, name: string, argumentsJson: string): ContentPart {
   const argumentsInvalid = argumentsJson !== "" && !isJson(argumentsJson);
   const input = { case: "argumentsJson", value: argumentsJson } as const;
-  return partOf({ part: { case: "toolCall", value: { id, name, argumentsInvalid, input } } });
+  return createPart({ part: { case: "toolCall", value: { id, name, argumentsInvalid, input } } });
 }
 
 /** Why a call failed: a text, or an object with a message or with content. */

@@ -14,7 +14,7 @@ import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
 import type { Annotation } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { type Element, Fields, listOf, mistake, quote } from "./fields.ts";
+import { type Element, Fields, joinWords, mistake, quote } from "./fields.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
 /** A part, and where it is in the body. */
@@ -45,14 +45,14 @@ export function readContent(
   if (value === undefined) return fields.missing(name, "a text or a list of parts");
   if (typeof value !== "string")
     return (fields.list(name) ?? []).map((element) => readPart(element, context));
-  return [{ part: textPartOf(fields.requireString(name)), path: fields.at(name) }];
+  return [{ part: createTextPart(fields.requireString(name)), path: fields.at(name) }];
 }
 
 /** A part of the caller's input: a text, an image, a file or audio. */
 export function readInputPart(element: Element, context: ReadingContext): ReadPart {
   const fields = Fields.of(element);
   const { path } = fields;
-  const own = context.isOpenAi && hasOwnFields(fields) ? nativePartOf(fields) : undefined;
+  const own = context.isOpenAi && hasOwnFields(fields) ? createNativePart(fields) : undefined;
   const part = own ?? inputPart(fields);
   if (own === undefined && fields.has("prompt_cache_breakpoint"))
     context.notes.warn(
@@ -73,7 +73,7 @@ export function readOutputPart(element: Element, context: ReadingContext): ReadP
     case "text":
       return { part: answerPart(fields), path };
     case "refusal": {
-      const part = textPartOf(fields.requireString("refusal"));
+      const part = createTextPart(fields.requireString("refusal"));
       part.refusal = true;
       const state = context.ownState({ item: MESSAGE, part: { type: "refusal" } });
       if (state !== undefined) part.providerState = state;
@@ -85,19 +85,19 @@ export function readOutputPart(element: Element, context: ReadingContext): ReadP
 }
 
 /** A text part. */
-export function textPartOf(text: string): ContentPart {
-  return partOf({ part: { case: "text", value: text } });
+export function createTextPart(text: string): ContentPart {
+  return createPart({ part: { case: "text", value: text } });
 }
 
 /** A part of the contract. */
-export function partOf(init: MessageInitShape<typeof ContentPartSchema>): ContentPart {
+export function createPart(init: MessageInitShape<typeof ContentPartSchema>): ContentPart {
   return create(ContentPartSchema, init);
 }
 
 /** An item or a part that only OpenAI's API knows, as it was spelled. */
-export function nativePartOf(fields: Fields): ContentPart {
+export function createNativePart(fields: Fields): ContentPart {
   const value = { provider: "openai", kind: textIn(fields.get("type")), dataJson: fields.text() };
-  return partOf({ part: { case: "native", value } });
+  return createPart({ part: { case: "native", value } });
 }
 
 const MESSAGE = { type: "message", role: "assistant", status: "completed" };
@@ -115,26 +115,26 @@ function inputPart(fields: Fields): ContentPart {
     case "text":
     case "output_text":
     case "summary_text":
-      return textPartOf(fields.requireString("text"));
+      return createTextPart(fields.requireString("text"));
     case "input_image":
     case "computer_screenshot":
-      return partOf({ part: { case: "image", value: imageOf(fields) } });
+      return createPart({ part: { case: "image", value: readImage(fields) } });
     case "input_file":
-      return partOf({ part: { case: "document", value: documentOf(fields) } });
+      return createPart({ part: { case: "document", value: toDocument(fields) } });
     case "input_audio":
-      return partOf({ part: { case: "audio", value: audioOf(fields) } });
+      return createPart({ part: { case: "audio", value: readAudio(fields) } });
     default:
       throw unknownType(fields, INPUT_TYPES);
   }
 }
 
 function unknownType(fields: Fields, types: readonly string[]): Error {
-  const expected = listOf(types);
+  const expected = joinWords(types);
   const type = fields.string("type") ?? fields.missing("type", expected);
   return mistake(fields.at("type"), "invalid_value", `expected ${expected}, found ${quote(type)}`);
 }
 
-function imageOf(fields: Fields): MessageInitShape<typeof ImageSchema> {
+function readImage(fields: Fields): MessageInitShape<typeof ImageSchema> {
   const detail = fields.string("detail", { max: 64 }) ?? "";
   const source = onlyOneOf(fields, ["image_url", "file_id"]);
   return source === "file_id"
@@ -142,7 +142,7 @@ function imageOf(fields: Fields): MessageInitShape<typeof ImageSchema> {
     : { detail, source: { case: "url", value: fields.requireString("image_url") } };
 }
 
-function documentOf(fields: Fields): MessageInitShape<typeof DocumentSchema> {
+function toDocument(fields: Fields): MessageInitShape<typeof DocumentSchema> {
   const fileName = fields.string("filename") ?? "";
   const source = onlyOneOf(fields, ["file_data", "file_url", "file_id"]);
   const value = fields.requireString(source);
@@ -150,18 +150,18 @@ function documentOf(fields: Fields): MessageInitShape<typeof DocumentSchema> {
   if (source === "file_url" || isDataUri(value)) return { fileName, source: { case: "url", value } };
   // A media type that cannot be told from the name is that of most files: the contract's default.
   const mediaType = mediaTypeOfPath(fileName) ?? "";
-  return { fileName, mediaType, source: { case: "data", value: bytesOf(value, fields.at(source)) } };
+  return { fileName, mediaType, source: { case: "data", value: toBytes(value, fields.at(source)) } };
 }
 
-function audioOf(fields: Fields): MessageInitShape<typeof AudioSchema> {
+function readAudio(fields: Fields): MessageInitShape<typeof AudioSchema> {
   const audio =
     fields.object("input_audio") ?? fields.missing("input_audio", "an object with data and format");
-  const value = bytesOf(audio.requireString("data"), audio.at("data"));
+  const value = toBytes(audio.requireString("data"), audio.at("data"));
   const format = audio.requireString("format", { min: 1, max: 32 });
   return { mediaType: `audio/${format === "mp3" ? "mpeg" : format}`, source: { case: "data", value } };
 }
 
-function bytesOf(base64: string, path: string): Uint8Array {
+function toBytes(base64: string, path: string): Uint8Array {
   const bytes = bytesOfBase64(base64);
   if (bytes !== undefined) return bytes;
   throw mistake(path, "invalid_value", "expected base64, or a data: URI, found other characters");
@@ -180,11 +180,11 @@ function onlyOneOf(fields: Fields, names: readonly string[]): string {
 }
 
 function answerPart(fields: Fields): ContentPart {
-  const citations = objectsIn<Annotation & { cited_text: string }>(fields.get("annotations")).map(citationOf);
-  return partOf({ part: { case: "text", value: fields.requireString("text") }, citations });
+  const citations = objectsIn<Annotation & { cited_text: string }>(fields.get("annotations")).map(toCitation);
+  return createPart({ part: { case: "text", value: fields.requireString("text") }, citations });
 }
 
-function citationOf(
+function toCitation(
   annotation: Untrusted<Annotation & { cited_text: string }>,
 ): MessageInitShape<typeof CitationSchema> {
   const { start_index, end_index, title, filename } = annotation;

@@ -39,5 +39,5 @@ export async function objectFromEvents(
     const turn = yieldTurn();
     if (turn !== undefined) await turn;
   }
-  return writer.objectOf(run);
+  return writer.toObject(run);
 }

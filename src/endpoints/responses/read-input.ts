@@ -6,21 +6,21 @@ import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import type { NewMessage } from "../../runs/engine.ts";
 import type { InputItem } from "../../wire/openai-responses/request.ts";
 import { decodeCompaction } from "./compaction.ts";
-import { type Element, Fields, listOf, mistake, quote } from "./fields.ts";
+import { type Element, Fields, joinWords, mistake, quote } from "./fields.ts";
 import { placeOfItem } from "./ids.ts";
 import { KeptMessages } from "./kept-messages.ts";
 import { MessageDrafts, type MessagePaths, type ModelTurn } from "./message-drafts.ts";
-import { type CarriedState, emptyPartOf, StateAttacher } from "./provider-state.ts";
+import { type CarriedState, createEmptyPart, StateAttacher } from "./provider-state.ts";
 import { readCall, readResult, readServerCall, readServerResult } from "./read-calls.ts";
 import {
+  createNativePart,
+  createPart,
+  createTextPart,
   isInputPart,
-  nativePartOf,
-  partOf,
   type ReadPart,
   readContent,
   readInputPart,
   readOutputPart,
-  textPartOf,
 } from "./read-content.ts";
 import { getProviderId, ReasoningReader } from "./read-reasoning.ts";
 import type { ReadingContext } from "./reading-context.ts";
@@ -43,7 +43,7 @@ export async function readInput(fields: Fields, name: string, context: ReadingCo
   if (typeof value !== "string") return new InputReader(context).read(fields.list(name) ?? []);
   const path = fields.at(name);
   const drafts = new MessageDrafts();
-  drafts.add(Role.USER, [{ part: textPartOf(fields.requireString(name)), path }], path);
+  drafts.add(Role.USER, [{ part: createTextPart(fields.requireString(name)), path }], path);
   return { messages: drafts.messages, paths: drafts.paths, approvals: [], approved: {} };
 }
 
@@ -156,7 +156,7 @@ class InputReader {
   }
 
   async #addItem(item: Fields): Promise<void> {
-    const type = typeOf(item);
+    const type = getType(item);
     switch (type) {
       case "message":
         return this.#addSpoken(item);
@@ -188,7 +188,7 @@ class InputReader {
   }
 
   #addSpoken(item: Fields): void {
-    const role = ROLES[item.word("role", ROLE_NAMES) ?? item.missing("role", listOf(ROLE_NAMES))];
+    const role = ROLES[item.word("role", ROLE_NAMES) ?? item.missing("role", joinWords(ROLE_NAMES))];
     if (role === Role.ASSISTANT) return this.#addAnswer(item);
     const parts = readContent(item, "content", readInputPart, this.#context);
     if (parts.length === 0) throw mistake(item.at("content"), "invalid_value", "is empty, expected a part");
@@ -231,7 +231,7 @@ class InputReader {
 
   /** State whose part is not there: of a text without characters, which has no item, or of an item that is missing. */
   #addLeft(state: CarriedState, item: Fields): void {
-    const part = emptyPartOf(state);
+    const part = createEmptyPart(state);
     if (part !== undefined) return this.#drafts.addToTurn(part, item);
     const message =
       "the item that this state belongs to does not precede it or was changed; the state was left out";
@@ -253,13 +253,15 @@ class InputReader {
     const id = item.requireString("approval_request_id", { min: 1 });
     const approve = item.boolean("approve") ?? item.missing("approve", "true or false");
     const reason = item.string("reason") ?? "";
-    const toolCallId = this.#requests.has(id) ? id : await this.#callOf(id, item.at("approval_request_id"));
+    const toolCallId = this.#requests.has(id)
+      ? id
+      : await this.#createCall(id, item.at("approval_request_id"));
     this.#approvals.push(create(ToolApprovalSchema, { toolCallId, approve, reason }));
     if (approve) this.#approved.set(toolCallId, id);
   }
 
   /** The call of a request for approval that an earlier response has. */
-  async #callOf(id: string, path: string): Promise<string> {
+  async #createCall(id: string, path: string): Promise<string> {
     const place = placeOfItem(id);
     const message = place && (await this.#kept.find(place, id, path));
     const part = place && message?.content[place.part]?.part;
@@ -293,7 +295,7 @@ class InputReader {
   }
 
   #addForeignReference(item: Fields, id: string): void {
-    if (this.#context.isOpenAi) return this.#drafts.addToTurn(nativePartOf(item), item);
+    if (this.#context.isOpenAi) return this.#drafts.addToTurn(createNativePart(item), item);
     const message = `${quote(id)} is not the id of an item of an earlier response`;
     throw mistake(item.at("id"), "invalid_value", message);
   }
@@ -302,10 +304,14 @@ class InputReader {
   #addOther(item: Fields, type: string): void {
     if (type.includes(":")) return this.#drafts.addToTurn(extensionPart(item, type), item);
     if (type === "tool_search_call") this.#searches.add(item.string("call_id") ?? "");
-    if (modelItems.has(type)) return this.#drafts.addToTurn(nativePartOf(item), item);
+    if (modelItems.has(type)) return this.#drafts.addToTurn(createNativePart(item), item);
     if (vitalItems.has(type)) return this.#addVital(item, type);
     if (callerItems.has(type)) return this.#addNative(item);
-    throw mistake(item.at("type"), "invalid_value", `expected ${listOf(KNOWN_ITEMS)}, found ${quote(type)}`);
+    throw mistake(
+      item.at("type"),
+      "invalid_value",
+      `expected ${joinWords(KNOWN_ITEMS)}, found ${quote(type)}`,
+    );
   }
 
   #addVital(item: Fields, type: string): void {
@@ -314,7 +320,7 @@ class InputReader {
     if (summary !== undefined)
       return this.#drafts.add(
         Role.USER,
-        [{ part: textPartOf(summary), path: item.path }],
+        [{ part: createTextPart(summary), path: item.path }],
         item.path,
         item.text(),
       );
@@ -324,7 +330,7 @@ class InputReader {
   }
 
   #addNative(item: Fields): void {
-    const part = { part: nativePartOf(item), path: item.path };
+    const part = { part: createNativePart(item), path: item.path };
     this.#drafts.add(Role.USER, [part], item.path, item.text());
   }
 }
@@ -334,19 +340,19 @@ function isNative({ part }: ReadPart): boolean {
 }
 
 /** The type of an item. One without a type is a message, or a reference where it has nothing but an id. */
-function typeOf(item: Fields): string {
+function getType(item: Fields): string {
   const type = item.string("type");
   if (type !== undefined) return type;
   if (item.has("role")) return "message";
-  return item.has("id") ? "item_reference" : item.missing("type", listOf(KNOWN_ITEMS));
+  return item.has("id") ? "item_reference" : item.missing("type", joinWords(KNOWN_ITEMS));
 }
 
 /** An image that a model generated. Without its bytes only the API that has it can tell what it is. */
 function imagePart(item: Fields): ContentPart {
   const value = bytesOfBase64(item.string("result"));
-  if (value === undefined) return nativePartOf(item);
+  if (value === undefined) return createNativePart(item);
   const mediaType = `image/${item.string("output_format", { max: 32 }) ?? "png"}`;
-  return partOf({ part: { case: "image", value: { mediaType, source: { case: "data", value } } } });
+  return createPart({ part: { case: "image", value: { mediaType, source: { case: "data", value } } } });
 }
 
 /** A block of another provider, whose item has the type `provider:kind`. */
@@ -358,5 +364,5 @@ function extensionPart(item: Fields, type: string): ContentPart {
     kind: type.slice(colon + 1),
     dataJson: item.spelled("data"),
   };
-  return partOf({ part: { case: "native", value } });
+  return createPart({ part: { case: "native", value } });
 }

@@ -5,7 +5,7 @@ import type { ReasoningPart } from "../../wire/openai-responses/items.ts";
 import { type Fields, mistake } from "./fields.ts";
 import { placeOfItem } from "./ids.ts";
 import { type CarriedState, decodeStates, isCarried, valuesIn } from "./provider-state.ts";
-import { partOf } from "./read-content.ts";
+import { createPart } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
 /** What a reasoning item holds. */
@@ -37,7 +37,7 @@ export class ReasoningReader {
     const states = this.#decode(encrypted, item.at("encrypted_content"));
     const own = states.filter(({ part }) => part === undefined);
     const parts = own.map(({ state, text: kept, redacted }) =>
-      partOf({
+      createPart({
         part: { case: "reasoning", value: { text: kept || text, redacted } },
         providerState: state,
       }),
@@ -47,15 +47,15 @@ export class ReasoningReader {
 
   /** Reasoning that did not come from this API, or had no state. */
   #foreign(item: Fields, encrypted: string | undefined, text: string): ContentPart[] {
-    const part = partOf({ part: { case: "reasoning", value: { text, redacted: text === "" } } });
+    const part = createPart({ part: { case: "reasoning", value: { text, redacted: text === "" } } });
     if (encrypted !== undefined || getProviderId(item, this.#context) !== undefined)
-      part.providerState = this.#stateOf(item);
+      part.providerState = this.#toState(item);
     // Without text, state or id there is nothing to send or to look up.
     return encrypted === undefined && text === "" && !item.has("id") ? [] : [part];
   }
 
   /** OpenAI's own encrypted reasoning. Where another API serves the model, its adapter says what becomes of it. */
-  #stateOf({ value: item }: Fields): ProviderState {
+  #toState({ value: item }: Fields): ProviderState {
     const dataJson = JSON.stringify({ item });
     const own = this.#context.ownState({ item });
     return own ?? { $typeName: "outrigger.v1.ProviderState", provider: "openai", model: "", dataJson };

@@ -20,7 +20,7 @@ import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/jso
 import type { RunEngine, RunInput, ThreadEngine } from "../../runs/engine.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
 import { type Fields, mistake, parseBody } from "./fields.ts";
-import { runIdOf, threadIdOf } from "./ids.ts";
+import { toRunId, toThreadId } from "./ids.ts";
 import { conversationNotFound, previousNotFound } from "./not-found.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { type ReadInput, readInput } from "./read-input.ts";
@@ -29,12 +29,12 @@ import { type ReadToolChoice, readToolChoice } from "./read-tool-choice.ts";
 import { echoedTools, readTools } from "./read-tools.ts";
 import { ReadingContext } from "./reading-context.ts";
 import { RequestNotes } from "./request-notes.ts";
-import { bodyPathOf } from "./request-paths.ts";
+import { toBodyPath } from "./request-paths.ts";
 import {
   defaultSettings,
   type EchoedSettings,
+  getOrigin,
   getSettings,
-  originOf,
   type ResponseSettings,
 } from "./settings.ts";
 import { searchesTools, ToolNames } from "./tool-names.ts";
@@ -69,7 +69,7 @@ export interface ReadRequest {
   readonly isStreamed: boolean;
   readonly streamOptions: StreamOptions;
   /** The path in the body of what the engine says is wrong. @param field Path with the names of the contract. */
-  bodyPathOf(field: string): string;
+  toBodyPath(field: string): string;
 }
 
 /** `stream_options`. */
@@ -114,8 +114,8 @@ function readState(fields: Fields, allowsUnstored: boolean): ConversationState {
       "invalid_value",
       "is set together with previous_response_id, expected only one of them",
     );
-  const previousRunId = readId(fields, "previous_response_id", runIdOf, previousNotFound);
-  return { store, background, previousRunId, threadId: conversationOf(fields) };
+  const previousRunId = readId(fields, "previous_response_id", toRunId, previousNotFound);
+  return { store, background, previousRunId, threadId: toConversation(fields) };
 }
 
 const UNSTORED_BACKGROUND =
@@ -138,13 +138,13 @@ function readId(
 }
 
 /** `conversation`: an id, or an object with one. */
-function conversationOf(fields: Fields): string {
+function toConversation(fields: Fields): string {
   if (typeof fields.get("conversation") === "string")
-    return readId(fields, "conversation", threadIdOf, conversationNotFound);
+    return readId(fields, "conversation", toThreadId, conversationNotFound);
   const conversation = fields.object("conversation");
   if (conversation === undefined) return "";
   if (!conversation.has("id")) conversation.missing("id", "the id of a conversation");
-  return readId(conversation, "id", threadIdOf, conversationNotFound);
+  return readId(conversation, "id", toThreadId, conversationNotFound);
 }
 
 class RequestReader {
@@ -194,22 +194,22 @@ class RequestReader {
     const read = readTools(fields, { ...reading, sendsGroups: this.#sendsGroups });
     const use = readToolChoice(fields, read, this.#names, this.#inherits);
     const input = await this.#readInput();
-    const request = this.#requestOf(use);
+    const request = this.#toRequest(use);
     const streamed = fields.object("stream_options")?.boolean("include_obfuscation");
     const settings = this.#settings(input);
     const continued = composeContinuation(this.#history, input);
     const paths = { messages: continued.paths, tools: use.tools.toolPaths, servers: use.tools.serverPaths };
     return {
       input: {
-        request: this.#runOf(request, use, input),
+        request: this.#toRun(request, use, input),
         input: continued.messages,
-        origin: originOf(settings),
+        origin: getOrigin(settings),
       },
       settings,
       target: this.#target,
       isStreamed: fields.boolean("stream") ?? false,
       streamOptions: { includeObfuscation: streamed },
-      bodyPathOf: (field) => bodyPathOf(field, paths),
+      toBodyPath: (field) => toBodyPath(field, paths),
     };
   }
 
@@ -238,7 +238,7 @@ class RequestReader {
     return input;
   }
 
-  #requestOf({ choice, tools }: ReadToolChoice): Request {
+  #toRequest({ choice, tools }: ReadToolChoice): Request {
     const fields = this.#fields;
     const { optionsJson, metadata } = readProviderSettings(fields, this.#target.served, this.#notes);
     const request = create(RequestSchema, {
@@ -263,7 +263,7 @@ class RequestReader {
     return request;
   }
 
-  #runOf(request: Request, { tools }: ReadToolChoice, { approvals }: ReadInput) {
+  #toRun(request: Request, { tools }: ReadToolChoice, { approvals }: ReadInput) {
     const fields = this.#fields;
     const options = create(GenerationOptionsSchema, { request, system: fields.string("instructions") ?? "" });
     // The official SDKs repeat requests themselves; both together would multiply the calls of the provider.

@@ -55,7 +55,7 @@ function chosen(fields: Fields, tools: ReadTools, names: ToolNames): Chosen {
       return allowedTools(choice, tools, names);
     case "function":
     case "custom":
-      return { mode: Mode.NAMED, toolName: nameOf(choice, names) };
+      return { mode: Mode.NAMED, toolName: getName(choice, names) };
     case "mcp":
       return serverChoice(choice, tools, names);
     default:
@@ -64,15 +64,15 @@ function chosen(fields: Fields, tools: ReadTools, names: ToolNames): Chosen {
   }
 }
 
-function nameOf(choice: Fields, names: ToolNames): string {
-  return names.nameOf(choice.requireString("name", { min: 1 }), choice.string("namespace"));
+function getName(choice: Fields, names: ToolNames): string {
+  return names.getName(choice.requireString("name", { min: 1 }), choice.string("namespace"));
 }
 
 /** A tool of a server, or any of its tools, which can only be asked for where there are no others. */
 function serverChoice(choice: Fields, tools: ReadTools, names: ToolNames): Chosen {
   const label = choice.requireString("server_label", { min: 1 });
   const name = choice.string("name");
-  if (name !== undefined) return { mode: Mode.NAMED, toolName: names.nameOf(name, label) };
+  if (name !== undefined) return { mode: Mode.NAMED, toolName: names.getName(name, label) };
   const others = tools.tools.length + tools.servers.filter(({ serverLabel }) => serverLabel !== label).length;
   if (others === 0) return { mode: Mode.REQUIRED };
   const message =
@@ -84,9 +84,9 @@ function serverChoice(choice: Fields, tools: ReadTools, names: ToolNames): Chose
 function allowedTools(choice: Fields, tools: ReadTools, names: ToolNames): Chosen {
   const mode = choice.word("mode", ["auto", "required"]) ?? choice.missing("mode", `"auto" or "required"`);
   const list = choice.list("tools", { min: 1 }) ?? choice.missing("tools", "a list of tools");
-  const allowed = new Set(list.map((element) => keyOf(Fields.of(element), names)));
+  const allowed = new Set(list.map((element) => toKey(Fields.of(element), names)));
   const kept = tools.tools.map(({ tool }) => {
-    if (tool.case === "hosted") return allowed.has(`hosted ${typeOf(tool.value.configJson)}`);
+    if (tool.case === "hosted") return allowed.has(`hosted ${getType(tool.value.configJson)}`);
     return allowed.has(`name ${tool.value?.name}`);
   });
   const keptServers = tools.servers.map(({ serverLabel }) => allowed.has(`server ${serverLabel}`));
@@ -101,13 +101,13 @@ function allowedTools(choice: Fields, tools: ReadTools, names: ToolNames): Chose
   };
 }
 
-function keyOf(tool: Fields, names: ToolNames): string {
+function toKey(tool: Fields, names: ToolNames): string {
   const type = tool.requireString("type", { min: 1 });
-  if (type === "function" || type === "custom") return `name ${nameOf(tool, names)}`;
+  if (type === "function" || type === "custom") return `name ${getName(tool, names)}`;
   return type === "mcp" ? `server ${tool.requireString("server_label")}` : `hosted ${type}`;
 }
 
-function typeOf(configJson: string): unknown {
+function getType(configJson: string): unknown {
   const config: unknown = JSON.parse(configJson);
   return typeof config === "object" && config !== null && "type" in config ? config.type : undefined;
 }

@@ -98,21 +98,21 @@ class ToolReader implements ReadTools {
     const type = tool.requireString("type", { min: 1 });
     const { sendsGroups } = this.#reading;
     if (sendsGroups && (type === "namespace" || tool.boolean("defer_loading") === true) && type !== "mcp")
-      return this.#addTool(tool, { case: "hosted", value: this.#hostedOf(tool, type) });
+      return this.#addTool(tool, { case: "hosted", value: this.#readHosted(tool, type) });
     if (tool.boolean("defer_loading") === true && type !== "mcp") this.#noteLoading(tool);
     switch (type) {
       case "function":
-        return this.#addTool(tool, { case: "function", value: this.#functionOf(tool, group) });
+        return this.#addTool(tool, { case: "function", value: this.#readFunction(tool, group) });
       case "custom":
-        return this.#addTool(tool, { case: "custom", value: this.#customOf(tool, group) });
+        return this.#addTool(tool, { case: "custom", value: this.#readCustom(tool, group) });
       case "namespace":
         return this.#addGroup(tool, group);
       case "mcp":
-        this.servers.push(serverOf(tool, this.#reading.notes));
+        this.servers.push(toServer(tool, this.#reading.notes));
         this.serverPaths.push(tool.path);
         return;
       default:
-        return this.#addTool(tool, { case: "hosted", value: this.#hostedOf(tool, type) });
+        return this.#addTool(tool, { case: "hosted", value: this.#readHosted(tool, type) });
     }
   }
 
@@ -142,31 +142,31 @@ class ToolReader implements ReadTools {
     }
   }
 
-  #functionOf(tool: Fields, group: Group | undefined) {
+  #readFunction(tool: Fields, group: Group | undefined) {
     const parameters = tool.object("parameters");
     return {
-      name: this.#nameOf(tool, group),
-      description: descriptionOf(tool, group),
+      name: this.#getName(tool, group),
+      description: readDescription(tool, group),
       parametersJson: parameters === undefined ? "" : rootedSchema(parameters),
       strict: tool.boolean("strict") ?? false,
     };
   }
 
-  #customOf(tool: Fields, group: Group | undefined): MessageInitShape<typeof CustomToolSchema> {
-    const grammar = grammarOf(tool.object("format"));
-    const head = { name: this.#nameOf(tool, group), description: descriptionOf(tool, group) };
+  #readCustom(tool: Fields, group: Group | undefined): MessageInitShape<typeof CustomToolSchema> {
+    const grammar = toGrammar(tool.object("format"));
+    const head = { name: this.#getName(tool, group), description: readDescription(tool, group) };
     return grammar === undefined ? head : { ...head, grammar };
   }
 
   /** A tool that the provider has. The adapter of another one leaves it out with a warning. */
-  #hostedOf(tool: Fields, type: string) {
+  #readHosted(tool: Fields, type: string) {
     const { provider, api } = this.#reading.served;
     const isOpenAi = openAiTools.has(type) || api === "openai-responses" || provider === "";
     return { provider: isOpenAi ? "openai" : provider, configJson: tool.text() };
   }
 
-  #nameOf(tool: Fields, group: Group | undefined): string {
-    return this.#reading.names.nameOf(tool.requireString("name", { min: 1 }), group?.name);
+  #getName(tool: Fields, group: Group | undefined): string {
+    return this.#reading.names.getName(tool.requireString("name", { min: 1 }), group?.name);
   }
 }
 
@@ -176,7 +176,7 @@ interface Group {
 }
 
 /** The first tool of a namespace says what all of them are for. */
-function descriptionOf(tool: Fields, group: Group | undefined): string {
+function readDescription(tool: Fields, group: Group | undefined): string {
   const own = tool.string("description") ?? "";
   if (group === undefined || group.description === "") return own;
   const shared = `About the tools of ${JSON.stringify(group.name)}: ${group.description}`;
@@ -190,7 +190,7 @@ function rootedSchema(parameters: Fields): string {
   return parameters.has("type") ? parameters.text() : JSON.stringify({ type: "object", ...parameters.value });
 }
 
-function grammarOf(format: Fields | undefined) {
+function toGrammar(format: Fields | undefined) {
   if (format?.word("type", ["text", "grammar"]) !== "grammar") return undefined;
   const syntax = format.word("syntax", ["lark", "regex"]) ?? format.missing("syntax", `"lark" or "regex"`);
   const definition = format.requireString("definition", { min: 1 });
@@ -198,7 +198,7 @@ function grammarOf(format: Fields | undefined) {
 }
 
 /** An MCP server. OpenAI's connectors and tunnels are refused: only OpenAI can call them. */
-function serverOf(tool: Fields, notes: RequestNotes): McpServer {
+function toServer(tool: Fields, notes: RequestNotes): McpServer {
   for (const name of ["connector_id", "tunnel_id"])
     if (tool.has(name))
       throw mistake(tool.at(name), "unsupported_value", "is supported only by OpenAI; expected server_url");
@@ -218,7 +218,7 @@ function serverOf(tool: Fields, notes: RequestNotes): McpServer {
 function setFilters(server: McpServer, tool: Fields): void {
   const allowed = Array.isArray(tool.get("allowed_tools"))
     ? namesFilter(tool.strings("allowed_tools") ?? [])
-    : filterOf(tool.object("allowed_tools"));
+    : readFilter(tool.object("allowed_tools"));
   if (allowed !== undefined) server.allowedTools = allowed;
   if (asObject(tool.get("require_approval")) === undefined) {
     const word = tool.word("require_approval", ["always", "never"]);
@@ -226,13 +226,13 @@ function setFilters(server: McpServer, tool: Fields): void {
     return;
   }
   const filters = tool.object("require_approval");
-  const [always, never] = [filterOf(filters?.object("always")), filterOf(filters?.object("never"))];
+  const [always, never] = [readFilter(filters?.object("always")), readFilter(filters?.object("never"))];
   server.approval = ApprovalPolicy.ALWAYS;
   if (always !== undefined) server.alwaysApprove = always;
   if (never !== undefined) server.neverApprove = never;
 }
 
-function filterOf(filter: Fields | undefined): McpToolFilter | undefined {
+function readFilter(filter: Fields | undefined): McpToolFilter | undefined {
   if (filter === undefined) return undefined;
   const found = namesFilter(filter.strings("tool_names") ?? []);
   const readOnly = filter.boolean("read_only");

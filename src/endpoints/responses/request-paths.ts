@@ -13,7 +13,7 @@ export interface RequestPaths {
  * Where the tools of the contract are in `tools` of the body, as far as that tells: a namespace is as many tools as it
  * has, and an MCP server none.
  */
-export function toolPathsOf(tools: readonly JsonObject[]): readonly string[] {
+export function getToolPaths(tools: readonly JsonObject[]): readonly string[] {
   return tools.flatMap(({ type, tools: members }, index) => {
     if (type === "mcp") return [];
     if (type !== "namespace") return [`tools[${index}]`];
@@ -45,7 +45,7 @@ const ELEMENT = /^(messages|input|tools|mcp_servers)\[(\d+)\](?:\.content\[(\d+)
  * The path in the body.
  * @param field Path with the names of the contract: `options.request.messages[2].content[0].image`.
  */
-export function bodyPathOf(field: string, paths: RequestPaths): string {
+export function toBodyPath(field: string, paths: RequestPaths): string {
   const inner = field.replace(/^(options\.)?(request\.)?/, "");
   const [, list, index, part] = ELEMENT.exec(inner) ?? [];
   const element = list === undefined ? undefined : elementPath(list, Number(index), part, paths);

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ContentPart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { originOf } from "../../kit/adapter/state-origin.ts";
+import { getOrigin } from "../../kit/adapter/state-origin.ts";
 import { asObject, tryParseJson, without } from "../../kit/json/json.ts";
 import { getCatalogProvider, type ServedModel } from "../models/model-directory.ts";
 import type { KeptMessage, KeptMessages } from "./kept-messages.ts";
@@ -131,7 +131,7 @@ export class PartRestorer {
   #isOwn(part: ContentPart): boolean {
     const { provider, model, api } = this.#served;
     const catalog = (api && getCatalogProvider(api)) ?? provider;
-    return originOf(part, { owners: [provider, catalog], model, catalog }) === "own";
+    return getOrigin(part, { owners: [provider, catalog], model, catalog }) === "own";
   }
 }
 

@@ -7,7 +7,7 @@ import { type RunOrigin, RunOriginSchema } from "../../gen/outrigger/storage/v1/
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { RunWithOrigin } from "../../runs/engine.ts";
-import { responseIdOf } from "./ids.ts";
+import { toResponseId } from "./ids.ts";
 
 /** The settings of a response. */
 export interface ResponseSettings {
@@ -105,7 +105,7 @@ export function carriesState({ echoed, include }: ResponseSettings): boolean {
 const API_NAME = "responses";
 
 /** The origin of a run that has these settings. */
-export function originOf(settings: ResponseSettings): RunOrigin {
+export function getOrigin(settings: ResponseSettings): RunOrigin {
   return create(RunOriginSchema, { api: API_NAME, settingsJson: JSON.stringify(settings) });
 }
 
@@ -115,18 +115,18 @@ export function originOf(settings: ResponseSettings): RunOrigin {
  */
 export function getSettings(run: RunWithOrigin): ResponseSettings {
   const { origin } = run;
-  if (origin === undefined || origin.api !== API_NAME) return { ...defaultSettings, echoed: echoOf(run) };
-  // Written by `originOf` alone.
+  if (origin === undefined || origin.api !== API_NAME) return { ...defaultSettings, echoed: toEcho(run) };
+  // Written by `getOrigin` alone.
   const kept = JSON.parse(origin.settingsJson) as Partial<ResponseSettings>;
   return { ...defaultSettings, ...kept, echoed: { ...defaultSettings.echoed, ...kept.echoed } };
 }
 
-function echoOf({ background, stored, metadata, previousRunId }: Run): EchoedSettings {
+function toEcho({ background, stored, metadata, previousRunId }: Run): EchoedSettings {
   return {
     ...defaultSettings.echoed,
     background,
     metadata,
-    previous_response_id: previousRunId === "" ? null : responseIdOf(previousRunId),
+    previous_response_id: previousRunId === "" ? null : toResponseId(previousRunId),
     store: stored,
   };
 }

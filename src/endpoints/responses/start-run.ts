@@ -10,7 +10,7 @@ import {
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { RunEngine, StartedRun } from "../../runs/engine.ts";
 import type { EndpointRequest } from "../endpoint.ts";
-import { conversationIdOf, responseIdOf } from "./ids.ts";
+import { toConversationId, toResponseId } from "./ids.ts";
 import { conversationNotFound, previousNotFound } from "./not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { prepareRun } from "./prepare-run.ts";
@@ -62,15 +62,15 @@ export function failureOfRequest(failure: SDKError, read: ReadRequest): SDKError
   const [, field, description] = /^(options\.[\w.[\]]+): (.*)$/s.exec(failure.message) ?? [];
   const isOurs =
     failure.kind === ErrorKind.INVALID_REQUEST && field !== undefined && description !== undefined;
-  return isOurs ? invalidField(read.bodyPathOf(field), description) : failure;
+  return isOurs ? invalidField(read.toBodyPath(field), description) : failure;
 }
 
 /** The error with the fields of the body. Errors that name none keep their class. */
 function failureToStart(error: SDKError, read: ReadRequest): SDKError {
   const { threadId } = read.input.request;
   if (error instanceof NotFoundError && error.violations.some(({ field }) => field === "thread_id"))
-    return conversationNotFound(conversationIdOf(threadId));
-  return withFieldPaths(error, (field) => read.bodyPathOf(field));
+    return conversationNotFound(toConversationId(threadId));
+  return withFieldPaths(error, (field) => read.toBodyPath(field));
 }
 
 /** Looks up references of a request. A response that does not exist makes the request invalid, as in OpenAI's API. */
@@ -79,7 +79,7 @@ function ofRequest(engine: RunEngine): RequestReading["engine"] {
     threads: engine.threads,
     getRun: (owner, id) =>
       engine.getRun(owner, id).catch((thrown: unknown) => {
-        throw thrown instanceof NotFoundError ? previousNotFound(responseIdOf(id)) : thrown;
+        throw thrown instanceof NotFoundError ? previousNotFound(toResponseId(id)) : thrown;
       }),
   };
 }

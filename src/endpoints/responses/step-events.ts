@@ -19,7 +19,7 @@ import {
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { EventOutput } from "./event-output.ts";
 import { addedItem, emitProgress } from "./hosted-events.ts";
-import { itemIdOf } from "./ids.ts";
+import { toItemId } from "./ids.ts";
 import type { McpToolEvents } from "./mcp-tool-events.ts";
 import {
   type OpenContent,
@@ -31,13 +31,13 @@ import {
 } from "./open-items.ts";
 import type { OutputList } from "./output-list.ts";
 import {
-  contentOf,
+  createPart,
+  getContent,
   type ItemStatus,
   type ItemWriter,
-  inputOf,
   isCustom,
   itemStatusAt,
-  partOf,
+  toInput,
   type WrittenItem,
 } from "./write-items.ts";
 
@@ -220,14 +220,14 @@ export class StepEvents {
 
   #addText(index: number, refusal: boolean): OpenItem {
     const { output, items } = this.#context;
-    const place = this.#add(items.openMessage(this.#idOf("message", index)));
+    const place = this.#add(items.openMessage(this.#toId("message", index)));
     const content = refusal ? new OpenRefusal(output, place) : new OpenText(output, place);
     return { place, content, streams: true };
   }
 
   #addReasoning(index: number): OpenItem {
     const { items } = this.#context;
-    const place = this.#add(items.openReasoning(this.#idOf("reasoning", index)));
+    const place = this.#add(items.openReasoning(this.#toId("reasoning", index)));
     return { place, content: new OpenReasoning(place, items.reasoningField), streams: true };
   }
 
@@ -241,7 +241,7 @@ export class StepEvents {
     });
     const tool = items.callerTool(name);
     const type = isCustom(call, tool) ? "custom_tool_call" : "function_call";
-    const place = this.#add(items.call(this.#idOf(type, partIndex), "in_progress", call));
+    const place = this.#add(items.call(this.#toId(type, partIndex), "in_progress", call));
     const functionName = type === "function_call" ? (tool?.ownName ?? name) : undefined;
     const content = new OpenInput(place, type, functionName);
     // The input of a custom tool that the provider has as a function is known when its JSON is complete.
@@ -251,7 +251,7 @@ export class StepEvents {
   #endText({ partIndex, citations, providerState }: TextEnd): void {
     const part = this.#endPart(partIndex);
     const { text, refusal } = part;
-    const whole = partOf({
+    const whole = createPart({
       part: { case: "text", value: text },
       citations,
       refusal,
@@ -261,13 +261,13 @@ export class StepEvents {
     const { item } = part;
     if (item === undefined) return;
     const { items, output } = this.#context;
-    item.content.end(output, part.text, contentOf(whole));
+    item.content.end(output, part.text, getContent(whole));
     this.#finishItem(partIndex, item.place, (status) => items.message(item.place.id, status, whole));
   }
 
   #endReasoning({ partIndex, redacted, providerState }: ReasoningEnd): void {
     const { item, text } = this.#endPart(partIndex);
-    const whole = partOf({
+    const whole = createPart({
       part: { case: "reasoning", value: { text, redacted } },
       ...stateIn(providerState),
     });
@@ -281,10 +281,13 @@ export class StepEvents {
   #endCall({ partIndex, toolCall: call, providerState }: ToolCallEnd): void {
     const { item } = this.#endPart(partIndex);
     if (call === undefined) return;
-    this.#content[partIndex] = partOf({ part: { case: "toolCall", value: call }, ...stateIn(providerState) });
+    this.#content[partIndex] = createPart({
+      part: { case: "toolCall", value: call },
+      ...stateIn(providerState),
+    });
     const { items, tools, output } = this.#context;
     if (item === undefined) return tools.called(call, { messageId: this.#messageId, part: partIndex });
-    const input = inputOf(call, items.callerTool(call.name));
+    const input = toInput(call, items.callerTool(call.name));
     if (!item.streams && input !== "") item.content.append(output, input, true);
     item.content.end(output, input);
     this.#finishItem(partIndex, item.place, (status) =>
@@ -315,8 +318,8 @@ export class StepEvents {
     return this.#context.list.add(item);
   }
 
-  #idOf(type: string, index: number): string {
-    return itemIdOf(type, this.#messageId, index);
+  #toId(type: string, index: number): string {
+    return toItemId(type, this.#messageId, index);
   }
 
   /** Ends an item; the last one of the answer when it is known whether the answer was cut. */

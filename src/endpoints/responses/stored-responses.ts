@@ -7,8 +7,8 @@ import { jsonResponse } from "../json-response.ts";
 import { KEEP_ALIVE_MS } from "./create-response.ts";
 import type { EventOptions } from "./event-output.ts";
 import { quote } from "./fields.ts";
-import { runIdOf } from "./ids.ts";
-import { listItems, pageOf, withinMemory } from "./item-list.ts";
+import { toRunId } from "./ids.ts";
+import { listItems, readPage, withinMemory } from "./item-list.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { objectFromEvents } from "./read-events.ts";
 import { getSettings, type ResponseSettings } from "./settings.ts";
@@ -29,7 +29,7 @@ export async function getResponse(
   if (startingAfter !== undefined && !isStreamed)
     throw invalidField("starting_after", "is set without stream=true, expected both or neither");
   const run = await findRun(request, parts, id);
-  if (!isStreamed) return jsonResponse(await objectOf(run, request, parts));
+  if (!isStreamed) return jsonResponse(await getResponseObject(run, request, parts));
   return streamResponse(createSource(run, request, parts, { pads, startingAfter: startingAfter ?? -1 }));
 }
 
@@ -54,8 +54,8 @@ export async function deleteResponse(
   { engine, marks }: ResponsesParts,
   id: string,
 ): Promise<EndpointResponse> {
-  await orNotFound(id, () => engine.deleteRun(request.caller.name, runOf(id)));
-  marks.forget(runOf(id));
+  await orNotFound(id, () => engine.deleteRun(request.caller.name, getRunId(id)));
+  marks.forget(getRunId(id));
   return jsonResponse({ id, object: "response", deleted: true });
 }
 
@@ -67,8 +67,8 @@ export async function cancelResponse(
 ): Promise<EndpointResponse> {
   const { background } = await findRun(request, parts, id);
   if (!background) throw invalidField("response_id", "Cannot cancel a synchronous response.");
-  const run = await orNotFound(id, () => parts.engine.cancelRun(request.caller.name, runOf(id)));
-  return jsonResponse(await objectOf(run, request, parts));
+  const run = await orNotFound(id, () => parts.engine.cancelRun(request.caller.name, getRunId(id)));
+  return jsonResponse(await getResponseObject(run, request, parts));
 }
 
 /** `GET /v1/responses/{id}/input_items`. */
@@ -77,7 +77,7 @@ export async function listInputItems(
   parts: ResponsesParts,
   id: string,
 ): Promise<EndpointResponse> {
-  const page = pageOf(request.query);
+  const page = readPage(request.query);
   const run = await findRun(request, parts, id);
   const settings = wantedSettings(run, request.query);
   const query = { ...page, owner: request.caller.name, source: { inputOfRunId: run.id } };
@@ -89,11 +89,11 @@ function findRun(
   { engine }: ResponsesParts,
   id: string,
 ): Promise<RunWithOrigin> {
-  return orNotFound(id, () => readStored(() => engine.getRun(caller.name, runOf(id))));
+  return orNotFound(id, () => readStored(() => engine.getRun(caller.name, getRunId(id))));
 }
 
 /** The response object of a run. That of one with tools that the sidecar executes is in its events. */
-async function objectOf(
+async function getResponseObject(
   run: RunWithOrigin,
   { query, caller, signal }: EndpointRequest,
   { engine }: ResponsesParts,
@@ -134,8 +134,8 @@ function cursorIn(query: URLSearchParams): number | undefined {
 }
 
 /** The run of a response; a name that no run has where the id is none of this API. */
-function runOf(id: string): string {
-  const runId = runIdOf(id);
+function getRunId(id: string): string {
+  const runId = toRunId(id);
   if (runId === undefined) throw new NotFoundError("");
   return runId;
 }

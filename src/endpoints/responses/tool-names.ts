@@ -52,12 +52,12 @@ export class ToolNames {
 
   /** A tool of the caller. Undefined if this request does not have it. */
   find(ownName: string, namespace: string | undefined): CallerTool | undefined {
-    return this.#byOwnName.get(keyOf(ownName, namespace));
+    return this.#byOwnName.get(toKey(ownName, namespace));
   }
 
   /** The name under which the model sees a tool of the caller, also one that this request does not have any more. */
-  nameOf(ownName: string, namespace: string | undefined): string {
-    const tool = this.#byOwnName.get(keyOf(ownName, namespace));
+  getName(ownName: string, namespace: string | undefined): string {
+    const tool = this.#byOwnName.get(toKey(ownName, namespace));
     if (tool !== undefined) return tool.name;
     return namespace === undefined ? ownName : modelToolName(namespace, ownName);
   }
@@ -66,14 +66,14 @@ export class ToolNames {
     if (type !== "function" && type !== "custom") return;
     const own = textIn(ownName);
     // A tool that comes twice is refused later; until then each of them would look for a name.
-    if (this.#byOwnName.has(keyOf(own, namespace))) return;
+    if (this.#byOwnName.has(toKey(own, namespace))) return;
     const name = namespace === undefined ? own : freeToolName(namespace, own, this.#byName);
     const tool = { name, ownName: own, namespace, type } as const;
     this.#byName.set(name, tool);
-    this.#byOwnName.set(keyOf(own, namespace), tool);
+    this.#byOwnName.set(toKey(own, namespace), tool);
   }
 }
 
-function keyOf(ownName: string, namespace = ""): string {
+function toKey(ownName: string, namespace = ""): string {
   return `${namespace}\n${ownName}`;
 }

@@ -10,7 +10,7 @@ import { composeConversation } from "../../runs/conversation.ts";
 import type { RunWithOrigin } from "../../runs/engine.ts";
 import { isUnderWay } from "../../runs/status.ts";
 import { Fields, mistake } from "./fields.ts";
-import { conversationIdOf } from "./ids.ts";
+import { toConversationId } from "./ids.ts";
 import { conversationNotFound } from "./not-found.ts";
 import { type HistorySource, readHistory } from "./read-history.ts";
 import type { ReadInput } from "./read-input.ts";
@@ -46,7 +46,7 @@ export async function readUnstoredHistory(
     return await readHistory(engine, owner, { previousRunId, threadId });
   } catch (thrown) {
     if (thrown instanceof NotFoundError && threadId !== "")
-      throw conversationNotFound(conversationIdOf(threadId));
+      throw conversationNotFound(toConversationId(threadId));
     throw thrown;
   }
 }

@@ -5,7 +5,7 @@
 import { SDKError, toSdkError } from "../../core/errors.ts";
 import { type JsonObject, without } from "../../kit/json/json.ts";
 import type { EndpointRequest, EndpointSocket, SocketMessage } from "../endpoint.ts";
-import { errorObjectOf, statusOf } from "./errors.ts";
+import { getStatus, toErrorObject } from "./errors.ts";
 import { MessageSink } from "./event-output.ts";
 import { mistake, parseBody, quote } from "./fields.ts";
 import { LaneQueue } from "./lane-queue.ts";
@@ -173,5 +173,5 @@ class Exchange {
 }
 
 function failureMessage(error: SDKError): object {
-  return { type: "error", status: statusOf(error), error: errorObjectOf(error) };
+  return { type: "error", status: getStatus(error), error: toErrorObject(error) };
 }

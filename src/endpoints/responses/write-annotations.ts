@@ -4,10 +4,10 @@ import { asObject, type JsonObject, textIn, tryParseJson } from "../../kit/json/
 import type { Annotation } from "../../wire/openai-responses/response.ts";
 
 /** The annotations of a text. Indices count code points; a citation without a span covers the whole text. */
-export function annotationsOf({ citations }: ContentPart, text: string): readonly object[] {
+export function toAnnotations({ citations }: ContentPart, text: string): readonly object[] {
   if (citations.length === 0) return [];
   const length = countCodePoints(text);
-  return citations.map((citation, index) => ownAnnotation(citation) ?? annotationOf(citation, index, length));
+  return citations.map((citation, index) => ownAnnotation(citation) ?? toAnnotation(citation, index, length));
 }
 
 /** Types that have fields of their own. Servers differ in the form of `url_citation`. */
@@ -25,7 +25,7 @@ function ownAnnotation({ type, rawJson }: Citation): JsonObject | undefined {
 }
 
 /** A citation of another provider. `cited_text`, which OpenAI does not have, is added where the provider gives it. */
-function annotationOf(citation: Citation, index: number, length: number): object {
+function toAnnotation(citation: Citation, index: number, length: number): object {
   const { title, url, sourceId, citedText, startIndex, endIndex } = citation;
   const quote = citedText === "" ? {} : { cited_text: citedText };
   if (url === "")

@@ -8,7 +8,7 @@ import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Run, type RunEvent, RunStatus, type StepRestart } from "../../gen/outrigger/v1/run_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { answerMessageId } from "../../runs/ids.ts";
-import { errorObjectOf } from "./errors.ts";
+import { toErrorObject } from "./errors.ts";
 import { type EventOptions, EventOutput, type EventSink } from "./event-output.ts";
 import { McpToolEvents } from "./mcp-tool-events.ts";
 import { OutputList } from "./output-list.ts";
@@ -116,7 +116,7 @@ export class ResponseEvents {
   }
 
   /** The response object as it is now, as JSON text. @param run The run, as of the latest event. */
-  objectOf(run: Run): string {
+  toObject(run: Run): string {
     return this.#last ?? this.#write(run, this.#list.length);
   }
 
@@ -251,7 +251,7 @@ export class ResponseEvents {
  * form, and the SDK for Python takes nothing else for a failure.
  */
 function errorMembers(error: SDKError): string {
-  const nested = errorObjectOf(error);
+  const nested = toErrorObject(error);
   const { code, message, param } = nested;
   return JSON.stringify({ code, message, param, error: nested }).slice(1, -1);
 }

@@ -2,7 +2,7 @@
 import { type ContentPart, Role, type ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import type { StoredMessage } from "../../runs/store.ts";
-import { itemIdOf } from "./ids.ts";
+import { toItemId } from "./ids.ts";
 import type { ItemWriter, WrittenItem } from "./write-items.ts";
 
 /** The items of a message, in the order of its parts. */
@@ -13,11 +13,11 @@ export function itemsOfMessage(kept: StoredMessage, writer: ItemWriter): readonl
   if (message === undefined) return [];
   switch (message.role) {
     case Role.ASSISTANT:
-      return writer.itemsOf(id, message.content);
+      return writer.getItems(id, message.content);
     case Role.TOOL:
       return message.content.flatMap(({ part }, index) =>
         part.case === "toolResult"
-          ? [outputItem(itemIdOf("function_call_output", id, index), part.value)]
+          ? [outputItem(toItemId("function_call_output", id, index), part.value)]
           : [],
       );
     default:
@@ -29,7 +29,7 @@ export function itemsOfMessage(kept: StoredMessage, writer: ItemWriter): readonl
 function receivedItem(messageId: string, item: object): WrittenItem {
   const type = "type" in item && typeof item.type === "string" ? item.type : "message";
   const status = WITH_STATUS.has(type) ? { status: "completed" } : {};
-  return { ...status, ...item, type, id: itemIdOf(type, messageId, 0) };
+  return { ...status, ...item, type, id: toItemId(type, messageId, 0) };
 }
 
 /** Items whose status callers leave out and an answer must have. */
@@ -42,20 +42,20 @@ const ROLES: ReadonlyMap<Role, string> = new Map([
 ]);
 
 function spokenItem(messageId: string, role: Role, content: readonly ContentPart[]): WrittenItem {
-  const id = itemIdOf("message", messageId, 0);
+  const id = toItemId("message", messageId, 0);
   const named = ROLES.get(role) ?? "user";
-  return { id, type: "message", status: "completed", role: named, content: content.map(inputPartOf) };
+  return { id, type: "message", status: "completed", role: named, content: content.map(toInputPart) };
 }
 
 function outputItem(id: string, { toolCallId, content }: ToolResult): WrittenItem {
   const texts = content.flatMap(({ part }) => (part.case === "text" ? [part.value] : []));
   const isText = texts.length === content.length;
-  const output = isText ? texts.join("") : content.map(inputPartOf);
+  const output = isText ? texts.join("") : content.map(toInputPart);
   return { id, type: "function_call_output", status: "completed", call_id: toolCallId, output };
 }
 
 /** A part of the caller's. */
-function inputPartOf({ part }: ContentPart): object {
+function toInputPart({ part }: ContentPart): object {
   switch (part.case) {
     case "text":
       return { type: "input_text", text: part.value };
@@ -68,7 +68,7 @@ function inputPartOf({ part }: ContentPart): object {
         type: "input_image",
         ...at,
         file_id: null,
-        image_url: urlOf(source, mediaType || "image/png"),
+        image_url: toUrl(source, mediaType || "image/png"),
       };
     }
     case "audio":
@@ -76,7 +76,7 @@ function inputPartOf({ part }: ContentPart): object {
       const { mediaType, source } = part.value;
       const name =
         part.case === "document" && part.value.fileName !== "" ? { filename: part.value.fileName } : {};
-      return { type: "input_file", ...name, ...fileOf(source, mediaType || "application/pdf") };
+      return { type: "input_file", ...name, ...toFile(source, mediaType || "application/pdf") };
     }
     default:
       return { type: "input_text", text: "" };
@@ -85,19 +85,19 @@ function inputPartOf({ part }: ContentPart): object {
 
 type Source = Extract<ContentPart["part"], { case: "image" | "audio" | "document" }>["value"]["source"];
 
-function fileOf(source: Source, mediaType: string): object {
+function toFile(source: Source, mediaType: string): object {
   switch (source.case) {
     case "fileId":
       return { file_id: source.value };
     case "url":
       return { file_url: source.value };
     default:
-      return { file_data: urlOf(source, mediaType) };
+      return { file_data: toUrl(source, mediaType) };
   }
 }
 
 /** The address, or the bytes as a data URL. */
-function urlOf(source: Source, mediaType: string): string {
+function toUrl(source: Source, mediaType: string): string {
   if (source.case === "url") return source.value;
   const bytes = source.case === "data" ? source.value : new Uint8Array();
   return `data:${mediaType};base64,${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")}`;

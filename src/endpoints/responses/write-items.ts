@@ -25,12 +25,12 @@ import type {
 } from "../../wire/openai-responses/items.ts";
 import type { ImageGenerationCall } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { type ItemPlace, itemIdOf } from "./ids.ts";
+import { type ItemPlace, toItemId } from "./ids.ts";
 import { isOpenAiItem } from "./item-types.ts";
 import { encodeOtherParts, encodeReasoning } from "./provider-state.ts";
 import { carriesState, type ResponseSettings } from "./settings.ts";
 import { type CallerTool, ToolNames } from "./tool-names.ts";
-import { annotationsOf } from "./write-annotations.ts";
+import { toAnnotations } from "./write-annotations.ts";
 
 /** Whether an item is complete, or was cut off. */
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
@@ -61,24 +61,24 @@ export class ItemWriter {
   answer(messageId: string, { message, finishReason }: Response): readonly WrittenItem[] {
     const content = message?.content ?? [];
     const carrier = this.carrier(messageId, content);
-    const items = this.itemsOf(messageId, content, itemStatusAt(finishReason));
+    const items = this.getItems(messageId, content, itemStatusAt(finishReason));
     return carrier === undefined ? items : [...items, carrier];
   }
 
   /** The items of the parts of a message. @param last Status of the last one. */
-  itemsOf(
+  getItems(
     messageId: string,
     content: readonly ContentPart[],
     last: ItemStatus = "completed",
   ): readonly WrittenItem[] {
     return content.flatMap((part, index) => {
       const status = index === content.length - 1 ? last : "completed";
-      return this.#itemOf(part, { messageId, part: index }, status) ?? [];
+      return this.#toItem(part, { messageId, part: index }, status) ?? [];
     });
   }
 
   /** The item of a part; undefined for a text without characters. */
-  #itemOf(
+  #toItem(
     whole: ContentPart,
     { messageId, part: index }: ItemPlace,
     status: ItemStatus,
@@ -88,14 +88,14 @@ export class ItemWriter {
       case "text":
         return part.value === ""
           ? undefined
-          : this.message(itemIdOf("message", messageId, index), status, whole);
+          : this.message(toItemId("message", messageId, index), status, whole);
       case "reasoning":
-        return this.reasoning(itemIdOf("reasoning", messageId, index), whole);
+        return this.reasoning(toItemId("reasoning", messageId, index), whole);
       case "toolCall": {
         const type = isCustom(part.value, this.callerTool(part.value.name))
           ? "custom_tool_call"
           : "function_call";
-        return this.call(itemIdOf(type, messageId, index), status, part.value, whole.providerState);
+        return this.call(toItemId(type, messageId, index), status, part.value, whole.providerState);
       }
       default:
         return this.whole(messageId, index, whole);
@@ -114,8 +114,8 @@ export class ItemWriter {
 
   /** A message with one text. */
   message(id: string, status: ItemStatus, part: ContentPart): WrittenItem {
-    const { phase } = messageFieldsOf(part);
-    const content = [contentOf(part).part];
+    const { phase } = toMessageFields(part);
+    const content = [getContent(part).part];
     return { id, type: "message", status, content, ...phase, role: "assistant" };
   }
 
@@ -165,7 +165,7 @@ export class ItemWriter {
     const name = tool?.ownName ?? call.name;
     const ofGroup = group ?? tool?.namespace;
     const namespace = ofGroup === undefined ? {} : { namespace: ofGroup };
-    const input = inputOf(call, tool);
+    const input = toInput(call, tool);
     const own = { call_id: call.id, name, ...namespace };
     if (isCustom(call, tool))
       return { id, type: "custom_tool_call", input, ...own } satisfies Untrusted<CustomToolCall>;
@@ -174,11 +174,11 @@ export class ItemWriter {
 
   /** The item of a part that arrived whole: a generated image, a native part, a sound. */
   whole(messageId: string, index: number, part: ContentPart): WrittenItem {
-    const type = typeOf(part);
-    const fields: { readonly id?: unknown } = fieldsOf(part, type);
+    const type = getType(part);
+    const fields: { readonly id?: unknown } = toFields(part, type);
     // The caller of a response that is not stored returns the item to the provider, which knows its own id.
     const providerId = this.#isStored || part.part.case !== "native" ? undefined : asString(fields.id);
-    return { ...fields, id: providerId ?? itemIdOf(type, messageId, index), type };
+    return { ...fields, id: providerId ?? toItemId(type, messageId, index), type };
   }
 
   /**
@@ -188,7 +188,7 @@ export class ItemWriter {
   carrier(messageId: string, content: readonly ContentPart[]): WrittenItem | undefined {
     const encrypted_content = this.#carriesState ? encodeOtherParts(content) : null;
     if (encrypted_content === null) return undefined;
-    const id = itemIdOf("reasoning", messageId, content.length);
+    const id = toItemId("reasoning", messageId, content.length);
     return { id, type: "reasoning", summary: [], encrypted_content } satisfies Untrusted<ReasoningItem>;
   }
 }
@@ -205,16 +205,16 @@ export function itemStatusAt(reason: FinishReason | undefined): ItemStatus {
 }
 
 /** Makes a part. */
-export function partOf(init: MessageInitShape<typeof ContentPartSchema>): ContentPart {
+export function createPart(init: MessageInitShape<typeof ContentPartSchema>): ContentPart {
   return create(ContentPartSchema, init);
 }
 
 /** The content of a message's item: a text with its sources, or the text of a refusal. */
-export function contentOf(part: ContentPart): WrittenContent {
+export function getContent(part: ContentPart): WrittenContent {
   const text = part.part.case === "text" ? part.part.value : "";
   if (part.refusal) return { annotations: [], part: { type: "refusal", refusal: text } };
-  const annotations = annotationsOf(part, text);
-  const { logprobs } = messageFieldsOf(part);
+  const annotations = toAnnotations(part, text);
+  const { logprobs } = toMessageFields(part);
   return { annotations, part: { type: "output_text", annotations, logprobs, text } };
 }
 
@@ -230,14 +230,14 @@ export function isCustom({ input }: ToolCall, tool: CallerTool | undefined): boo
 }
 
 /** The input of a call as its item has it. */
-export function inputOf({ input }: ToolCall, tool: CallerTool | undefined): string {
+export function toInput({ input }: ToolCall, tool: CallerTool | undefined): string {
   const text = input.value ?? "";
   if (input.case === "text" || tool?.type !== "custom") return text;
   return asString(asObject(tryParseJson(text))?.[CUSTOM_INPUT]) ?? text;
 }
 
 /** Fields of a message that only OpenAI's API has. They are in the provider state. */
-function messageFieldsOf({ providerState }: ContentPart): { phase: object; logprobs: readonly unknown[] } {
+function toMessageFields({ providerState }: ContentPart): { phase: object; logprobs: readonly unknown[] } {
   const { item, part } = dataOfState(providerState);
   const phase = asString(objectIn(item).phase);
   const { logprobs } = objectIn(part);
@@ -248,7 +248,7 @@ function messageFieldsOf({ providerState }: ContentPart): { phase: object; logpr
  * The type of a whole part's item. A part that OpenAI's API has no type for gets the type `provider:kind`, as Open
  * Responses requires.
  */
-function typeOf({ part }: ContentPart): string {
+function getType({ part }: ContentPart): string {
   switch (part.case) {
     case "image":
       return "image_generation_call";
@@ -259,7 +259,7 @@ function typeOf({ part }: ContentPart): string {
   }
 }
 
-function fieldsOf({ part, providerState }: ContentPart, type: string): object {
+function toFields({ part, providerState }: ContentPart, type: string): object {
   switch (part.case) {
     case "image":
       return imageFields(part.value, objectIn(dataOfState(providerState).item));

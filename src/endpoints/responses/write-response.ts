@@ -14,11 +14,11 @@ import type {
   ResponseStatus,
   Usage as WrittenUsage,
 } from "../../wire/openai-responses/response.ts";
-import { responseErrorOf } from "./errors.ts";
-import { responseIdOf } from "./ids.ts";
-import { toolPathsOf } from "./request-paths.ts";
+import { toResponseError } from "./errors.ts";
+import { toResponseId } from "./ids.ts";
+import { getToolPaths } from "./request-paths.ts";
 import type { RequestWarning, ResponseSettings } from "./settings.ts";
-import { warningOf } from "./warnings.ts";
+import { toWarning } from "./warnings.ts";
 
 /** The output of a run so far. */
 export interface RunOutput {
@@ -40,10 +40,10 @@ export class ResponseWriter {
   /** @param run The run as it was created, or later. */
   constructor(run: Run, { echoed, warnings }: ResponseSettings) {
     this.#warnings = warnings;
-    this.#toolPaths = toolPathsOf(echoed.tools);
-    const created_at = secondsOf(run.createdAt) ?? 0;
-    const head = { id: responseIdOf(run.id), object: "response", created_at } as const;
-    this.#head = `{${membersOf(head satisfies Partial<ResponseObject>)}`;
+    this.#toolPaths = getToolPaths(echoed.tools);
+    const created_at = toSeconds(run.createdAt) ?? 0;
+    const head = { id: toResponseId(run.id), object: "response", created_at } as const;
+    this.#head = `{${toMembers(head satisfies Partial<ResponseObject>)}`;
     this.#tail = JSON.stringify(echoed).slice(1);
   }
 
@@ -54,30 +54,30 @@ export class ResponseWriter {
 
   /** The response object of a run, as JSON text. */
   write(run: Run, { model, items, warnings }: RunOutput): string {
-    const state = membersOf(stateOf(run, model));
+    const state = toMembers(toState(run, model));
     const told = [
       ...this.#warnings,
-      ...[...run.warnings, ...warnings].map((each) => warningOf(each, this.#toolPaths)),
+      ...[...run.warnings, ...warnings].map((each) => toWarning(each, this.#toolPaths)),
     ];
     return `${this.#head},${state},"output":[${items.join(",")}],${warningsText(told)}${this.#tail}`;
   }
 }
 
 /** The fields of a response that change while its run does. */
-function stateOf(run: Run, model: string) {
-  const status = statusOf(run.status);
+function toState(run: Run, model: string) {
+  const status = getStatus(run.status);
   return {
     status,
-    completed_at: status === "completed" ? (secondsOf(run.endedAt) ?? null) : null,
-    error: errorOf(run.error),
-    incomplete_details: incompleteDetailsOf(run),
+    completed_at: status === "completed" ? (toSeconds(run.endedAt) ?? null) : null,
+    error: toError(run.error),
+    incomplete_details: toIncompleteDetails(run),
     model: model === "" ? run.model : model,
-    usage: usageOf(run.usage),
+    usage: toUsage(run.usage),
   } satisfies Partial<ResponseObject>;
 }
 
 /** A run that requires action is a response that is complete: its calls are for the caller. */
-function statusOf(status: RunStatus): ResponseStatus {
+function getStatus(status: RunStatus): ResponseStatus {
   switch (status) {
     case RunStatus.QUEUED:
       return "queued";
@@ -95,19 +95,19 @@ function statusOf(status: RunStatus): ResponseStatus {
   }
 }
 
-function errorOf(error: InferenceError | undefined): ResponseError | null {
-  return error === undefined ? null : responseErrorOf(error);
+function toError(error: InferenceError | undefined): ResponseError | null {
+  return error === undefined ? null : toResponseError(error);
 }
 
 /** OpenAI has no reasons for limits on steps, calls or cost: they are reported as the one on tokens. */
-function incompleteDetailsOf({ status, incompleteReason }: Run): IncompleteDetails | null {
+function toIncompleteDetails({ status, incompleteReason }: Run): IncompleteDetails | null {
   if (status !== RunStatus.INCOMPLETE) return null;
   const isFiltered = incompleteReason === IncompleteReason.CONTENT_FILTER;
   return { reason: isFiltered ? "content_filter" : "max_output_tokens" };
 }
 
 /** Token counts. */
-export function usageOf(usage: Usage | undefined): WrittenUsage | null {
+export function toUsage(usage: Usage | undefined): WrittenUsage | null {
   if (usage === undefined) return null;
   const { inputTokens, cacheReadTokens = 0, cacheWriteTokens = 0, outputTokens, totalTokens } = usage;
   return {
@@ -125,10 +125,10 @@ function warningsText(warnings: readonly RequestWarning[]): string {
 }
 
 /** The members of an object, without its braces. */
-function membersOf(object: object): string {
+function toMembers(object: object): string {
   return JSON.stringify(object).slice(1, -1);
 }
 
-function secondsOf(time: Timestamp | undefined): number | undefined {
+function toSeconds(time: Timestamp | undefined): number | undefined {
   return time === undefined ? undefined : Number(time.seconds);
 }

@@ -4,7 +4,7 @@ import { type StepResult, StepResultSchema } from "../../gen/outrigger/v1/genera
 import type { ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 
 /** The calls of a step that have no result, in their order and as the model wrote them. */
-export function openCallsOf({ response, toolResults }: StepResult): ToolCall[] {
+export function getOpenCalls({ response, toolResults }: StepResult): ToolCall[] {
   const answered = new Set(toolResults.map(({ toolCallId }) => toolCallId));
   return toolCallsOf(response).filter(({ id }) => !answered.has(id));
 }

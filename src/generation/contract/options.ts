@@ -10,7 +10,7 @@ import type {
 } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { millisecondsOf } from "../../kit/http/request-timeouts.ts";
+import { toMilliseconds } from "../../kit/http/request-timeouts.ts";
 import { isRetryCount, MAX_RETRIES } from "../../middleware/retry-policy.ts";
 import type { LoopOptions } from "../tool-loop.ts";
 import { RequestFields } from "./request-fields.ts";
@@ -67,18 +67,18 @@ export async function readOptions(
   checkLimits(limits, `${path}.limits`, violations);
   violations.throwIfAny();
   return {
-    request: { ...request, messages: messagesOf(options, request) },
+    request: { ...request, messages: toMessages(options, request) },
     maxToolRounds: maxToolRounds ?? toolRounds,
     stopWhen: await compileStopCondition(options.stopWhen, `${path}.stop_when`),
-    retry: retryPolicyOf(retry),
-    timeouts: timeoutsOf(timeouts),
-    limits: { ...limitsOf(limits), maxSteps: Math.min(limits?.maxSteps ?? maxSteps, maxSteps) },
-    perToolMs: timeouts?.perTool === undefined ? undefined : millisecondsOf(timeouts.perTool),
+    retry: toRetryPolicy(retry),
+    timeouts: toTimeouts(timeouts),
+    limits: { ...createLimits(limits), maxSteps: Math.min(limits?.maxSteps ?? maxSteps, maxSteps) },
+    perToolMs: timeouts?.perTool === undefined ? undefined : toMilliseconds(timeouts.perTool),
     fields: new RequestFields(options, path),
   };
 }
 
-function messagesOf({ system, prompt }: GenerationOptions, { messages }: Request): Message[] {
+function toMessages({ system, prompt }: GenerationOptions, { messages }: Request): Message[] {
   const before = system === "" ? [] : [systemMessage(system)];
   return prompt === "" ? [...before, ...messages] : [...before, userMessage(prompt)];
 }
@@ -121,29 +121,29 @@ function checkNumber(
   violations.add(field, `expected a number from ${min}, found ${value}`);
 }
 
-function retryPolicyOf(fields: RetryFields | undefined): LoopOptions["retry"] {
+function toRetryPolicy(fields: RetryFields | undefined): LoopOptions["retry"] {
   if (fields === undefined) return {};
   const { maxRetries, baseDelay, maxDelay, backoffMultiplier, jitter, retryTimeouts } = fields;
   return {
     retryTimeouts,
     ...(maxRetries === undefined ? {} : { maxRetries }),
-    ...(baseDelay === undefined ? {} : { baseDelay: millisecondsOf(baseDelay) / 1000 }),
-    ...(maxDelay === undefined ? {} : { maxDelay: millisecondsOf(maxDelay) / 1000 }),
+    ...(baseDelay === undefined ? {} : { baseDelay: toMilliseconds(baseDelay) / 1000 }),
+    ...(maxDelay === undefined ? {} : { maxDelay: toMilliseconds(maxDelay) / 1000 }),
     ...(backoffMultiplier === undefined ? {} : { backoffMultiplier }),
     ...(jitter === undefined ? {} : { jitter }),
   };
 }
 
-function timeoutsOf(timeouts: TimeoutFields | undefined): LoopOptions["timeouts"] {
+function toTimeouts(timeouts: TimeoutFields | undefined): LoopOptions["timeouts"] {
   if (timeouts === undefined) return {};
   const { total, perStep } = timeouts;
   return {
-    ...(total === undefined ? {} : { totalMs: millisecondsOf(total) }),
-    ...(perStep === undefined ? {} : { perStepMs: millisecondsOf(perStep) }),
+    ...(total === undefined ? {} : { totalMs: toMilliseconds(total) }),
+    ...(perStep === undefined ? {} : { perStepMs: toMilliseconds(perStep) }),
   };
 }
 
-function limitsOf(limits: LimitFields | undefined): LoopOptions["limits"] {
+function createLimits(limits: LimitFields | undefined): LoopOptions["limits"] {
   if (limits === undefined) return {};
   const { maxTotalTokens, maxCostNanoUsd, maxToolCalls, allowUnknownPrices } = limits;
   return {

@@ -36,10 +36,10 @@ export class RequestFields {
 
   /** The error of a call of the model. */
   rename(error: SDKError): SDKError {
-    return withFieldPaths(error, (field) => this.#pathOf(field));
+    return withFieldPaths(error, (field) => this.#toPath(field));
   }
 
-  #pathOf(field: string): string {
+  #toPath(field: string): string {
     // A field of the object that is generated, which stands beside the options.
     if (field === "object" || field.startsWith("object.")) return field;
     const schema = this.#schemaFields.find((own) => field.startsWith(own));

@@ -4,7 +4,7 @@ import { toolInputOf } from "../../core/tools.ts";
 import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { isJson, isObject, type JsonObject, type JsonValue } from "../../kit/json/json.ts";
-import { membersOf } from "../../kit/json/json-source.ts";
+import { toMembers } from "../../kit/json/json-source.ts";
 import { PartialJsonParser } from "../../kit/json/partial-json.ts";
 import { type SchemaValidator, violationText } from "../../kit/json-schema/validator.ts";
 import { type ObjectFormat, WRAPPED_MEMBER } from "./object-format.ts";
@@ -30,9 +30,9 @@ export interface ReadObject {
  * @throws NoObjectGeneratedError with the text and what is wrong with it, where it is no JSON or does not match the schema.
  */
 export function readObject(response: Response, reader: ObjectReader, usage: Usage | undefined): ReadObject {
-  const text = objectTextOf(response, reader.format);
+  const text = getObjectText(response, reader.format);
   const fail = (problem: string, schemaViolations: readonly string[]) =>
-    new NoObjectGeneratedError(`the answer is ${problem}${endOf(response)}`, {
+    new NoObjectGeneratedError(`the answer is ${problem}${describeEnd(response)}`, {
       text,
       schemaViolations,
       usage,
@@ -44,7 +44,7 @@ export function readObject(response: Response, reader: ObjectReader, usage: Usag
   const object = unwrap(parsed.value, reader.format) ?? parsed.value;
   const violations = reader.validator.validate(object);
   if (violations.length === 0) {
-    const source = isWrapped && isJson(text) ? (membersOf(text).get(WRAPPED_MEMBER) ?? "") : text;
+    const source = isWrapped && isJson(text) ? (toMembers(text).get(WRAPPED_MEMBER) ?? "") : text;
     return { object, json: isJson(source) ? source.trim() : JSON.stringify(object) };
   }
   throw fail("not valid for the schema", violations.map(violationText));
@@ -70,7 +70,7 @@ export function objectParser({ schema, isWrapped }: ObjectFormat): PartialJsonPa
 }
 
 /** The text that should be the object. A model that was to call a tool and wrote text instead has its text read. */
-function objectTextOf(response: Response, { strategy, name }: ObjectFormat): string {
+function getObjectText(response: Response, { strategy, name }: ObjectFormat): string {
   const call = strategy === "tool" && toolCallsOf(response).find((each) => each.name === name);
   return call ? toolInputOf(call) : textOf(response);
 }
@@ -82,7 +82,7 @@ function parse(text: string, format: ObjectFormat) {
 }
 
 /** Why an answer that is no object may be none. */
-function endOf({ finishReason }: Response): string {
+function describeEnd({ finishReason }: Response): string {
   switch (finishReason?.reason) {
     case FinishReason_Reason.LENGTH:
       return " (the answer was cut off at its token limit)";

@@ -95,7 +95,7 @@ async function* objectItems(
   const partial = new PartialObjectReader(reader.format);
   try {
     for (let next = await loop.next(); ; next = await loop.next()) {
-      if (next.done) return outcomeOf(next.value, reader);
+      if (next.done) return toOutcome(next.value, reader);
       const item = next.value;
       yield item;
       const object = item.case === "events" ? partial.push(item.events) : undefined;
@@ -106,7 +106,7 @@ async function* objectItems(
   }
 }
 
-function outcomeOf(result: GenerateResult, reader: ObjectReader): ObjectOutcome {
+function toOutcome(result: GenerateResult, reader: ObjectReader): ObjectOutcome {
   const response = result.steps.at(-1)?.response;
   if (response === undefined) throw new StreamError("the generation ended without a response");
   const { object, json } = readObject(response, reader, result.totalUsage);

@@ -44,10 +44,10 @@ function forced({ name }: ObjectFormat) {
 function withInstruction(messages: readonly Message[], format: ObjectFormat): Message[] {
   const first = messages.findIndex(({ role }) => role !== Role.SYSTEM && role !== Role.DEVELOPER);
   const at = first < 0 ? messages.length : first;
-  return [...messages.slice(0, at), systemMessage(instructionOf(format)), ...messages.slice(at)];
+  return [...messages.slice(0, at), systemMessage(toInstruction(format)), ...messages.slice(at)];
 }
 
-function instructionOf({ description, schemaJson }: ObjectFormat): string {
+function toInstruction({ description, schemaJson }: ObjectFormat): string {
   const what = description === "" ? "" : ` The value is: ${description}`;
   return `${PROMPT_INSTRUCTION}${what}\n${schemaJson}`;
 }

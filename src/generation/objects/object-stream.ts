@@ -37,7 +37,7 @@ export class PartialObjectReader {
   /** Takes the events that arrived together. Gives a copy of the object so far where it has changed and one is due. */
   push(events: readonly StreamEvent[]): JsonValue | undefined {
     for (const { event } of events) {
-      const piece = this.#pieceOf(event);
+      const piece = this.#getPiece(event);
       if (piece === "") continue;
       this.#length += piece.length;
       if (this.#parser.push(piece)) this.#hasChanged = true;
@@ -58,7 +58,7 @@ export class PartialObjectReader {
     return written === undefined ? undefined : unwrap(written, this.#format);
   }
 
-  #pieceOf(event: StreamEvent["event"]): string {
+  #getPiece(event: StreamEvent["event"]): string {
     switch (event.case) {
       case "textDelta":
         return this.#format.strategy === "tool" ? "" : event.value.delta;

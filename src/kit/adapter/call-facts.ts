@@ -76,7 +76,7 @@ export function answerMissing(
  * Combines an answer and the facts of its call. The only place that creates a Response.
  * @throws StreamError where the answer has too many parts or citations.
  */
-export function responseOf(facts: CallFacts, answer: Answer): Response {
+export function createResponse(facts: CallFacts, answer: Answer): Response {
   checkParts(answer.content, facts);
   warnAtLimit(facts, answer);
   const { withoutKeys = unchanged } = facts;

@@ -27,8 +27,8 @@ export class SpanConverter {
   /** The span in code points; undefined where it does not fit the text or cuts a character. */
   convert({ start, end }: ProviderSpan): ProviderSpan | undefined {
     if (!(start >= 0 && start <= end)) return undefined;
-    this.#offsets ??= offsetsOf(this.#text, this.#unit);
-    const [from, to] = [placeOf(this.#offsets, start), placeOf(this.#offsets, end)];
+    this.#offsets ??= countOffsets(this.#text, this.#unit);
+    const [from, to] = [toPlace(this.#offsets, start), toPlace(this.#offsets, end)];
     return from === undefined || to === undefined ? undefined : { start: from, end: to };
   }
 }
@@ -41,21 +41,21 @@ export function setSpan(citation: Citation, span: ProviderSpan | undefined, conv
   citation.endIndex = converted.end;
 }
 
-function offsetsOf(text: string, unit: IndexUnit): Uint32Array {
+function countOffsets(text: string, unit: IndexUnit): Uint32Array {
   const offsets = new Uint32Array(text.length + 1);
   let count = 0;
   let offset = 0;
   for (let at = 0; at < text.length; count += 1) {
     const point = text.codePointAt(at) ?? 0;
     offsets[count] = offset;
-    offset += sizeOf(point, unit);
+    offset += getSize(point, unit);
     at += point > 0xffff ? 2 : 1;
   }
   offsets[count] = offset;
   return offsets.subarray(0, count + 1);
 }
 
-function sizeOf(point: number, unit: IndexUnit): number {
+function getSize(point: number, unit: IndexUnit): number {
   if (unit === "code_points") return 1;
   if (unit === "utf16_units") return point > 0xffff ? 2 : 1;
   if (point < 0x80) return 1;
@@ -64,7 +64,7 @@ function sizeOf(point: number, unit: IndexUnit): number {
 }
 
 /** The code point at an offset; undefined where none begins there. */
-function placeOf(offsets: Uint32Array, offset: number): number | undefined {
+function toPlace(offsets: Uint32Array, offset: number): number | undefined {
   let [low, high] = [0, offsets.length - 1];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -17,13 +17,13 @@ import {
   withTexts,
 } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
-import { inferenceIdOf } from "../../core/inference-id.ts";
+import { getInferenceId } from "../../core/inference-id.ts";
 import { yieldTurn } from "../../core/loop-turns.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
 import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import { timeoutsOf } from "../http/request-timeouts.ts";
+import { toTimeouts } from "../http/request-timeouts.ts";
 import type { HttpAnswer, HttpHeaders, HttpTransport } from "../http/transport.ts";
 import { countJsonValues } from "../json/count-values.ts";
 import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../stream/answer-limits.ts";
@@ -74,9 +74,9 @@ export interface Protocol {
   /** Translates a failed answer. */
   toError(failure: WireFailure): SDKError;
   /** Rate limits of the account, from the headers of an answer. */
-  rateLimitOf(headers: HttpHeaders): RateLimitInfo | undefined;
+  getRateLimit(headers: HttpHeaders): RateLimitInfo | undefined;
   /** The provider's request id, from the headers of an answer; empty where there is none. */
-  requestIdOf(headers: HttpHeaders): string;
+  getRequestId(headers: HttpHeaders): string;
 }
 
 /** Maximum size of the body of a failed answer in bytes. */
@@ -146,8 +146,8 @@ export class HttpAdapter implements ProviderAdapter {
       const wire = await this.#translate(request, false, options);
       const answer = await this.#send(request, wire, "application/json", options);
       const body = await this.#readWhole(answer, memory);
-      const facts = this.#factsOf(request, wire, answer, options);
-      return this.#protocol.toResponse(body, facts, toolCallIdsOf(facts));
+      const facts = this.#getFacts(request, wire, answer, options);
+      return this.#protocol.toResponse(body, facts, getToolCallIds(facts));
     } catch (thrown) {
       memory.release();
       throw this.#toFailure(thrown);
@@ -187,8 +187,8 @@ export class HttpAdapter implements ProviderAdapter {
   async #open(request: Request, options: AdapterCallOptions): Promise<AsyncIterable<readonly StreamEvent[]>> {
     const wire = await this.#translate(request, true, options);
     const answer = await this.#send(request, wire, "text/event-stream", options);
-    const facts = this.#factsOf(request, wire, answer, options);
-    const writer = new StreamWriter(facts, toolCallIdsOf(facts));
+    const facts = this.#getFacts(request, wire, answer, options);
+    const writer = new StreamWriter(facts, getToolCallIds(facts));
     const memory = new AnswerMemory(options);
     if (!isStream(answer)) return this.#replay(answer, facts, writer, memory);
     const decoder = this.#protocol.createDecoder(facts, writer);
@@ -225,7 +225,7 @@ export class HttpAdapter implements ProviderAdapter {
   ): AsyncGenerator<readonly StreamEvent[]> {
     try {
       const body = await this.#readWhole(answer, memory);
-      replayResponse(this.#protocol.toResponse(body, facts, toolCallIdsOf(facts)), writer);
+      replayResponse(this.#protocol.toResponse(body, facts, getToolCallIds(facts)), writer);
     } catch (thrown) {
       memory.release();
       throw thrown;
@@ -244,7 +244,7 @@ export class HttpAdapter implements ProviderAdapter {
       headers: { "content-type": "application/json", accept, ...this.#headers, ...wire.headers },
       body: wire.body,
       signal: options.signal,
-      timeouts: timeoutsOf(request.timeouts),
+      timeouts: toTimeouts(request.timeouts),
     });
     if (answer.status >= 200 && answer.status < 300) return answer;
     throw await this.#readError(request, answer, options);
@@ -257,7 +257,7 @@ export class HttpAdapter implements ProviderAdapter {
   ): Promise<SDKError> {
     const { status, headers } = answer;
     const body = await readFailure(answer, signal);
-    const redirect = redirectError(this.name, status, headers, this.#protocol.requestIdOf(headers));
+    const redirect = redirectError(this.name, status, headers, this.#protocol.getRequestId(headers));
     if (redirect !== undefined) return redirect;
     const error = this.#protocol.toError({ provider: this.name, status, headers, body, request });
     const advice = error instanceof NotFoundError ? adviseOnModel?.(request) : undefined;
@@ -269,7 +269,7 @@ export class HttpAdapter implements ProviderAdapter {
     return withKeyOrigin(withTexts(toSdkError(thrown), this.#mask.apply), this.#keyOrigin);
   }
 
-  #factsOf(
+  #getFacts(
     request: Request,
     wire: WireRequest,
     { headers }: HttpAnswer,
@@ -280,11 +280,11 @@ export class HttpAdapter implements ProviderAdapter {
       provider: this.name,
       models: this.modelsFor(options),
       ownPrices: this.#ownPrices,
-      inferenceId: inferenceIdOf(options),
+      inferenceId: getInferenceId(options),
       acceptedAt: Date.now(),
       warnings: wire.warnings,
-      rateLimit: this.#protocol.rateLimitOf(headers),
-      providerRequestId: boundedId(this.#protocol.requestIdOf(headers)),
+      rateLimit: this.#protocol.getRateLimit(headers),
+      providerRequestId: boundedId(this.#protocol.getRequestId(headers)),
       withoutKeys: this.#mask.apply,
       limits: this.#limits,
     };
@@ -304,7 +304,7 @@ async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined):
   }
 }
 
-function toolCallIdsOf({ inferenceId, request }: CallFacts): ToolCallIdAllocator {
+function getToolCallIds({ inferenceId, request }: CallFacts): ToolCallIdAllocator {
   return new ToolCallIdAllocator(inferenceId, request.messages);
 }
 

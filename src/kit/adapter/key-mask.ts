@@ -22,7 +22,7 @@ export class KeyMask {
     this.#keys = [...new Set(values)]
       .filter((value) => value.length >= SHORTEST_KEY_CHARS)
       .sort((left, right) => right.length - left.length)
-      .map((value) => ({ value, pattern: patternOf(value) }));
+      .map((value) => ({ value, pattern: toPattern(value) }));
   }
 
   /** A text without the keys, and without the beginning of a key where the text was cut inside of one. */
@@ -57,8 +57,8 @@ function withoutCutKey(text: string, { value }: Key): string {
   return text;
 }
 
-function patternOf(key: string): RegExp {
-  const characters = Array.from({ length: key.length }, (_, at) => formsOf(key.charAt(at))).join("");
+function toPattern(key: string): RegExp {
+  const characters = Array.from({ length: key.length }, (_, at) => encodeForms(key.charAt(at))).join("");
   const isWord = /^[A-Za-z_-]{1,24}$/.test(key);
   if (!isWord) return new RegExp(characters, "g");
   // An escape sequence ends in a letter or digit that is not part of the word after it.
@@ -67,7 +67,7 @@ function patternOf(key: string): RegExp {
 }
 
 /** A pattern for a UTF-16 code unit in the forms that JSON has for it. */
-function formsOf(unit: string): string {
+function encodeForms(unit: string): string {
   const hex = unit.charCodeAt(0).toString(16).padStart(4, "0");
   const digits = hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
   return `(?:${unit === "/" ? "\\\\?" : ""}\\u${hex}|\\\\u${digits})`;

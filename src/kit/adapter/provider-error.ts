@@ -1,4 +1,4 @@
-import { errorOf, type SDKError } from "../../core/errors.ts";
+import { createError, type SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { retryDelayInText } from "../http/retry-after.ts";
@@ -18,7 +18,7 @@ export interface ReportedFailure {
    * The kind of the failure.
    * @param message The provider's message; empty where it repeats the caller's own text.
    */
-  kindOf(message: string): ErrorKind;
+  getKind(message: string): ErrorKind;
 }
 
 /** Where a failure was reported, and to which request. */
@@ -37,13 +37,13 @@ export interface FailureSource {
 }
 
 /** The error of a failure that a provider reported: `openai answered 429 (rate_limit_exceeded): Rate limit reached`. */
-export function providerErrorOf(failure: ReportedFailure, source: FailureSource): SDKError {
+export function createProviderError(failure: ReportedFailure, source: FailureSource): SDKError {
   const { own, repeatable } = readMessage(failure.message, source.request);
-  const kind = failure.kindOf(own);
+  const kind = failure.getKind(own);
   const isQuota = kind === ErrorKind.QUOTA_EXCEEDED;
   const delay = source.retryAfter ?? failure.retryAfter ?? delayInText(kind, own);
   const { provider, httpStatusCode, requestId } = source;
-  return errorOf(kind, textOf(failure, repeatable, source), {
+  return createError(kind, textOf(failure, repeatable, source), {
     provider,
     httpStatusCode,
     requestId: requestId === undefined ? undefined : boundedId(requestId),

@@ -13,7 +13,7 @@ export function redirectError(
   requestId: string,
 ): SDKError | undefined {
   if (status < 300 || status >= 400) return undefined;
-  const target = targetOf(headers.get("location") ?? "");
+  const target = toTarget(headers.get("location") ?? "");
   const found = target === undefined ? "a redirect that names no target" : `a redirect to ${target}`;
   const advice = "redirects are not followed, so the provider's base URL has to be the address that answers";
   return new ProviderError(`${provider} answered ${status}, ${found}; ${advice}`, {
@@ -27,7 +27,7 @@ export function redirectError(
 const MAX_TARGET_CHARS = 256;
 
 /** Where a redirect leads, without a user name, a password and the query, which may hold secrets. */
-function targetOf(location: string): string | undefined {
+function toTarget(location: string): string | undefined {
   const url = URL.parse(location, RELATIVE);
   if (location === "" || url === null) return undefined;
   const target = url.origin === RELATIVE ? url.pathname : `${url.protocol}//${url.host}${url.pathname}`;

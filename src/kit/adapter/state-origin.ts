@@ -19,7 +19,7 @@ export interface AskedModel {
  * The origin of a part's state. An alias and a dated id are the same model, and so is the requested name (`model` in the
  * state) where the provider reported another one: the name of a deployment.
  */
-export function originOf(
+export function getOrigin(
   { providerState: state }: ContentPart,
   { owners, model, catalog }: AskedModel,
 ): Origin {

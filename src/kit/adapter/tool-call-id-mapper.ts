@@ -53,7 +53,7 @@ export class ToolCallIdMapper {
   /** The first free id derived from an id. Continues where the last search for that id ended. */
   #make(id: string): string {
     for (let attempt = this.#nextAttempt.get(id) ?? 0; ; attempt += 1) {
-      const made = this.#rule.prefix + digestOf(`${attempt} ${id}`, this.#rule.length);
+      const made = this.#rule.prefix + digest(`${attempt} ${id}`, this.#rule.length);
       if (this.#used.has(made)) continue;
       this.#nextAttempt.set(id, attempt);
       return made;
@@ -69,7 +69,7 @@ export class ToolCallIdMapper {
   }
 }
 
-function digestOf(text: string, length: number): string {
+function digest(text: string, length: number): string {
   const digest = hash("sha256", text, "buffer");
   let letters = "";
   for (let index = 0; index < length; index += 1)

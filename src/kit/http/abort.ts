@@ -5,7 +5,7 @@ import { AbortError, RequestTimeoutError, SDKError } from "../../core/errors.ts"
  * (a deadline aborts with RequestTimeoutError), RequestTimeoutError for `AbortSignal.timeout()`,
  * else AbortError.
  */
-export function abortErrorOf(signal: AbortSignal): SDKError {
+export function toAbortError(signal: AbortSignal): SDKError {
   const reason: unknown = signal.reason;
   if (reason instanceof SDKError) return reason;
   if (reason instanceof Error && reason.name === "TimeoutError") {

@@ -12,7 +12,7 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 ]);
 
 /** The content encoding of an answer, normalised: `identity` where the header is absent or empty. */
-export function contentEncodingOf(header: string | undefined): string {
+export function getContentEncoding(header: string | undefined): string {
   return header?.trim().toLowerCase() || "identity";
 }
 

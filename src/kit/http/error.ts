@@ -28,11 +28,11 @@ export interface FailedExchange {
  * The one place where a failure of undici, TLS or the network becomes an error of ours. The
  * text names the peer and a code; it holds no path, no header and nothing of a body.
  */
-export function httpErrorOf(error: Error, exchange: FailedExchange): SDKError {
+export function toHttpError(error: Error, exchange: FailedExchange): SDKError {
   const { peer, timeouts } = exchange;
-  switch (codeOf(error)) {
+  switch (getCode(error)) {
     case "UND_ERR_CONNECT_TIMEOUT":
-      return new NetworkError(`no connection to ${peer} within ${secondsOf(timeouts.connectMs)}`);
+      return new NetworkError(`no connection to ${peer} within ${toSeconds(timeouts.connectMs)}`);
     case NOT_PRIVATE:
       return notLocal(peer);
     case "UND_ERR_HEADERS_OVERFLOW":
@@ -41,7 +41,7 @@ export function httpErrorOf(error: Error, exchange: FailedExchange): SDKError {
     case "UND_ERR_CLOSED":
       return new AbortError("the connections to the provider were closed");
     default:
-      return configurationErrorOf(error, peer) ?? networkErrorOf(error, exchange);
+      return toConfigurationError(error, peer) ?? toNetworkError(error, exchange);
   }
 }
 
@@ -53,22 +53,22 @@ export function notLocal(peer: string): ConfigurationError {
 }
 
 /** The error of an exchange that took longer than its limit. */
-export function requestTimeoutOf({ peer, timeouts }: Omit<FailedExchange, "phase">): RequestTimeoutError {
+export function toRequestTimeout({ peer, timeouts }: Omit<FailedExchange, "phase">): RequestTimeoutError {
   return new RequestTimeoutError(
-    `no complete answer from ${peer} within ${secondsOf(timeouts.requestMs)}, the limit of a request`,
+    `no complete answer from ${peer} within ${toSeconds(timeouts.requestMs)}, the limit of a request`,
   );
 }
 
 /** The error of an answer that fell silent for longer than its limit. */
-export function silenceTimeoutOf({ peer, timeouts }: Omit<FailedExchange, "phase">): RequestTimeoutError {
+export function toSilenceTimeout({ peer, timeouts }: Omit<FailedExchange, "phase">): RequestTimeoutError {
   return new RequestTimeoutError(
-    `${peer} sent nothing for ${secondsOf(timeouts.betweenBytesMs)}, the limit between bytes`,
+    `${peer} sent nothing for ${toSeconds(timeouts.betweenBytesMs)}, the limit between bytes`,
   );
 }
 
 /** What undici refuses to send, and a proxy to pass on without credentials, is a matter of configuration. */
-function configurationErrorOf(error: Error, peer: string): ConfigurationError | undefined {
-  const code = codeOf(error);
+function toConfigurationError(error: Error, peer: string): ConfigurationError | undefined {
+  const code = getCode(error);
   if (code !== "UND_ERR_INVALID_ARG" && code !== "UND_ERR_ABORTED") return undefined;
   if (error.message.includes("(407)")) {
     return new ConfigurationError(`the proxy before ${peer} asks for credentials (407)`, { cause: error });
@@ -77,9 +77,9 @@ function configurationErrorOf(error: Error, peer: string): ConfigurationError | 
   return new ConfigurationError(`the request to ${peer} cannot be sent: ${error.message}`, { cause: error });
 }
 
-function networkErrorOf(error: Error, { peer, phase }: FailedExchange): NetworkError {
+function toNetworkError(error: Error, { peer, phase }: FailedExchange): NetworkError {
   if (error.name !== "HTTPParserError") {
-    return new NetworkError(`${lossIn(phase, peer)} (${reasonOf(error)})`, { cause: error });
+    return new NetworkError(`${lossIn(phase, peer)} (${getReason(error)})`, { cause: error });
   }
   // The parser's error carries the bytes that it could not read: part of an answer, not for a log.
   if (error.message.includes("(Invalid EOF state)")) {
@@ -99,8 +99,8 @@ function lossIn(phase: ExchangePhase, peer: string): string {
   }
 }
 
-function reasonOf(error: Error): string {
-  const code = codeOf(error);
+function getReason(error: Error): string {
+  const code = getCode(error);
   switch (code) {
     case "UND_ERR_SOCKET":
     case "UND_ERR_PRX_CONN":
@@ -115,12 +115,12 @@ function reasonOf(error: Error): string {
 }
 
 /** The machine-readable code; empty where there is none, or none that reads like one. */
-function codeOf(error: Error): string {
+function getCode(error: Error): string {
   const code: unknown = "code" in error ? error.code : undefined;
   return typeof code === "string" && /^[A-Z0-9_]{1,64}$/.test(code) ? code : "";
 }
 
-function secondsOf(milliseconds: number): string {
+function toSeconds(milliseconds: number): string {
   const seconds = milliseconds / 1000;
   return seconds === 1 ? "1 second" : `${seconds} seconds`;
 }

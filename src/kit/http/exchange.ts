@@ -1,10 +1,10 @@
 import type { Dispatcher } from "undici";
 import { AbortError, NetworkError, type SDKError } from "../../core/errors.ts";
-import { abortErrorOf } from "./abort.ts";
+import { toAbortError } from "./abort.ts";
 import { HttpBody } from "./body.ts";
 import type { Connector } from "./connector.ts";
-import { contentEncodingOf, decodedBody, isDecodable } from "./content-encoding.ts";
-import { type ExchangePhase, httpErrorOf, requestTimeoutOf, silenceTimeoutOf } from "./error.ts";
+import { decodedBody, getContentEncoding, isDecodable } from "./content-encoding.ts";
+import { type ExchangePhase, toHttpError, toRequestTimeout, toSilenceTimeout } from "./error.ts";
 import { createHeaders, type HeaderRecord, type HttpHeaders } from "./headers.ts";
 import { readText } from "./text.ts";
 import type { HttpTimeouts } from "./timeouts.ts";
@@ -90,11 +90,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Sends the request and resolves when the head of the answer has arrived. To be called once. */
   run(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions): Promise<HttpAnswer> {
     const { signal, timeouts } = this.#options;
-    if (signal?.aborted) return Promise.reject(abortErrorOf(signal));
+    if (signal?.aborted) return Promise.reject(toAbortError(signal));
     signal?.addEventListener("abort", this.#onAbort);
     if (timeouts.requestMs > 0) this.#requestTimer = setTimeout(this.#onTimeout, timeouts.requestMs);
     this.#request = request;
-    this.#bodyLength = lengthOf(request.body);
+    this.#bodyLength = getLength(request.body);
     dispatcher.dispatch(request, this);
     return this.#head.promise;
   }
@@ -120,13 +120,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // Views on what was read first: they would keep 64 KiB for as long as the answer lasts.
     controller.rawHeaders = null;
     const headers = createHeaders(fields);
-    const encoding = contentEncodingOf(headers.get("content-encoding"));
+    const encoding = getContentEncoding(headers.get("content-encoding"));
     // The status of a failed answer says enough, even where its body cannot be read.
     if (status < 300 && !isDecodable(encoding)) return this.#cancel(this.#encodedError(encoding));
     this.#phase = "reading";
     const { betweenBytesMs } = this.#options.timeouts;
     if (betweenBytesMs > 0) this.#silenceTimer = setTimeout(this.#onSilence, betweenBytesMs);
-    this.#head.resolve(this.#answerOf(status, headers));
+    this.#head.resolve(this.#toAnswer(status, headers));
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -147,19 +147,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.#ended) return;
-    this.#fail(httpErrorOf(error, { ...this.#options, phase: this.#phase }));
+    this.#fail(toHttpError(error, { ...this.#options, phase: this.#phase }));
   }
 
   readonly #onAbort = (): void => {
     const { signal } = this.#options;
-    if (signal !== undefined) this.#cancel(abortErrorOf(signal));
+    if (signal !== undefined) this.#cancel(toAbortError(signal));
   };
 
-  readonly #onTimeout = (): void => this.#fail(requestTimeoutOf(this.#options));
+  readonly #onTimeout = (): void => this.#fail(toRequestTimeout(this.#options));
 
   readonly #onSilence = (): void => {
     // While the answer is paused, the reader is the slow one; the timer restarts when it resumes.
-    if (!this.#controller?.paused) this.#fail(silenceTimeoutOf(this.#options));
+    if (!this.#controller?.paused) this.#fail(toSilenceTimeout(this.#options));
   };
 
   #leave(): void {
@@ -218,8 +218,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
   }
 
-  #answerOf(status: number, headers: HttpHeaders): HttpAnswer {
-    const body = decodedBody(this.#body, contentEncodingOf(headers.get("content-encoding")));
+  #toAnswer(status: number, headers: HttpHeaders): HttpAnswer {
+    const body = decodedBody(this.#body, getContentEncoding(headers.get("content-encoding")));
     return {
       status,
       headers,
@@ -240,6 +240,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
 }
 
 /** About the length of a body in bytes. */
-function lengthOf(body: Dispatcher.DispatchOptions["body"]): number {
+function getLength(body: Dispatcher.DispatchOptions["body"]): number {
   return typeof body === "string" || body instanceof Uint8Array ? body.length : 0;
 }

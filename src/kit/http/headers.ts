@@ -14,7 +14,7 @@ export function createHeaders(record: HeaderRecord): HttpHeaders {
     const key = name.toLowerCase();
     return Object.hasOwn(values, key) ? joinValues(values[key]) : undefined;
   };
-  return { get, [Symbol.iterator]: () => entriesOf(values) };
+  return { get, [Symbol.iterator]: () => listEntries(values) };
 }
 
 /** Whether a name is in lower case, as undici gives them. */
@@ -26,7 +26,7 @@ function withLowerCaseNames(record: HeaderRecord): HeaderRecord {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function* entriesOf(record: HeaderRecord): Generator<[name: string, value: string]> {
+function* listEntries(record: HeaderRecord): Generator<[name: string, value: string]> {
   for (const [name, values] of Object.entries(record)) {
     const value = joinValues(values);
     if (value !== undefined) yield [name, value];

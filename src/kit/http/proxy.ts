@@ -19,7 +19,7 @@ const SCHEMES = ["http:", "https:", "socks5:", "socks:"];
  * Undefined where no proxy is named. Throws ConfigurationError naming a variable that holds no
  * proxy URL; its value may hold a password and is not shown.
  */
-export function proxySettingsOf(environment: Environment): ProxySettings | undefined {
+export function getProxySettings(environment: Environment): ProxySettings | undefined {
   const httpProxy = readProxy(environment, "HTTP_PROXY");
   const httpsProxy = readProxy(environment, "HTTPS_PROXY");
   if (httpProxy === undefined && httpsProxy === undefined) return undefined;

@@ -20,7 +20,7 @@ const LARGEST_COUNT = 2_147_483_647;
  * (`-req-minute`, `-requests-day`): the window nearest to its limit counts. Undefined where there are no such headers. A
  * count above the range of int32 becomes its maximum.
  */
-export function rateLimitOf(headers: HttpHeaders, now: number = Date.now()): RateLimitInfo | undefined {
+export function getRateLimit(headers: HttpHeaders, now: number = Date.now()): RateLimitInfo | undefined {
   const [requests, tokens] = [windowIn(headers, "requests"), windowIn(headers, "tokens")];
   const info = rateLimitIn(requests, tokens, now);
   if (info !== undefined || !hasRateLimits(headers)) return info;

@@ -3,17 +3,17 @@ import type { Timeouts } from "../../gen/outrigger/v1/request_pb.ts";
 import type { HttpTimeouts } from "./transport.ts";
 
 /** The limits that a request sets, in milliseconds. Limits that it does not set are absent. */
-export function timeoutsOf(timeouts: Timeouts | undefined): Partial<HttpTimeouts> {
+export function toTimeouts(timeouts: Timeouts | undefined): Partial<HttpTimeouts> {
   if (timeouts === undefined) return {};
   const { connect, request, betweenBytes } = timeouts;
   return {
-    ...(connect === undefined ? {} : { connectMs: millisecondsOf(connect) }),
-    ...(request === undefined ? {} : { requestMs: millisecondsOf(request) }),
-    ...(betweenBytes === undefined ? {} : { betweenBytesMs: millisecondsOf(betweenBytes) }),
+    ...(connect === undefined ? {} : { connectMs: toMilliseconds(connect) }),
+    ...(request === undefined ? {} : { requestMs: toMilliseconds(request) }),
+    ...(betweenBytes === undefined ? {} : { betweenBytesMs: toMilliseconds(betweenBytes) }),
   };
 }
 
 /** A limit of less than a millisecond is a limit all the same, so it rounds up; 0 stays 0, which means none. */
-export function millisecondsOf({ seconds, nanos }: Duration): number {
+export function toMilliseconds({ seconds, nanos }: Duration): number {
   return Math.ceil(Number(seconds) * 1000 + nanos / 1e6);
 }

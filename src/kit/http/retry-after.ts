@@ -14,7 +14,7 @@ const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? /i;
  * (OpenAI, Anthropic), then `retry-after` as seconds, with a fraction or without, or as an HTTP
  * date. Undefined where neither is there, or what is there is negative, past or no delay.
  */
-export function retryAfterOf(headers: HeaderSource, now: number = Date.now()): number | undefined {
+export function getRetryAfter(headers: HeaderSource, now: number = Date.now()): number | undefined {
   const milliseconds = numberIn(headers.get("retry-after-ms"));
   const value = headers.get("retry-after")?.trim() ?? "";
   return (
@@ -24,7 +24,7 @@ export function retryAfterOf(headers: HeaderSource, now: number = Date.now()): n
 }
 
 /** The value of `x-should-retry` (OpenAI, Anthropic), which takes precedence over the status. */
-export function shouldRetryOf(headers: HeaderSource): boolean | undefined {
+export function getShouldRetry(headers: HeaderSource): boolean | undefined {
   const value = headers.get("x-should-retry")?.trim().toLowerCase();
   if (value === "true") return true;
   return value === "false" ? false : undefined;

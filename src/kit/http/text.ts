@@ -1,5 +1,5 @@
 import { StreamError } from "../../core/errors.ts";
-import { contentEncodingOf } from "./content-encoding.ts";
+import { getContentEncoding } from "./content-encoding.ts";
 import type { HttpHeaders } from "./headers.ts";
 
 /** For whole texts, of which it remembers nothing. */
@@ -23,7 +23,7 @@ export interface WholeBody {
  */
 export async function readText({ body, headers, maxBytes, peer, reserve }: WholeBody): Promise<string> {
   // The length of an encoded body says nothing about its text.
-  const isEncoded = contentEncodingOf(headers.get("content-encoding")) !== "identity";
+  const isEncoded = getContentEncoding(headers.get("content-encoding")) !== "identity";
   const announced = isEncoded ? 0 : Number(headers.get("content-length") ?? 0);
   let utf8: InstanceType<typeof TextDecoder> | undefined;
   let text = "";

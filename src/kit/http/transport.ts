@@ -8,9 +8,9 @@ import { createDispatcher } from "./dispatcher.ts";
 import { notLocal } from "./error.ts";
 import { Exchange, type HttpAnswer } from "./exchange.ts";
 import { addressInHost, isPrivateAddress } from "./private-address.ts";
-import { type Environment, proxySettingsOf } from "./proxy.ts";
+import { type Environment, getProxySettings } from "./proxy.ts";
 import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "./timeouts.ts";
-import { joinUrl, parseBaseUrl, peerOf } from "./url.ts";
+import { getPeer, joinUrl, parseBaseUrl } from "./url.ts";
 
 export type { HttpAnswer } from "./exchange.ts";
 export { createHeaders, type HttpHeaders } from "./headers.ts";
@@ -81,7 +81,7 @@ const DEFAULT_KEEP_ALIVE_MS = 4_000;
 /** Opens a transport. Throws ConfigurationError where an option or a proxy variable is wrong. */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const base = parseBaseUrl(options.baseUrl);
-  const peer = peerOf(base);
+  const peer = getPeer(base);
   const timeouts = layTimeouts(options.timeouts, DEFAULT_HTTP_TIMEOUTS);
   const defaults = { "user-agent": options.userAgent ?? "outrigger", "accept-encoding": "identity" };
   const dispatcher = openDispatcher(base, timeouts, options);
@@ -112,7 +112,7 @@ function openDispatcher(base: URL, timeouts: HttpTimeouts, options: HttpTranspor
   const { maxConnections, keepAliveMs = DEFAULT_KEEP_ALIVE_MS, environment = process.env } = options;
   const { localOnly = false } = options;
   const address = addressInHost(base.hostname);
-  if (localOnly && address !== undefined && !isPrivateAddress(address)) throw notLocal(peerOf(base));
+  if (localOnly && address !== undefined && !isPrivateAddress(address)) throw notLocal(getPeer(base));
   return createDispatcher({
     origin: base.origin,
     maxConnections: maxConnections === undefined ? undefined : atLeastOne("maxConnections", maxConnections),
@@ -120,7 +120,7 @@ function openDispatcher(base: URL, timeouts: HttpTimeouts, options: HttpTranspor
     connectMs: timeouts.connectMs,
     localOnly,
     // Where a proxy connects to cannot be seen from here.
-    proxies: localOnly ? undefined : proxySettingsOf(environment),
+    proxies: localOnly ? undefined : getProxySettings(environment),
   });
 }
 

@@ -32,7 +32,7 @@ export function joinUrl(base: URL, path: string): string {
 }
 
 /** Host and port, also where the port is the scheme's own, for instance `api.example.com:443`. */
-export function peerOf(url: URL): string {
+export function getPeer(url: URL): string {
   return `${url.hostname}:${url.port || (url.protocol === "https:" ? "443" : "80")}`;
 }
 

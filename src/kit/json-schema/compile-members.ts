@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from "../json/json.ts";
 import { lose, type Place, placeBelow } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
 import { UnsupportedSchemaError } from "./messages.ts";
-import { distinct, entriesOf, listOf } from "./values.ts";
+import { distinct, listEntries, toList } from "./values.ts";
 import { loseKeyword } from "./write-schema.ts";
 
 /**
@@ -14,7 +14,7 @@ import { loseKeyword } from "./write-schema.ts";
 export function compileObject(schema: JsonObject, place: Place): JsonObject | false {
   const { objects, requireAll, name: dialect } = place.run.dialect;
   const isOpen = objects === "open";
-  const required = new Set(listOf<string>(schema.required));
+  const required = new Set(toList<string>(schema.required));
   const declared = declaredProperties(schema);
   const properties = new Map<string, JsonObject>();
   for (const [name, property] of declared) {
@@ -35,9 +35,9 @@ export function compileObject(schema: JsonObject, place: Place): JsonObject | fa
 
 /** The properties, with those that are required and not declared: the rule for all others applies to them. */
 function declaredProperties(schema: JsonObject): ReadonlyMap<string, JsonValue> {
-  const declared = new Map(entriesOf(schema.properties));
+  const declared = new Map(listEntries(schema.properties));
   const others = schema.patternProperties === undefined ? (schema.additionalProperties ?? true) : true;
-  for (const name of listOf<string>(schema.required)) if (!declared.has(name)) declared.set(name, others);
+  for (const name of toList<string>(schema.required)) if (!declared.has(name)) declared.set(name, others);
   return declared;
 }
 
@@ -74,15 +74,15 @@ function closeObject(schema: JsonObject, declared: number, place: Place): false 
 
 /** Names by pattern are not supported: where only they were allowed, all names are. */
 function openObject({ additionalProperties: others, patternProperties }: JsonObject, place: Place) {
-  const patterns = entriesOf(patternProperties).map(([, schema]) => schema);
+  const patterns = listEntries(patternProperties).map(([, schema]) => schema);
   const allowed = others === false && patterns.length > 0 ? { anyOf: patterns } : others;
   return isObject(allowed) ? place.run.compile(allowed, placeBelow(place, "additionalProperties")) : allowed;
 }
 
 /** Whether a translated schema accepts null by itself. What references lead to is not looked at. */
 function acceptsNull({ anyOf, type, enum: values, const: only }: JsonObject): boolean {
-  if (anyOf !== undefined) return listOf<JsonObject>(anyOf).some(acceptsNull);
-  if (values !== undefined) return listOf(values).includes(null);
+  if (anyOf !== undefined) return toList<JsonObject>(anyOf).some(acceptsNull);
+  if (values !== undefined) return toList(values).includes(null);
   return only === null || [type].flat().includes("null");
 }
 
@@ -91,7 +91,7 @@ function withNull(schema: JsonObject): JsonObject {
   const { anyOf, type, enum: values, const: only } = schema;
   const isTyped = type !== undefined && values === undefined && only === undefined;
   if (isTyped) return { ...schema, type: [...(Array.isArray(type) ? type : [type]), "null"] };
-  if (anyOf !== undefined) return { ...schema, anyOf: [...listOf(anyOf), { type: "null" }] };
+  if (anyOf !== undefined) return { ...schema, anyOf: [...toList(anyOf), { type: "null" }] };
   return { anyOf: [schema, { type: "null" }] };
 }
 
@@ -99,7 +99,7 @@ function withNull(schema: JsonObject): JsonObject {
 export function compileArray(schema: JsonObject, place: Place): JsonObject {
   const { dialect, compile } = place.run;
   const { items: rest = true } = schema;
-  const prefix = listOf(schema.prefixItems);
+  const prefix = toList(schema.prefixItems);
   if (prefix.length > 0 && !keeps(dialect, "prefixItems")) return mixItems(prefix, schema, place);
   const compiled = prefix.map((item, index) => compile(item, placeBelow(place, "prefixItems", index)));
   const isFree = rest === true && prefix.length > 0;

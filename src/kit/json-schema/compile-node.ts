@@ -2,11 +2,11 @@
 import { isObject, type JsonObject, type JsonValue, without } from "../json/json.ts";
 import { invalidAt, lose, note, type Place, type Placed, placeBelow } from "./compilation.ts";
 import { compileArray, compileObject } from "./compile-members.ts";
-import { expand, targetOf } from "./expand.ts";
+import { expand, toTarget } from "./expand.ts";
 import { isAssertion, type JsonTypes, KEYWORDS } from "./keywords.ts";
 import { UnsupportedSchemaError } from "./messages.ts";
-import { referenceOf, type Target } from "./references.ts";
-import { distinct, entriesOf, isOfType, listOf, literalsIn, statedTypes, typesOf } from "./values.ts";
+import { getReference, type Target } from "./references.ts";
+import { distinct, getTypes, isOfType, listEntries, literalsIn, statedTypes, toList } from "./values.ts";
 import { rewriteBounds, writeLiterals, writeSchema } from "./write-schema.ts";
 
 /**
@@ -21,15 +21,15 @@ export function compileNode(schema: JsonValue, place: Place): JsonObject | false
 
 /** Translates a schema that is expanded already. */
 export function compileExpanded({ schema, place }: Placed<JsonObject>): JsonObject | false {
-  if (unionOf(schema) !== undefined) return compileUnion(schema, place);
-  const [unmerged] = listOf(schema.allOf);
+  if (getUnion(schema) !== undefined) return compileUnion(schema, place);
+  const [unmerged] = toList(schema.allOf);
   if (Object.keys(schema).filter(isAssertion).join() === "allOf" && isPlainReference(unmerged)) {
     // A reference to a schema around it cannot be merged with the annotations beside it.
     const isDescribed = schema.description !== undefined;
     if (isDescribed) note(place, "stands beside a reference; it was left out", "description");
     return compileReference(unmerged, place);
   }
-  const types = typesOf(schema);
+  const types = getTypes(schema);
   const { objects, typeLists } = place.run.dialect;
   const isAny = types.length === 0;
   if (isAny && objects === "closed") throw new UnsupportedSchemaError(place.pointer, "accepts any value");
@@ -38,7 +38,7 @@ export function compileExpanded({ schema, place }: Placed<JsonObject>): JsonObje
   return compileUnion({ ...without(schema, "type"), anyOf: types.map((type) => ({ type })) }, place);
 }
 
-/** @param types Types that the schema is meant for, as `typesOf` gives them: an empty list means every type. */
+/** @param types Types that the schema is meant for, as `getTypes` gives them: an empty list means every type. */
 function compileTyped(schema: JsonObject, types: JsonTypes, place: Place): JsonObject | false {
   const { dialect } = place.run;
   const values = literalsIn(schema)?.filter((value) => isOfType(value, types));
@@ -67,7 +67,7 @@ function compileUnion(schema: JsonObject, place: Place): JsonObject | false {
 }
 
 /** The keyword by which a schema is a union; undefined where it is none. */
-export function unionOf(schema: JsonObject): "anyOf" | "oneOf" | undefined {
+export function getUnion(schema: JsonObject): "anyOf" | "oneOf" | undefined {
   return (["anyOf", "oneOf"] as const).find((key) => schema[key] !== undefined);
 }
 
@@ -82,12 +82,12 @@ const BESIDE: readonly string[] = [
  * disagree on what may stand there, and what is left beside it. Reports a `oneOf` that may be more than `anyOf`.
  */
 export function splitUnion(schema: JsonObject, place: Place) {
-  const key = unionOf(schema) ?? "anyOf";
+  const key = getUnion(schema) ?? "anyOf";
   const isShared = (each: string) => each !== key && isAssertion(each) && !BESIDE.includes(each);
-  const shared = Object.fromEntries(entriesOf(schema).filter(([each]) => isShared(each)));
+  const shared = Object.fromEntries(listEntries(schema).filter(([each]) => isShared(each)));
   const join = (branch: JsonValue) =>
     Object.keys(shared).length === 0 ? branch : { ...shared, allOf: [branch] };
-  const listed = listOf(schema[key]);
+  const listed = toList(schema[key]);
   place.run.budget.countCopies(shared, listed.length);
   const branches = listed.map((each, i) => ({ schema: join(each), place: placeBelow(place, key, i) }));
   if (key === "oneOf" && !areExclusive(branches.flatMap((branch) => expand(branch) || []))) {
@@ -101,7 +101,7 @@ export function splitUnion(schema: JsonObject, place: Place) {
 function areExclusive(branches: readonly Placed<JsonObject>[]): boolean {
   const schemas = branches.map((branch) => branch.schema);
   const types = schemas.map((each) => statedTypes(each)?.map((type) => type.replace("integer", "number")));
-  const tags = listOf<string>(schemas[0]?.required).slice(0, 16); // the tag of a union comes early
+  const tags = toList<string>(schemas[0]?.required).slice(0, 16); // the tag of a union comes early
   const tagged = tags.map((tag) => schemas.map((schema) => tagValues(schema, tag)));
   return [types, schemas.map(literalsIn), ...tagged].some((lists) => {
     const all = lists.flatMap((list) => list ?? []);
@@ -110,14 +110,14 @@ function areExclusive(branches: readonly Placed<JsonObject>[]): boolean {
 }
 
 function tagValues({ type, required, properties }: JsonObject, tag: string) {
-  const isTag = String(type) === "object" && listOf(required).includes(tag);
-  const [, property] = (isTag && entriesOf(properties).find(([name]) => name === tag)) || [];
+  const isTag = String(type) === "object" && toList(required).includes(tag);
+  const [, property] = (isTag && listEntries(properties).find(([name]) => name === tag)) || [];
   return isObject(property) ? literalsIn(property) : undefined;
 }
 
 /** Whether a schema is one reference and has no annotations. */
 function isPlainReference(schema: JsonValue | undefined): schema is JsonObject {
-  if (!isObject(schema) || referenceOf(schema) === undefined) return false;
+  if (!isObject(schema) || getReference(schema) === undefined) return false;
   const roles = Object.keys(schema).map((key) => KEYWORDS.get(key)?.role ?? "identity");
   return roles.filter((role) => role !== "identity").length === 1;
 }
@@ -125,7 +125,7 @@ function isPlainReference(schema: JsonValue | undefined): schema is JsonObject {
 /** @param passed References that led to this one. */
 function compileReference(from: JsonObject, place: Place, passed: JsonValue[] = []): JsonObject | false {
   place.run.budget.countSchema(place);
-  const target = targetOf(from, place);
+  const target = toTarget(from, place);
   const { schema, pointer } = target;
   if (!isObject(schema)) return compileNode(schema, place);
   if (passed.includes(schema)) throw invalidAt(place, ENDLESS);

@@ -1,12 +1,12 @@
 /** The root of a schema, for which some places of the providers' APIs have more rules. */
 import { type JsonObject, type JsonValue, without } from "../json/json.ts";
 import { invalidAt, type Place, type Placed } from "./compilation.ts";
-import { compileExpanded, splitUnion, unionOf } from "./compile-node.ts";
+import { compileExpanded, getUnion, splitUnion } from "./compile-node.ts";
 import { expand } from "./expand.ts";
 import { KEYWORDS } from "./keywords.ts";
 import { shown } from "./messages.ts";
-import { referenceOf } from "./references.ts";
-import { distinct, entriesOf, listOf, typesOf } from "./values.ts";
+import { getReference } from "./references.ts";
+import { distinct, getTypes, listEntries, toList } from "./values.ts";
 import { describe } from "./write-schema.ts";
 
 /** Keywords that no provider accepts at the root of a tool's parameters. */
@@ -19,38 +19,40 @@ const REFUSED = ["allOf", "anyOf", "oneOf", "not", "enum", "const"];
 export function compileRoot(source: JsonObject, place: Place): JsonObject | false {
   const { dialect } = place.run;
   const isShown = dialect.keywords === "all";
-  const isComposed = referenceOf(source) !== undefined || REFUSED.some((key) => key in source);
+  const isComposed = getReference(source) !== undefined || REFUSED.some((key) => key in source);
   if (isShown && source.type === "object" && !isComposed) return source;
   const expanded = expand({ schema: source, place });
   if (expanded === false || dialect.root === "any") return expanded && compileExpanded(expanded);
-  const root = objectOf(expanded);
+  const root = toObjectRoot(expanded);
   if (root !== undefined) return isShown ? shownRoot(source, root) : compileExpanded(root);
   throw invalidAt(place, `expected a JSON Schema whose root has "type": "object", found ${shown(source)}`);
 }
 
 /** Refused keywords are moved into the description; all else, and what is below the root, stays as it is. */
 function shownRoot(source: JsonObject, { schema, place }: Placed<JsonObject>): JsonObject {
-  const identities = entriesOf(source).filter(([key]) => KEYWORDS.get(key)?.role === "identity");
+  const identities = listEntries(source).filter(([key]) => KEYWORDS.get(key)?.role === "identity");
   const kept = { type: "object", ...without(schema, "type", ...REFUSED), ...Object.fromEntries(identities) };
   return withDescription(kept, schema, REFUSED, place);
 }
 
 /** A schema whose description mentions some keywords of another one. */
 function withDescription(schema: JsonObject, from: JsonObject, keys: readonly string[], place: Place) {
-  const unsupported = entriesOf(from).filter(([key]) => keys.includes(key));
+  const unsupported = listEntries(from).filter(([key]) => keys.includes(key));
   const description = describe(from, unsupported, place);
   return description === undefined ? schema : { ...schema, description };
 }
 
 /** The root as one object; undefined where it is none. A union becomes one object that accepts what its branches do. */
-function objectOf({ schema, place }: Placed<JsonObject>): Placed<JsonObject> | undefined {
-  const key = unionOf(schema);
+function toObjectRoot({ schema, place }: Placed<JsonObject>): Placed<JsonObject> | undefined {
+  const key = getUnion(schema);
   if (key === undefined) {
-    const isObject = typesOf(schema).includes("object");
+    const isObject = getTypes(schema).includes("object");
     return isObject ? { schema: { ...schema, type: ["object"] }, place } : undefined;
   }
   const { branches, beside } = splitUnion(schema, place);
-  const objects = branches.flatMap((branch) => expand(branch) || []).flatMap((each) => objectOf(each) ?? []);
+  const objects = branches
+    .flatMap((branch) => expand(branch) || [])
+    .flatMap((each) => toObjectRoot(each) ?? []);
   if (objects.length === 0) return undefined;
   const expanding = [...new Set(objects.flatMap((object) => object.place.expanding))];
   const joined = { ...beside, ...joinObjects(objects.map((object) => object.schema)) };
@@ -60,7 +62,7 @@ function objectOf({ schema, place }: Placed<JsonObject>): Placed<JsonObject> | u
 /** One object that accepts what any of several accept, and more: it requires only what all of them require. */
 function joinObjects(schemas: readonly JsonObject[]): JsonObject {
   const properties = new Map<string, JsonValue[]>();
-  for (const [name, property] of schemas.flatMap((schema) => entriesOf(schema.properties))) {
+  for (const [name, property] of schemas.flatMap((schema) => listEntries(schema.properties))) {
     const found = properties.get(name);
     if (found === undefined) properties.set(name, [property]);
     else found.push(property);
@@ -69,7 +71,7 @@ function joinObjects(schemas: readonly JsonObject[]): JsonObject {
     const [only, ...others] = distinct(each);
     return [name, others.length === 0 ? only : { anyOf: [only, ...others] }];
   });
-  const [first = [], ...others] = schemas.map((schema) => listOf<string>(schema.required));
+  const [first = [], ...others] = schemas.map((schema) => toList<string>(schema.required));
   const required = others.map((names) => new Set(names));
   const rules = distinct(schemas.map(({ additionalProperties: others = true }) => others));
   return {

@@ -5,7 +5,7 @@ import { type Compilation, invalidAt } from "./compilation.ts";
 import { CONTRADICTION, compileNode } from "./compile-node.ts";
 import { compileRoot } from "./compile-root.ts";
 import type { SchemaDialect } from "./dialect.ts";
-import { checkLimits, schemasIn, sizesOf } from "./limits.ts";
+import { checkLimits, measureSizes, schemasIn } from "./limits.ts";
 import { fieldAt, SchemaChanges, UnsupportedSchemaError } from "./messages.ts";
 import { References } from "./references.ts";
 import { checkSize, WorkBudget } from "./work-budget.ts";
@@ -33,7 +33,7 @@ export function compileSchema(
   try {
     const { schema: compiled, changes } = translateSchema(schema, dialect, field);
     const limits = { ...dialect.limits, ...dialect.requestLimits };
-    if (dialect.keywords !== "all") checkLimits(sizesOf(compiled), limits);
+    if (dialect.keywords !== "all") checkLimits(measureSizes(compiled), limits);
     changes.reportTo(loss, field);
     return compiled;
   } catch (error) {

@@ -2,7 +2,7 @@ import type { LossReport } from "../adapter/loss-report.ts";
 import type { JsonObject } from "../json/json.ts";
 import { compileSchema, translateSchema } from "./compile-schema.ts";
 import type { SchemaDialect } from "./dialect.ts";
-import { checkLimits, SchemaBudget, sizesOf } from "./limits.ts";
+import { checkLimits, measureSizes, SchemaBudget } from "./limits.ts";
 import { fieldAt, UnsupportedSchemaError } from "./messages.ts";
 
 /** The two forms in which a provider accepts a schema. */
@@ -37,7 +37,7 @@ export function enforceSchema(
 ): SentSchema {
   try {
     const { schema: compiled, changes } = translateSchema(schema, enforced, field);
-    const sizes = sizesOf(compiled);
+    const sizes = measureSizes(compiled);
     checkLimits(sizes, enforced.limits);
     budget.spend(sizes, enforced.requestLimits);
     changes.reportTo(loss, field);

@@ -4,8 +4,8 @@ import { invalidAt, type Place, type Placed, placeBelow } from "./compilation.ts
 import { isAssertion, type JsonType, type JsonTypes } from "./keywords.ts";
 import { shown } from "./messages.ts";
 import { normalize } from "./normalize.ts";
-import { referenceOf, type Target } from "./references.ts";
-import { entriesOf, identityOf, listOf, literalsIn, statedTypes } from "./values.ts";
+import { getReference, type Target } from "./references.ts";
+import { listEntries, literalsIn, statedTypes, toIdentity, toList } from "./values.ts";
 
 /**
  * Expands a schema: the result is in normal form, without a reference, and its `allOf` holds only
@@ -16,9 +16,9 @@ export function expand({ schema, place }: Placed): Placed<JsonObject> | false {
   place.run.budget.countSchema(place);
   if (!isObject(schema)) return schema !== false && { schema: {}, place };
   const { $ref, allOf, ...own } = normalize(schema, place);
-  const parts = listOf(allOf).map((part, i) => ({ schema: part, place: placeBelow(place, "allOf", i) }));
+  const parts = toList(allOf).map((part, i) => ({ schema: part, place: placeBelow(place, "allOf", i) }));
   if ($ref === undefined) return mergeAll(own, parts, place);
-  const { schema: target } = targetOf(schema, place);
+  const { schema: target } = toTarget(schema, place);
   // To expand a target inside of itself would be endless.
   if (place.expanding.includes(target)) return mergeAll({ ...own, allOf: [{ $ref }] }, parts, place);
   place.run.budget.countCopies(target);
@@ -45,10 +45,10 @@ function mergeAll(base: JsonObject, parts: readonly Placed[], place: Place): Pla
  * What the reference of a schema leads to.
  * @throws InvalidRequestError naming a reference that leads out of the document or to nothing.
  */
-export function targetOf(schema: JsonObject, place: Place): Target {
+export function toTarget(schema: JsonObject, place: Place): Target {
   const target = place.run.references.resolve(schema);
   if (target !== undefined) return target;
-  const message = `expected references to a place in the schema, found ${shown(referenceOf(schema) ?? "")}`;
+  const message = `expected references to a place in the schema, found ${shown(getReference(schema) ?? "")}`;
   throw invalidAt(place, message);
 }
 
@@ -58,17 +58,17 @@ export function targetOf(schema: JsonObject, place: Place): Target {
  * an `allOf`, which is merged when that member is translated.
  */
 function merge(left: JsonObject, right: JsonObject): JsonObject {
-  const merged = new Map(entriesOf(left));
+  const merged = new Map(listEntries(left));
   const unmerged: JsonValue[] = [];
-  for (const [key, value] of entriesOf(right)) {
+  for (const [key, value] of listEntries(right)) {
     const known = merged.get(key);
     // In the merged schema, `unevaluatedProperties` would see more properties than in its own.
     const together = key.startsWith("unevaluated") ? undefined : mergeKeyword(key, known ?? value, value);
     if (together === undefined) unmerged.push({ [key]: value });
     else merged.set(key, together);
   }
-  for (const [key, value] of entriesOf(mergeMembers(left, right))) merged.set(key, value);
-  if (unmerged.length > 0) merged.set("allOf", [...listOf(merged.get("allOf")), ...unmerged]);
+  for (const [key, value] of listEntries(mergeMembers(left, right))) merged.set(key, value);
+  if (unmerged.length > 0) merged.set("allOf", [...toList(merged.get("allOf")), ...unmerged]);
   return Object.fromEntries(merged);
 }
 
@@ -77,17 +77,17 @@ const MEMBERS = ["properties", "additionalProperties", "prefixItems", "items"];
 /** One value for a keyword of two schemas; undefined where there is none. */
 function mergeKeyword(key: string, left: JsonValue, right: JsonValue): JsonValue | undefined {
   if (!isAssertion(key) || MEMBERS.includes(key) || left === right) return left;
-  if (key === "type") return intersectTypes(listOf(left), listOf(right));
-  if (key === "required" || key === "allOf") return [...new Set([...listOf(left), ...listOf(right)])];
+  if (key === "type") return intersectTypes(toList(left), toList(right));
+  if (key === "required" || key === "allOf") return [...new Set([...toList(left), ...toList(right)])];
   if (key === "enum") {
-    const allowed = new Set(listOf(right).map(identityOf));
-    return listOf(left).filter((value) => allowed.has(identityOf(value)));
+    const allowed = new Set(toList(right).map(toIdentity));
+    return toList(left).filter((value) => allowed.has(toIdentity(value)));
   }
   if (typeof left === "number" && typeof right === "number") {
     if (/^(min|exclusiveMin)/.test(key)) return Math.max(left, right);
     if (/^(max|exclusiveMax)/.test(key)) return Math.min(left, right);
   }
-  return identityOf(left) === identityOf(right) ? left : undefined;
+  return toIdentity(left) === toIdentity(right) ? left : undefined;
 }
 
 function intersectTypes(left: JsonTypes, right: JsonTypes): JsonTypes {
@@ -101,30 +101,33 @@ function intersectTypes(left: JsonTypes, right: JsonTypes): JsonTypes {
 /** Keywords about members: to a member that a schema does not name, its rule for all others applies. */
 function mergeMembers(left: JsonObject, right: JsonObject): JsonObject {
   const names = new Set([left, right].flatMap((each) => Object.keys(each.properties ?? {})));
-  const length = Math.max(listOf(left.prefixItems).length, listOf(right.prefixItems).length);
-  const properties = [...names].map((name) => [name, both(propertyOf(left, name), propertyOf(right, name))]);
+  const length = Math.max(toList(left.prefixItems).length, toList(right.prefixItems).length);
+  const properties = [...names].map((name) => [
+    name,
+    both(findProperty(left, name), findProperty(right, name)),
+  ]);
   const members: JsonObject = {
     properties: Object.fromEntries(properties),
     additionalProperties: both(left.additionalProperties, right.additionalProperties),
-    prefixItems: Array.from({ length }, (_, index) => both(itemOf(left, index), itemOf(right, index))),
+    prefixItems: Array.from({ length }, (_, index) => both(toItem(left, index), toItem(right, index))),
     items: both(left.items, right.items),
   };
   return without(members, ...MEMBERS.filter((key) => !(key in left || key in right)));
 }
 
-function propertyOf({ properties, additionalProperties, patternProperties }: JsonObject, name: string) {
+function findProperty({ properties, additionalProperties, patternProperties }: JsonObject, name: string) {
   if (isObject(properties) && Object.hasOwn(properties, name)) return properties[name];
   return patternProperties === undefined ? additionalProperties : true;
 }
 
-function itemOf({ prefixItems, items }: JsonObject, index: number): JsonValue | undefined {
-  return listOf(prefixItems)[index] ?? items;
+function toItem({ prefixItems, items }: JsonObject, index: number): JsonValue | undefined {
+  return toList(prefixItems)[index] ?? items;
 }
 
 /** A schema for values that are valid for two. */
 function both(left: JsonValue = true, right: JsonValue = true): JsonValue {
   if (left === false || right === false) return false;
   if (left === true || right === true) return left === true ? right : left;
-  const isSame = !(isObject(left) && "allOf" in left) && identityOf(left) === identityOf(right);
+  const isSame = !(isObject(left) && "allOf" in left) && toIdentity(left) === toIdentity(right);
   return isSame ? left : { allOf: [left, right] };
 }

@@ -1,7 +1,7 @@
 /** Sizes of a translated schema, against what a provider accepts. */
 import { isObject, type JsonObject, type JsonValue } from "../json/json.ts";
-import { UnsupportedSchemaError, wordsOf } from "./messages.ts";
-import { listOf } from "./values.ts";
+import { toWords, UnsupportedSchemaError } from "./messages.ts";
+import { toList } from "./values.ts";
 
 /** What providers count in schemas. */
 const NOTHING = {
@@ -30,7 +30,7 @@ export function checkLimits(sizes: SchemaSizes, limits: Partial<SchemaSizes>): v
   for (const key of SIZES) {
     const limit = limits[key] ?? Infinity;
     if (sizes[key] <= limit) continue;
-    throw new UnsupportedSchemaError("", `has ${sizes[key]} ${wordsOf(key)} instead of at most ${limit}`);
+    throw new UnsupportedSchemaError("", `has ${sizes[key]} ${toWords(key)} instead of at most ${limit}`);
   }
 }
 
@@ -51,7 +51,7 @@ export class SchemaBudget {
 }
 
 /** Measures a translated schema. */
-export function sizesOf(schema: JsonObject): SchemaSizes {
+export function measureSizes(schema: JsonObject): SchemaSizes {
   const sizes = { ...NOTHING, schemas: 1 };
   measure(schema, 0, sizes);
   return sizes;
@@ -59,8 +59,8 @@ export function sizesOf(schema: JsonObject): SchemaSizes {
 
 function measure(schema: JsonObject, levels: number, sizes: typeof NOTHING): void {
   const names = Object.keys(schema.properties ?? {});
-  const required = new Set(listOf(schema.required));
-  const values = listOf(schema.enum);
+  const required = new Set(toList(schema.required));
+  const values = toList(schema.enum);
   const literals = charactersIn([...values, schema.const]);
   const level = schema.properties === undefined ? levels : levels + 1;
   sizes.properties += names.length;

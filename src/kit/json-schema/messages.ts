@@ -28,7 +28,7 @@ export function shown(value: JsonValue): string {
 }
 
 /** A name in camel case as words: `minLength` is "min length". */
-export function wordsOf(name: string): string {
+export function toWords(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 

@@ -2,7 +2,7 @@ import { type JsonObject, type JsonValue, without } from "../json/json.ts";
 import { invalidAt, note, type Place } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
 import { findMalformed, isAssertion, KEYWORDS } from "./keywords.ts";
-import { distinct, entriesOf, listOf, literalsIn } from "./values.ts";
+import { distinct, listEntries, literalsIn, toList } from "./values.ts";
 
 /**
  * Rewrites one schema, without its subschemas, in the keywords of 2020-12, OpenAPI's `nullable`
@@ -13,7 +13,7 @@ export function normalize(schema: JsonObject, place: Place): JsonObject {
   const { normalized } = place.run;
   const known = normalized.get(schema);
   if (known !== undefined) return known;
-  const entries = entriesOf(schema).flatMap(([key, value]) => normalizeEntry(schema, key, value, place));
+  const entries = listEntries(schema).flatMap(([key, value]) => normalizeEntry(schema, key, value, place));
   const normal = Object.fromEntries(entries);
   if (Object.keys(normal).length < entries.length) {
     const message = "expected a schema in the keywords of one draft, found one keyword in those of two";
@@ -35,7 +35,7 @@ function normalizeEntry(schema: JsonObject, key: string, value: JsonValue, place
     case "type":
       return [[key, [...new Set([value].flat().map((type) => String(type).toLowerCase()))]]];
     case "enum":
-      return [[key, distinct(listOf(value))]];
+      return [[key, distinct(toList(value))]];
     case "items":
       return [[Array.isArray(value) ? "prefixItems" : key, value]];
     case "additionalItems":
@@ -56,7 +56,7 @@ function normalizeEntry(schema: JsonObject, key: string, value: JsonValue, place
 /** OpenAPI 3.0: null is valid as well, also where an `enum` does not list it. */
 function withNull(schema: JsonObject): JsonObject {
   const isTyped = schema.type !== undefined && literalsIn(schema) === undefined;
-  if (isTyped) return { ...schema, type: distinct([...listOf(schema.type), "null"]) };
+  if (isTyped) return { ...schema, type: distinct([...toList(schema.type), "null"]) };
   const annotations = without(schema, ...Object.keys(schema).filter(isAssertion));
   return { ...annotations, anyOf: [without(schema, ...Object.keys(annotations)), { type: "null" }] };
 }

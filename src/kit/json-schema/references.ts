@@ -12,7 +12,7 @@ export interface Target {
 }
 
 /** The reference of a schema. Within one document, the dynamic ones are plain references. */
-export function referenceOf({ $ref, $dynamicRef, $recursiveRef }: JsonObject): string | undefined {
+export function getReference({ $ref, $dynamicRef, $recursiveRef }: JsonObject): string | undefined {
   return [$ref, $dynamicRef, $recursiveRef].find((reference) => typeof reference === "string");
 }
 
@@ -31,7 +31,7 @@ export class References {
       const names = ["", String($id).replace(/#$/, ""), `#${String($anchor)}`, `#${String($dynamicAnchor)}`];
       for (const name of names) if (!this.#named.has(name)) this.#named.set(name, next);
       for (const key of Object.keys(next.schema as JsonObject)) {
-        const member = memberOf(next, key);
+        const member = findMember(next, key);
         if (typeof member?.schema === "object" && member.schema !== null) open.push(member);
       }
     }
@@ -39,19 +39,19 @@ export class References {
 
   /** What the reference of a schema leads to; undefined where it leads out of the document or to no schema. */
   resolve(schema: JsonObject): Target | undefined {
-    const [id = "", encoded = ""] = referenceOf(schema)?.split(/#(.*)/s) ?? [];
+    const [id = "", encoded = ""] = getReference(schema)?.split(/#(.*)/s) ?? [];
     const fragment = decode(encoded);
     if (fragment !== "" && !fragment.startsWith("/")) return this.#named.get(`#${fragment}`);
     let target = this.#named.get(id);
     for (const token of fragment.split("/").slice(1)) {
-      target = target && memberOf(target, token.replaceAll("~1", "/").replaceAll("~0", "~"));
+      target = target && findMember(target, token.replaceAll("~1", "/").replaceAll("~0", "~"));
     }
     return isObject(target?.schema) || typeof target?.schema === "boolean" ? target : undefined;
   }
 }
 
 /** A member of the document itself, never one that JavaScript gives to every object or list. */
-function memberOf({ schema, pointer }: Target, key: string): Target | undefined {
+function findMember({ schema, pointer }: Target, key: string): Target | undefined {
   const isItem = Array.isArray(schema) && /^(0|[1-9]\d*)$/.test(key);
   const isMember = isObject(schema) && Object.hasOwn(schema, key);
   const value = isItem || isMember ? (schema as JsonObject)[key] : undefined;

@@ -2,7 +2,7 @@
 import { invalidField } from "../../core/errors.ts";
 import { isObject, type JsonValue, tryReadJson } from "../json/json.ts";
 import { compileValidator } from "./validation/compile-validator.ts";
-import { pointerOf, TooMuchWorkError, Validation } from "./validation/validation.ts";
+import { TooMuchWorkError, toPointer, Validation } from "./validation/validation.ts";
 import { checkSize } from "./work-budget.ts";
 
 /** Something that is wrong with a value. */
@@ -53,7 +53,7 @@ export function createSchemaValidator(schemaJson: string, field = "schema_json")
       if (!(error instanceof TooMuchWorkError)) throw error;
       return [{ path: "", message: TOO_MUCH_WORK }];
     }
-    return run.findings.map(({ place, message }) => ({ path: pointerOf(place), message }));
+    return run.findings.map(({ place, message }) => ({ path: toPointer(place), message }));
   };
   return { validate, unchecked };
 }

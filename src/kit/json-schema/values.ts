@@ -3,17 +3,17 @@ import { isObject, type JsonObject, type JsonValue } from "../json/json.ts";
 import { isNumber, type JsonType, type JsonTypes, KEYWORDS } from "./keywords.ts";
 
 /** The members of an object; none where there is none. */
-export function entriesOf(value: JsonValue | undefined): [string, JsonValue][] {
+export function listEntries(value: JsonValue | undefined): [string, JsonValue][] {
   return Object.entries(isObject(value) ? value : {}) as [string, JsonValue][];
 }
 
 /** The list; an empty one where there is none. */
-export function listOf<Value extends JsonValue = JsonValue>(value: JsonValue | undefined): readonly Value[] {
+export function toList<Value extends JsonValue = JsonValue>(value: JsonValue | undefined): readonly Value[] {
   return Array.isArray(value) ? value : [];
 }
 
 /** A text that two JSON values share exactly when they are equal: the order of keys does not matter. */
-export function identityOf(value: unknown): string {
+export function toIdentity(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) => (isObject(each) ? sorted(each) : each));
 }
 
@@ -23,11 +23,11 @@ function sorted(object: JsonObject): JsonObject {
 
 /** The values without repetitions, in their order. */
 export function distinct<Value extends JsonValue>(values: readonly Value[]): readonly Value[] {
-  return [...new Map(values.map((value) => [identityOf(value), value])).values()];
+  return [...new Map(values.map((value) => [toIdentity(value), value])).values()];
 }
 
 /** The type of a JSON value. Numbers without fraction are integers. */
-function typeOf(value: JsonValue): JsonType {
+function getType(value: JsonValue): JsonType {
   if (value === null) return "null";
   if (isNumber(value)) return Number.isInteger(Number(JSON.stringify(value))) ? "integer" : "number";
   return Array.isArray(value) ? "array" : (typeof value as JsonType);
@@ -35,29 +35,29 @@ function typeOf(value: JsonValue): JsonType {
 
 /** Whether a value is of one of the types. */
 export function isOfType(value: JsonValue, types: JsonTypes): boolean {
-  const type = typeOf(value);
+  const type = getType(value);
   return types.includes(type) || (type === "integer" && types.includes("number"));
 }
 
 /** The values that `enum` and `const` allow; undefined where the schema has neither. */
 export function literalsIn({ enum: values, const: only }: JsonObject): readonly JsonValue[] | undefined {
-  if (only === undefined) return values === undefined ? undefined : listOf(values);
-  const identity = identityOf(only);
-  return values === undefined || listOf(values).some((value) => identityOf(value) === identity) ? [only] : [];
+  if (only === undefined) return values === undefined ? undefined : toList(values);
+  const identity = toIdentity(only);
+  return values === undefined || toList(values).some((value) => toIdentity(value) === identity) ? [only] : [];
 }
 
 /** The types that a normalized schema allows by `type` or by its literal values; undefined where it has neither. */
 export function statedTypes(schema: JsonObject): JsonTypes | undefined {
-  if (schema.type !== undefined) return listOf<JsonType>(schema.type);
+  if (schema.type !== undefined) return toList<JsonType>(schema.type);
   const literals = literalsIn(schema);
-  return literals && [...new Set(literals.map(typeOf))];
+  return literals && [...new Set(literals.map(getType))];
 }
 
 /**
  * The types that a schema is meant for: the stated ones, else those that its assertions apply to. An empty list means
  * that the schema is meant for values of every type.
  */
-export function typesOf(schema: JsonObject): JsonTypes {
+export function getTypes(schema: JsonObject): JsonTypes {
   const meant = Object.keys(schema).flatMap((key) => KEYWORDS.get(key)?.types ?? []);
   return statedTypes(schema) ?? [...new Set(meant)].filter((type) => type !== "integer");
 }

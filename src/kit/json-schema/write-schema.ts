@@ -3,7 +3,7 @@ import { type JsonObject, type JsonValue, without } from "../json/json.ts";
 import { lose, type Place } from "./compilation.ts";
 import { keeps, type SchemaDialect } from "./dialect.ts";
 import { isAssertion, type JsonTypes, KEYWORDS } from "./keywords.ts";
-import { wordsOf } from "./messages.ts";
+import { toWords } from "./messages.ts";
 import { isOfType, type literalsIn } from "./values.ts";
 
 /**
@@ -87,7 +87,7 @@ function sentenceFor(key: string, value: JsonValue): string | undefined {
   const json = JSON.stringify(value);
   const isHidden = ["contentSchema", "propertyOrdering", "title"].includes(key);
   if (isHidden || json.includes('"$ref"')) return undefined;
-  const name = wordsOf(key);
+  const name = toWords(key);
   const text = typeof value === "string" ? `"${value}"` : json;
   const sentence = `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${text}.`;
   return sentence.length > MAX_SENTENCE ? undefined : sentence;

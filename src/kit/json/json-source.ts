@@ -14,7 +14,7 @@ export function sourceObject(text: string): JsonObject {
 }
 
 /** The text of what `sourceObject` made; undefined for anything else. */
-export function sourceTextOf(value: unknown): string | undefined {
+export function getSourceText(value: unknown): string | undefined {
   return value instanceof SourceText ? value.text : undefined;
 }
 
@@ -39,7 +39,7 @@ function holdsSource(value: unknown): boolean {
  * as JSON.parse has it. Empty where the text is no object.
  * @param text Valid JSON text.
  */
-export function membersOf(text: string): ReadonlyMap<string, string> {
+export function toMembers(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   let at = skipSpace(text, 0);
   if (text[at] !== "{") return members;
@@ -57,7 +57,7 @@ export function membersOf(text: string): ReadonlyMap<string, string> {
  * The elements of a list in their source text. Empty where the text is no list.
  * @param text Valid JSON text.
  */
-export function elementsOf(text: string): readonly string[] {
+export function splitElements(text: string): readonly string[] {
   const elements: string[] = [];
   let at = skipSpace(text, 0);
   if (text[at] !== "[") return elements;

@@ -55,7 +55,7 @@ export class NumberReader {
   read(piece: string, start: number): number {
     let at = start;
     for (; at < piece.length; at += 1) {
-      const kind = kindOf(piece.charCodeAt(at));
+      const kind = getKind(piece.charCodeAt(at));
       const next = kind && FOLLOWING[this.#part][kind];
       if (next === undefined) break;
       this.#part = next;
@@ -66,7 +66,7 @@ export class NumberReader {
   }
 }
 
-function kindOf(code: number): Kind | undefined {
+function getKind(code: number): Kind | undefined {
   if (code >= 0x31 && code <= 0x39) return "digit";
   switch (code) {
     case 0x30:

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type InvalidRequestError, invalidField } from "../../core/errors.ts";
-import { openedPathOf } from "./opened-path.ts";
+import { findOpenedPath } from "./opened-path.ts";
 
 /** Where a media reader may read. */
 export interface MediaReaderOptions {
@@ -55,12 +55,12 @@ export function createMediaReader({
           `is a path on this machine, and reading files is off; ${SETTINGS} would name the folders`,
         );
       }
-      const absolute = absolutePathOf(path, fieldPath);
-      const real = await realPathsOf(roots);
+      const absolute = checkAbsolutePath(path, fieldPath);
+      const real = await resolveRealPaths(roots);
       if (!isUnder([...roots, ...real], absolute)) throw outside(fieldPath);
       const handle = await openUnder(real, absolute, fieldPath);
       try {
-        return await readWhole(handle, await sizeOf(handle, maxBytes, fieldPath), reserve);
+        return await readWhole(handle, await getSize(handle, maxBytes, fieldPath), reserve);
       } finally {
         await handle.close();
       }
@@ -68,7 +68,7 @@ export function createMediaReader({
   };
 }
 
-function absolutePathOf(path: string, fieldPath: string): string {
+function checkAbsolutePath(path: string, fieldPath: string): string {
   if (path.length > LONGEST_PATH) {
     throw invalidField(
       fieldPath,
@@ -93,7 +93,7 @@ function pathOfFileUrl(url: string, fieldPath: string): string {
 }
 
 /** Roots may be links themselves, and may change while the process runs. */
-async function realPathsOf(roots: readonly string[]): Promise<string[]> {
+async function resolveRealPaths(roots: readonly string[]): Promise<string[]> {
   const paths = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
   return paths.filter((path) => path !== undefined);
 }
@@ -108,14 +108,14 @@ async function openUnder(roots: readonly string[], path: string, fieldPath: stri
   // Not a device that would block, and not a link that has replaced the file since.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await open(real, flags).catch((error: unknown) => unreadable(error, fieldPath));
-  const opened = await openedPathOf(handle, real);
+  const opened = await findOpenedPath(handle, real);
   if (opened !== undefined && isUnder(roots, opened)) return handle;
   await handle.close();
   throw outside(fieldPath);
 }
 
 /** The size of a file that may be read. */
-async function sizeOf(handle: FileHandle, maxBytes: number, fieldPath: string): Promise<number> {
+async function getSize(handle: FileHandle, maxBytes: number, fieldPath: string): Promise<number> {
   const facts = await handle.stat();
   if (!facts.isFile()) throw invalidField(fieldPath, "is no regular file");
   if (facts.size === 0) throw invalidField(fieldPath, "is an empty file");

@@ -77,12 +77,12 @@ async function resolveUrl(
   const urlPath = `${fieldPath}.url`;
   if (isDataUri(url)) {
     const { mediaType, base64 } = parseDataUri(url, maxBytes, urlPath);
-    return { kind: "data", base64, mediaType: mediaTypeOf(media, mediaType, fieldPath) };
+    return { kind: "data", base64, mediaType: getMediaType(media, mediaType, fieldPath) };
   }
   if (isLocalPath(url)) {
     const bytes = await reader.read(url, urlPath);
     const inferred = mediaTypeOfPath(url) ?? mediaTypeOfBytes(bytes);
-    return { kind: "data", base64: encodeBase64(bytes), mediaType: fileTypeOf(media, inferred, fieldPath) };
+    return { kind: "data", base64: encodeBase64(bytes), mediaType: getFileType(media, inferred, fieldPath) };
   }
   const { pathname } = checkWebUrl(url, urlPath);
   return { kind: "url", url, mediaType: media.mediaType || (mediaTypeOfPath(pathname) ?? "") };
@@ -98,7 +98,7 @@ function resolveBytes(
   if (bytes.byteLength > maxBytes) {
     throw invalidField(`${fieldPath}.data`, `has ${bytes.byteLength} bytes; at most ${maxBytes} are allowed`);
   }
-  return { kind: "data", base64: encodeBase64(bytes), mediaType: mediaTypeOf(media, "", fieldPath) };
+  return { kind: "data", base64: encodeBase64(bytes), mediaType: getMediaType(media, "", fieldPath) };
 }
 
 function checkWebUrl(url: string, fieldPath: string): URL {
@@ -110,14 +110,14 @@ function checkWebUrl(url: string, fieldPath: string): URL {
 }
 
 /** The field's media type, else the one of the data, else the default of the part. */
-function mediaTypeOf(media: Media, known: string, fieldPath: string): string {
+function getMediaType(media: Media, known: string, fieldPath: string): string {
   const mediaType = media.mediaType || known || DEFAULT_TYPES[media.$typeName];
   if (mediaType !== undefined) return mediaType;
   throw invalidField(`${fieldPath}.media_type`, "is empty; expected one like audio/wav");
 }
 
 /** The field's media type, else the one of the file. No default: a wrong guess would be worse than none. */
-function fileTypeOf(media: Media, inferred: string | undefined, fieldPath: string): string {
+function getFileType(media: Media, inferred: string | undefined, fieldPath: string): string {
   const mediaType = media.mediaType || inferred;
   if (mediaType !== undefined) return mediaType;
   throw invalidField(

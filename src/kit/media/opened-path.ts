@@ -8,16 +8,16 @@ const DESCRIPTORS = "/proc/self/fd";
  * The real path of an open file. Linux gives it exactly; elsewhere it is the path by which the file was opened, if that
  * leads to the same file without links. Undefined where it does not.
  */
-export async function openedPathOf(
+export async function findOpenedPath(
   handle: FileHandle,
   path: string,
   descriptors: string = DESCRIPTORS,
 ): Promise<string | undefined> {
   const resolved = await readlink(join(descriptors, String(handle.fd))).catch(() => undefined);
-  return resolved ?? (await samePathOf(handle, path).catch(() => undefined));
+  return resolved ?? (await findSamePath(handle, path).catch(() => undefined));
 }
 
-async function samePathOf(handle: FileHandle, path: string): Promise<string | undefined> {
+async function findSamePath(handle: FileHandle, path: string): Promise<string | undefined> {
   const [opened, found, real] = await Promise.all([handle.stat(), stat(path), realpath(path)]);
   return opened.dev === found.dev && opened.ino === found.ino ? real : undefined;
 }

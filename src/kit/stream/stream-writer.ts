@@ -26,7 +26,7 @@ import {
   ToolCallStartSchema,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { type Answer, type CallFacts, responseOf } from "../adapter/call-facts.ts";
+import { type Answer, type CallFacts, createResponse } from "../adapter/call-facts.ts";
 import type { ToolCallIdAllocator } from "../adapter/tool-call-id-allocator.ts";
 import { isJson } from "../json/json.ts";
 import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
@@ -129,14 +129,14 @@ export class StreamWriter {
   startText(refusal = false): TextBlock {
     const partIndex = this.reserve();
     this.#emit({ case: "textStart", value: create(TextStartSchema, { partIndex, refusal }) });
-    return this.#opened(new TextBlock(this.#sinkOf(partIndex), refusal));
+    return this.#opened(new TextBlock(this.#createSink(partIndex), refusal));
   }
 
   /** Begins a reasoning part. */
   startReasoning(): ReasoningBlock {
     const partIndex = this.reserve();
     this.#emit({ case: "reasoningStart", value: create(ReasoningStartSchema, { partIndex }) });
-    return this.#opened(new ReasoningBlock(this.#sinkOf(partIndex)));
+    return this.#opened(new ReasoningBlock(this.#createSink(partIndex)));
   }
 
   /** Begins a tool call, at a reserved index or at the next one. An id that is empty or in use is replaced. */
@@ -147,7 +147,7 @@ export class StreamWriter {
     const call = { id: this.#toolCallIds.take(id), name, inputKind };
     const value = { partIndex, id: call.id, name, inputKind: INPUT_KINDS[inputKind] };
     this.#emit({ case: "toolCallStart", value: create(ToolCallStartSchema, value) });
-    return this.#opened(new ToolCallBlock(this.#sinkOf(partIndex), call));
+    return this.#opened(new ToolCallBlock(this.#createSink(partIndex), call));
   }
 
   /** Reserves the next index in the message for a part that will arrive as a whole. Throws where there are too many. */
@@ -193,7 +193,7 @@ export class StreamWriter {
         throw new StreamError(`part ${index} was announced by the provider and never arrived`);
       return part;
     });
-    const response = responseOf(this.#facts, { ...answer, model: answer.model || this.#model, content });
+    const response = createResponse(this.#facts, { ...answer, model: answer.model || this.#model, content });
     const { finishReason, usage } = answer;
     const value = { finishReason, response, ...(usage === undefined ? {} : { usage }) };
     this.#emit({ case: "finish", value: create(FinishSchema, value) });
@@ -214,7 +214,7 @@ export class StreamWriter {
     return block;
   }
 
-  #sinkOf(partIndex: number): BlockSink {
+  #createSink(partIndex: number): BlockSink {
     return {
       partIndex,
       emit: (event) => this.#emit(event),
@@ -362,7 +362,7 @@ export class ToolCallBlock extends OpenBlock {
     if (this.#call.inputKind === "argumentsJson" && this.isEmpty) this.append("{}");
     if (!this.flush()) return;
     const { partIndex } = this.sink;
-    const toolCall = toolCallOf(this.#call, this.text);
+    const toolCall = toToolCall(this.#call, this.text);
     const state = providerState === undefined ? {} : { providerState };
     const value = create(ToolCallEndSchema, { partIndex, toolCall, ...state });
     this.sink.emit({ case: "toolCallEnd", value });
@@ -397,7 +397,7 @@ const INPUT_KINDS: Readonly<Record<ToolInputKind, ToolCallStart_InputKind>> = {
  * A tool call as the contract defines it: empty arguments become `{}`; arguments that do not parse are marked and kept.
  * @param input What the model wrote.
  */
-export function toolCallOf({ id, name, inputKind }: ToolCallHead, input: string): ToolCall {
+export function toToolCall({ id, name, inputKind }: ToolCallHead, input: string): ToolCall {
   const text = input.toWellFormed();
   if (inputKind === "text") return create(ToolCallSchema, { id, name, input: { case: "text", value: text } });
   const value = text === "" ? "{}" : text;

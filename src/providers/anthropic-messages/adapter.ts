@@ -11,8 +11,8 @@ import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
 import type { AnswerLimits } from "../../kit/stream/answer-limits.ts";
 import { PROVIDER_NAME } from "./context.ts";
-import { requestIdOf, toError } from "./error.ts";
-import { rateLimitOf } from "./rate-limit.ts";
+import { getRequestId, toError } from "./error.ts";
+import { getRateLimit } from "./rate-limit.ts";
 import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
 import { MessagesDecoder } from "./stream.ts";
@@ -59,14 +59,14 @@ export class AnthropicAdapter extends HttpAdapter {
       keyOrigin: options.keyOrigin,
       catalogProvider: PROVIDER_NAME,
       ownPrices: true,
-      protocol: protocolOf(name, options),
+      protocol: createProtocol(name, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({
         baseUrl: withoutVersion(options.baseUrl ?? DEFAULT_BASE_URL),
         timeouts: options.timeouts,
         localOnly: options.localOnly,
       }),
-      headers: headersOf(options),
+      headers: createHeaders(options),
     });
   }
 
@@ -96,7 +96,7 @@ function withoutVersion(baseUrl: string): string {
   return baseUrl.replace(/\/v1\/?$/, "");
 }
 
-function headersOf({
+function createHeaders({
   apiKey,
   authToken,
   apiVersion = DEFAULT_API_VERSION,
@@ -110,7 +110,7 @@ function headersOf({
   };
 }
 
-function protocolOf(provider: string, options: AnthropicAdapterOptions): Protocol {
+function createProtocol(provider: string, options: AnthropicAdapterOptions): Protocol {
   const { allowFilesUnder = [], maxMediaBytes, apiVersion = DEFAULT_API_VERSION } = options;
   const reader = createMediaReader({ allowFilesUnder });
   const ownBetas = betasIn(options.defaultHeaders);
@@ -125,8 +125,8 @@ function protocolOf(provider: string, options: AnthropicAdapterOptions): Protoco
     toResponse,
     createDecoder: (facts, writer) => new MessagesDecoder(facts, writer),
     toError,
-    rateLimitOf: (headers) => rateLimitOf(headers),
-    requestIdOf,
+    getRateLimit: (headers) => getRateLimit(headers),
+    getRequestId,
   };
 }
 

@@ -18,11 +18,11 @@ import {
 import { sourceObject } from "../../kit/json/json-source.ts";
 import type { ToolUseBlockParam } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { citationParamsOf } from "./citations.ts";
+import { toCitationParams } from "./citations.ts";
 import { CONTAINER_KIND, isCode, type UsedContainer, usedContainer } from "./container.ts";
 import type { RequestBlock, RequestContext } from "./context.ts";
 import { imageBlock } from "./media.ts";
-import { isOwnProvider, originOf, stateBlockOf } from "./state.ts";
+import { getOrigin, getStateBlock, isOwnProvider } from "./state.ts";
 import type { CallReference } from "./turns.ts";
 import { textBlocks } from "./user-content.ts";
 
@@ -100,16 +100,16 @@ class AssistantWriter implements AssistantContent {
   }
 
   #addText(text: string, whole: ContentPart): void {
-    const citations = citationParamsOf(whole);
-    const rest = stateBlockOf(whole, this.#context.provider);
+    const citations = toCitationParams(whole);
+    const rest = getStateBlock(whole, this.#context.provider);
     for (const block of textBlocks(text))
       this.content.push({ ...block, ...rest, ...(citations.length === 0 ? {} : { citations }) });
   }
 
   #addThinking(text: string, whole: ContentPart, field: string): void {
     const { provider, request, loss } = this.#context;
-    const block = stateBlockOf(whole, provider);
-    if (block === undefined || originOf(whole, provider, request.model) !== "own") {
+    const block = getStateBlock(whole, provider);
+    if (block === undefined || getOrigin(whole, provider, request.model) !== "own") {
       const replacement = replaceForeignPart(whole, request.foreignState, field, loss);
       if (replacement?.part.case === "text") this.content.push(...textBlocks(replacement.part.value));
     } else if (block.type === "redacted_thinking") {
@@ -123,10 +123,10 @@ class AssistantWriter implements AssistantContent {
   }
 
   #addToolCall(call: ToolCall, whole: ContentPart, field: string): void {
-    const rest = stateBlockOf(whole, this.#context.provider) ?? {};
+    const rest = getStateBlock(whole, this.#context.provider) ?? {};
     const id = this.#ids.ofCall(call.id, `${field}.tool_call.id`);
     const name = wireToolCallName(call.name, CALL_NAMES, `${field}.tool_call.name`, this.#context.loss);
-    const input = this.#inputOf(call, `${field}.tool_call`);
+    const input = this.#toInput(call, `${field}.tool_call`);
     const block: Untrusted<ToolUseBlockParam> = { type: "tool_use", id, name, input, ...rest };
     this.content.push(block);
     this.calls.push({ id, field: `${field}.tool_call` });
@@ -136,7 +136,7 @@ class AssistantWriter implements AssistantContent {
   }
 
   /** The arguments exactly as the model wrote them; what is not a JSON object is wrapped in one. */
-  #inputOf({ input }: ToolCall, field: string): JsonObject {
+  #toInput({ input }: ToolCall, field: string): JsonObject {
     const text = input.value || "{}";
     if (input.case !== "text" && asObject(tryParseJson(text)) !== undefined) return sourceObject(text);
     const message = "the API takes JSON objects as input only; other input was wrapped in one";

@@ -3,7 +3,7 @@
  * A breakpoint caches everything up to its block; it changes no content.
  */
 import { asObject, objectIn, objectsIn } from "../../kit/json/json.ts";
-import { sourceTextOf } from "../../kit/json/json-source.ts";
+import { getSourceText } from "../../kit/json/json-source.ts";
 import {
   type CacheableBlock,
   type CacheControl,
@@ -53,20 +53,20 @@ function candidatesIn(body: Body): readonly Block[] {
   const [last, previous] = turns.slice(-2).reverse();
   const candidates = [
     // The API itself sets a breakpoint on the last block where the request has `cache_control`.
-    body.cache_control === undefined ? lastBlockOf(last?.content) : undefined,
-    lastBlockOf(body.system),
+    body.cache_control === undefined ? getLastBlock(last?.content) : undefined,
+    getLastBlock(body.system),
     objectsIn<CacheableBlock>(body.tools).findLast(({ defer_loading: deferred }) => deferred !== true),
-    lastBlockOf(previous?.content),
+    getLastBlock(previous?.content),
   ];
   return candidates.filter((block) => block !== undefined).filter(takesBreakpoint);
 }
 
-function lastBlockOf(blocks: unknown): Block | undefined {
+function getLastBlock(blocks: unknown): Block | undefined {
   return objectsIn<CacheableBlock>(blocks).at(-1);
 }
 
 function takesBreakpoint(block: Block): boolean {
-  return block.cache_control === undefined && sourceTextOf(block) === undefined && block.text !== "";
+  return block.cache_control === undefined && getSourceText(block) === undefined && block.text !== "";
 }
 
 /** A breakpoint of one hour cannot come after a shorter one, so a block before one of an hour gets an hour too. */
@@ -86,7 +86,7 @@ function replaceIn(blocks: unknown, replacements: ReadonlyMap<object, Block>): u
 /** Breakpoints on a block and on the blocks inside it. */
 function breakpointsIn(block: Block): number {
   const own = asObject(block.cache_control) === undefined ? 0 : 1;
-  const inSource = sourceTextOf(block)?.includes('"cache_control"') === true ? 1 : 0;
+  const inSource = getSourceText(block)?.includes('"cache_control"') === true ? 1 : 0;
   const inner = [block.content, objectIn<{ content: unknown }>(block.source).content].flatMap((content) =>
     objectsIn<CacheableBlock>(content),
   );

@@ -15,15 +15,15 @@ import type { TextCitation } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
 /** The citations of a text block. @param citations The block's `citations`. */
-export function citationsOf(citations: unknown): Citation[] {
-  return objectsIn<TextCitation>(citations).map(citationOf);
+export function toCitations(citations: unknown): Citation[] {
+  return objectsIn<TextCitation>(citations).map(toCitation);
 }
 
 /**
  * The indices of a citation locate the cited words in the source (characters, pages, blocks), and never in the
  * answer's text, so `start_index` and `end_index` stay unset. A citation covers the whole text of its block.
  */
-function citationOf(citation: Untrusted<TextCitation>): Citation {
+function toCitation(citation: Untrusted<TextCitation>): Citation {
   return create(CitationSchema, {
     type: textIn(citation.type),
     title: asString(citation.document_title) ?? textIn(citation.title),
@@ -35,7 +35,7 @@ function citationOf(citation: Untrusted<TextCitation>): Citation {
 }
 
 /** The citations of a part that the API takes back with its text, as they came. */
-export function citationParamsOf({ citations }: ContentPart): JsonObject[] {
+export function toCitationParams({ citations }: ContentPart): JsonObject[] {
   return citations.flatMap(({ rawJson }) => {
     const citation = rawJson === "" ? undefined : asObject<TextCitationParam>(tryParseJson(rawJson));
     return citation !== undefined && PARAM_TYPES.has(textIn(citation.type)) ? [asJson(citation)] : [];

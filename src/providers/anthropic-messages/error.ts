@@ -6,9 +6,9 @@ import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
-import { providerErrorOf, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
+import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
 import type { HttpHeaders } from "../../kit/http/headers.ts";
-import { retryAfterOf, shouldRetryOf } from "../../kit/http/retry-after.ts";
+import { getRetryAfter, getShouldRetry } from "../../kit/http/retry-after.ts";
 import { asObject, asString, objectIn, textIn } from "../../kit/json/json.ts";
 import type {
   ErrorDetails,
@@ -31,7 +31,7 @@ interface FailureReport {
 }
 
 /** The provider's id of a request, from the headers of its answer; empty where there is none. */
-export function requestIdOf(headers: Pick<HttpHeaders, "get">): string {
+export function getRequestId(headers: Pick<HttpHeaders, "get">): string {
   return headers.get("request-id") ?? "";
 }
 
@@ -39,14 +39,14 @@ export function requestIdOf(headers: Pick<HttpHeaders, "get">): string {
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
   const { object = {}, text } = readFailureBody<FailureBody>(body);
   const report = reportIn(object, text);
-  return providerErrorOf(failureOf(report, status), {
+  return createProviderError(toFailure(report, status), {
     provider,
     request,
     body,
     httpStatusCode: status,
-    requestId: requestIdOf(headers) || report.requestId,
-    retryable: shouldRetryOf(headers),
-    retryAfter: retryAfterOf(headers),
+    requestId: getRequestId(headers) || report.requestId,
+    retryable: getShouldRetry(headers),
+    retryAfter: getRetryAfter(headers),
   });
 }
 
@@ -62,7 +62,7 @@ export function reportedError(
 ): SDKError {
   const report = reportIn(body);
   const requestId = providerRequestId || report.requestId;
-  return providerErrorOf(failureOf(report, undefined), { provider, request, body, requestId });
+  return createProviderError(toFailure(report, undefined), { provider, request, body, requestId });
 }
 
 /**
@@ -80,13 +80,13 @@ function reportIn(body: Untrusted<FailureBody>, text = ""): FailureReport {
   };
 }
 
-function failureOf(report: FailureReport, status: number | undefined): ReportedFailure {
+function toFailure(report: FailureReport, status: number | undefined): ReportedFailure {
   const { type, code, message } = report;
   return {
     code: code || type,
     message,
     hint: HINTS.get(type),
-    kindOf: (own) => kindOf({ ...report, message: own }, status),
+    getKind: (own) => getKind({ ...report, message: own }, status),
   };
 }
 
@@ -95,7 +95,7 @@ const HINTS: ReadonlyMap<string, string> = new Map<ErrorType, string>([
 ]);
 
 /** The kind of a failure: by its code, its type, then the HTTP status. The message only distinguishes invalid requests. */
-function kindOf({ code, type, message }: FailureReport, status: number | undefined): ErrorKind {
+function getKind({ code, type, message }: FailureReport, status: number | undefined): ErrorKind {
   if (isContextOverflow({ codes: [code, type], message, status })) return ErrorKind.CONTEXT_LENGTH;
   const byCode = KIND_OF_CODE.get(code);
   if (byCode !== undefined) return byCode;

@@ -9,14 +9,14 @@ import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
 import { textIn } from "../../kit/json/json.ts";
-import { sourceTextOf } from "../../kit/json/json-source.ts";
+import { getSourceText } from "../../kit/json/json-source.ts";
 import type { MessageRole, TextBlockParam } from "../../wire/anthropic-messages/request.ts";
 import { toAssistantContent } from "./assistant.ts";
 import type { UsedContainer } from "./container.ts";
 import type { RequestBlock, RequestContext } from "./context.ts";
 import { TOOL_CALL_ID_RULE } from "./tool-call-ids.ts";
 import { toToolResults } from "./tool-results.ts";
-import { arrangeTurns, type Turn, turnOf } from "./turns.ts";
+import { arrangeTurns, type Turn, toTurn } from "./turns.ts";
 import { toSystemContent, toUserContent } from "./user-content.ts";
 
 /** A message as it is sent. */
@@ -84,7 +84,7 @@ class TurnReader {
     const { content } = message;
     switch (message.role) {
       case Role.USER:
-        return turnOf({
+        return toTurn({
           role: "user",
           field,
           content: await toUserContent(content, `${field}.content`, this.#context),
@@ -95,7 +95,7 @@ class TurnReader {
         return this.#readAssistant(message, field);
       case Role.SYSTEM:
       case Role.DEVELOPER:
-        return turnOf({ role: "system", field, content: toSystemContent(content, `${field}.content`) });
+        return toTurn({ role: "system", field, content: toSystemContent(content, `${field}.content`) });
       default:
         throw invalidField(`${field}.role`, `expected a role of the contract, found ${message.role}`);
     }
@@ -106,7 +106,7 @@ class TurnReader {
     const { content, images, calls, toolsets, container } = assistant;
     this.container = container ?? stillUsed(this.container);
     for (const [id, toolset] of toolsets) this.#toolsets.set(id, toolset);
-    return turnOf({ role: "assistant", field, content, images, calls });
+    return toTurn({ role: "assistant", field, content, images, calls });
   }
 }
 
@@ -123,7 +123,7 @@ function stillUsed(container: UsedContainer | undefined): UsedContainer | undefi
 function checkEnd(turns: readonly Turn[], { prefill }: ModelTraits): void {
   const last = turns.at(-1);
   const end = last?.content.at(-1);
-  if (last?.role !== "assistant" || end === undefined || sourceTextOf(end) !== undefined) return;
+  if (last?.role !== "assistant" || end === undefined || getSourceText(end) !== undefined) return;
   if (prefill && end.type === "text") return;
   const found = end.type === "text" ? "text of the assistant, which the model does not continue" : "thinking";
   throw invalidField(last.field, `expected a message of the user or a tool at the end, found ${found}`);

@@ -26,7 +26,7 @@ export async function imageBlock(
       "the Messages API has no detail setting for images; it was left out",
     );
   }
-  return { type: "image", source: sourceOf(media) };
+  return { type: "image", source: toSource(media) };
 }
 
 function isImageType(mediaType: string): boolean {
@@ -58,13 +58,13 @@ function documentSource(media: ResolvedMedia, field: string): DocumentSource {
     mediaType === "application/pdf" ||
     (media.kind === "url" && mediaType === "")
   )
-    return sourceOf(media);
+    return toSource(media);
   if (media.kind === "data" && isText(mediaType))
     return { type: "text", media_type: "text/plain", data: textOf(media.base64, field) };
   throw invalidField(field, `expected a PDF, or the bytes of a text, found ${mediaType} as ${media.kind}`);
 }
 
-function sourceOf(media: ResolvedMedia): DocumentSource {
+function toSource(media: ResolvedMedia): DocumentSource {
   switch (media.kind) {
     case "url":
       return { type: "url", url: media.url };

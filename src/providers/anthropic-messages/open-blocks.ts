@@ -10,8 +10,8 @@ import type {
 import type { ContentBlock, TextCitation } from "../../wire/anthropic-messages/response.ts";
 import type { ContentBlockDelta } from "../../wire/anthropic-messages/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { citationsOf } from "./citations.ts";
-import { cutInputOf, inputOf, nativePart, type SourceBlock } from "./response.ts";
+import { toCitations } from "./citations.ts";
+import { nativePart, repairCutInput, type SourceBlock, toInput } from "./response.ts";
 import type { StateWriter } from "./state.ts";
 
 type Block = Untrusted<ContentBlock>;
@@ -143,7 +143,7 @@ export function endBlock(open: OpenBlock, writer: StreamWriter, states: StateWri
   switch (open.kind) {
     case "text":
       return open.writer.end({
-        citations: citationsOf(open.citations),
+        citations: toCitations(open.citations),
         providerState: states.ofText(block),
       });
     case "thinking":
@@ -151,10 +151,11 @@ export function endBlock(open: OpenBlock, writer: StreamWriter, states: StateWri
         ? open.writer.end({ redacted: true, providerState: states.ofRedactedThinking(block) })
         : open.writer.end({ providerState: states.ofThinking(block) });
     case "call":
-      if (open.writer.text === "") open.writer.append(isCut ? cutInputOf(open.source) : inputOf(open.source));
+      if (open.writer.text === "")
+        open.writer.append(isCut ? repairCutInput(open.source) : toInput(open.source));
       return open.writer.end({ providerState: states.ofToolUse(block) });
     case "whole":
-      return writer.addPart(nativePart(states.provider, textIn(block.type), sourceOf(open)), open.partIndex);
+      return writer.addPart(nativePart(states.provider, textIn(block.type), toSource(open)), open.partIndex);
   }
 }
 
@@ -171,12 +172,12 @@ export function wholeBlock(open: OpenBlock): Block {
     case "call":
       return { ...block, input: inputValue(open.writer.text) };
     case "whole":
-      return sourceObject(sourceOf(open));
+      return sourceObject(toSource(open));
   }
 }
 
 /** The JSON text of a block, with the input of its deltas. */
-function sourceOf({ block, source, input }: OpenWhole): string {
+function toSource({ block, source, input }: OpenWhole): string {
   if (source !== undefined && input === "") return source;
   return stringifyJson(input === "" ? block : { ...block, input: inputValue(input) });
 }

@@ -11,7 +11,7 @@ type Headers = Pick<HttpHeaders, "get">;
  * otherwise the tighter of input and output is used.
  * @param now Milliseconds since 1970.
  */
-export function rateLimitOf(headers: Headers, now: number = Date.now()): RateLimitInfo | undefined {
+export function getRateLimit(headers: Headers, now: number = Date.now()): RateLimitInfo | undefined {
   return rateLimitIn(windowIn(headers, "requests", now), tokensIn(headers, now), now);
 }
 

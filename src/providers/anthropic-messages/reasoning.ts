@@ -165,7 +165,7 @@ const SAFE_MAX_TOKENS = 4096;
  * model and is above the thinking budget.
  * @throws InvalidRequestError where the caller sets both and the budget is not below the limit.
  */
-export function maxTokensOf(
+export function getMaxTokens(
   { request, traits, models }: RequestContext,
   thinking: Untrusted<ThinkingConfig> | undefined,
 ): number {

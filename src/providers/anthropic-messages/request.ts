@@ -20,7 +20,7 @@ import { containerSettings } from "./container.ts";
 import type { RequestContext, RequestSettings } from "./context.ts";
 import { toConversation } from "./input.ts";
 import { readOptions } from "./options.ts";
-import { effectiveThinking, hasBudget, maxTokensOf, reasoningSettings, thinks } from "./reasoning.ts";
+import { effectiveThinking, getMaxTokens, hasBudget, reasoningSettings, thinks } from "./reasoning.ts";
 import { responseFormatSettings } from "./response-format.ts";
 import { toolSettings } from "./tools.ts";
 
@@ -87,7 +87,7 @@ async function translate(
   const { format, instructions } = responseFormatSettings(context);
   return {
     model: request.model,
-    max_tokens: maxTokensOf(context, effective),
+    max_tokens: getMaxTokens(context, effective),
     stream: streaming ? true : undefined,
     thinking,
     output_config: outputConfig(effort, format),

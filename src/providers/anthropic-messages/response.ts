@@ -2,14 +2,14 @@
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { answerMissing, type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
+import { answerMissing, type CallFacts, createResponse } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
 import { isStopped, unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import { asObject, isEmpty, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
-import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
-import { toolCallOf } from "../../kit/stream/stream-writer.ts";
+import { splitElements, toMembers } from "../../kit/json/json-source.ts";
+import { toToolCall } from "../../kit/stream/stream-writer.ts";
 import type { FailureBody } from "../../wire/anthropic-messages/error.ts";
 import type {
   ContentBlock,
@@ -19,12 +19,12 @@ import type {
   StopDetails,
 } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { citationsOf } from "./citations.ts";
+import { toCitations } from "./citations.ts";
 import { CONTAINER_KIND } from "./container.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish-reason.ts";
 import { StateWriter } from "./state.ts";
-import { usageOf } from "./usage.ts";
+import { toUsage } from "./usage.ts";
 
 /**
  * A whole answer as our Response.
@@ -39,21 +39,21 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   facts.warnings.push(...warningsIn(message), ...negativeCountsIn(message.usage));
   const model = textIn(message.model);
   const states = new StateWriter(facts, model);
-  const blocks = blocksIn(membersOf(body).get("content") ?? "");
+  const blocks = blocksIn(toMembers(body).get("content") ?? "");
   const { includeRaw } = facts.request;
   const finishReason = finishReasonOf(message);
   const isCut = isStopped(finishReason.reason);
-  return responseOf(facts, {
+  return createResponse(facts, {
     id: textIn(message.id),
     model,
     content: [
       ...blocks.map((block, index) =>
-        partOf(block, states, toolCallIds, isCut && index === blocks.length - 1),
+        createPart(block, states, toolCallIds, isCut && index === blocks.length - 1),
       ),
       ...containerParts(message.container, states),
     ],
     finishReason,
-    usage: usageOf(message.usage, model || facts.request.model, includeRaw, facts.models),
+    usage: toUsage(message.usage, model || facts.request.model, includeRaw, facts.models),
     rawJson: includeRaw ? body : "",
   });
 }
@@ -66,7 +66,7 @@ export interface SourceBlock {
 
 /** The blocks of a `content` list, from its text. */
 export function blocksIn(content: string): SourceBlock[] {
-  return elementsOf(content).flatMap((source) => {
+  return splitElements(content).flatMap((source) => {
     const block = asObject<ContentBlock>(tryParseJson(source));
     return block === undefined ? [] : [{ block, source }];
   });
@@ -76,7 +76,7 @@ export function blocksIn(content: string): SourceBlock[] {
  * The part of one block (provider documentation: "Message", `content`).
  * @param isUnfinished Whether the answer was stopped in this block.
  */
-function partOf(
+function createPart(
   { block, source }: SourceBlock,
   states: StateWriter,
   toolCallIds: ToolCallIdAllocator,
@@ -100,7 +100,7 @@ function textPart(block: Untrusted<ContentBlock>, states: StateWriter): ContentP
   const providerState = states.ofText(block);
   return create(ContentPartSchema, {
     part: { case: "text", value: textIn(block.text).toWellFormed() },
-    citations: citationsOf(block.citations),
+    citations: toCitations(block.citations),
     ...(providerState === undefined ? {} : { providerState }),
   });
 }
@@ -127,14 +127,17 @@ function toolCallPart(
   } as const;
   const providerState = states.ofToolUse(block);
   return create(ContentPartSchema, {
-    part: { case: "toolCall", value: toolCallOf(call, isUnfinished ? cutInputOf(source) : inputOf(source)) },
+    part: {
+      case: "toolCall",
+      value: toToolCall(call, isUnfinished ? repairCutInput(source) : toInput(source)),
+    },
     ...(providerState === undefined ? {} : { providerState }),
   });
 }
 
 /** The JSON text of a tool call's input as it was sent; empty where there is none. @param source The block's text. */
-export function inputOf(source: string): string {
-  const input = membersOf(source).get("input");
+export function toInput(source: string): string {
+  const input = toMembers(source).get("input");
   return input === undefined || input === "null" ? "" : input;
 }
 
@@ -142,8 +145,8 @@ export function inputOf(source: string): string {
  * The input of a call at which the answer was stopped: the API closes what the model had written, and gives an empty
  * object where that was nothing.
  */
-export function cutInputOf(source: string): string {
-  const input = inputOf(source);
+export function repairCutInput(source: string): string {
+  const input = toInput(source);
   return isEmptyObject(input) ? unfinishedArguments("") : input;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
-import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
+import { type Origin, getOrigin as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, type JsonObject, without } from "../../kit/json/json.ts";
 import type { ContentBlock } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
@@ -38,7 +38,7 @@ export class StateWriter extends PartStateWriter {
 }
 
 /** Where the state of a part comes from, as seen by the provider and model of the request. */
-export function originOf(part: ContentPart, provider: string, model: string): Origin {
+export function getOrigin(part: ContentPart, provider: string, model: string): Origin {
   return stateOriginOf(part, { owners: [provider, PROVIDER_NAME], model, catalog: PROVIDER_NAME });
 }
 
@@ -48,7 +48,7 @@ export function isOwnProvider(name: string, provider: string): boolean {
 }
 
 /** The fields of the block that a part's state keeps; undefined where the state is another provider's. */
-export function stateBlockOf(part: ContentPart, provider: string): Untrusted<ContentBlock> | undefined {
+export function getStateBlock(part: ContentPart, provider: string): Untrusted<ContentBlock> | undefined {
   const { providerState: state } = part;
   if (state === undefined || !isOwnProvider(state.provider, provider)) return undefined;
   const signature = bareSignatureIn(state);

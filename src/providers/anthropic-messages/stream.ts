@@ -9,7 +9,7 @@ import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
 import { isStopped } from "../../kit/adapter/stopped-call.ts";
 import { asInt32, asObject, asString, objectIn, textIn, tryParseJson, without } from "../../kit/json/json.ts";
-import { membersOf, stringifyJson } from "../../kit/json/json-source.ts";
+import { stringifyJson, toMembers } from "../../kit/json/json-source.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
@@ -27,7 +27,7 @@ import { finishReasonOf } from "./finish-reason.ts";
 import { addDelta, beginBlock, endBlock, type OpenBlock, wholeBlock } from "./open-blocks.ts";
 import { blocksIn, containerParts, warningsIn } from "./response.ts";
 import { StateWriter } from "./state.ts";
-import { mergeUsage, usageOf, withoutNulls } from "./usage.ts";
+import { mergeUsage, toUsage, withoutNulls } from "./usage.ts";
 
 type Event = Untrusted<StreamEvent>;
 
@@ -106,7 +106,7 @@ export class MessagesDecoder implements StreamDecoder {
 
   /** Blocks that a message already holds when it starts: those of the provider's code that was waiting and continues. */
   #addBlocks(data: string): void {
-    const content = membersOf(membersOf(data).get("message") ?? "").get("content") ?? "";
+    const content = toMembers(toMembers(data).get("message") ?? "").get("content") ?? "";
     for (const block of blocksIn(content)) this.#close(beginBlock(block, this.#writer), false);
   }
 
@@ -118,7 +118,7 @@ export class MessagesDecoder implements StreamDecoder {
     const block = asObject<ContentBlock>(event.content_block);
     // As in the content of a whole answer, what is no block is skipped.
     if (block === undefined) return;
-    const source = membersOf(data).get("content_block") ?? "{}";
+    const source = toMembers(data).get("content_block") ?? "{}";
     if (block.type === "fallback") this.#changeModel(textIn(objectIn<FallbackModel>(block.to).model));
     this.#open.set(index, beginBlock({ block, source }, this.#writer));
   }
@@ -169,9 +169,9 @@ export class MessagesDecoder implements StreamDecoder {
     else this.#passThroughRaw("message_delta", data);
   }
 
-  #usageSoFar(): ReturnType<typeof usageOf> {
+  #usageSoFar(): ReturnType<typeof toUsage> {
     const { request, models } = this.#facts;
-    return usageOf(this.#usage, this.#model(), request.includeRaw, models);
+    return toUsage(this.#usage, this.#model(), request.includeRaw, models);
   }
 
   #model(): string {

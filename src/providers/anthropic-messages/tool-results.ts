@@ -5,7 +5,7 @@ import type { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts"
 import type { ToolResultBlockParam } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { RequestContext } from "./context.ts";
-import { type Turn, turnOf } from "./turns.ts";
+import { type Turn, toTurn } from "./turns.ts";
 import { toUserContent } from "./user-content.ts";
 
 /** What the calls of the conversation so far decide about their results. */
@@ -26,11 +26,11 @@ export async function toToolResults(
   calls: AnsweredCalls,
 ): Promise<Turn> {
   if (content.every(({ part }) => part.case !== "toolResult"))
-    return toTurn({ toolCallId, content, failed: false }, field, context, calls);
+    return toResultTurn({ toolCallId, content, failed: false }, field, context, calls);
   const turns: Turn[] = [];
   for (const [index, part] of content.entries())
     turns.push(await toPartTurn(part, `${field}.content[${index}]`, context, calls));
-  return turnOf({
+  return toTurn({
     role: "user",
     field,
     results: turns.flatMap(({ results }) => results),
@@ -46,11 +46,11 @@ async function toPartTurn(
   calls: AnsweredCalls,
 ): Promise<Turn> {
   const { part } = whole;
-  if (part.case === "toolResult") return toTurn(part.value, `${field}.tool_result`, context, calls);
-  return turnOf({ role: "user", field, content: await toUserContent([whole], field, context) });
+  if (part.case === "toolResult") return toResultTurn(part.value, `${field}.tool_result`, context, calls);
+  return toTurn({ role: "user", field, content: await toUserContent([whole], field, context) });
 }
 
-async function toTurn(
+async function toResultTurn(
   { toolCallId, content, failed }: Pick<ToolResult, "toolCallId" | "content" | "failed">,
   field: string,
   context: RequestContext,
@@ -66,5 +66,5 @@ async function toTurn(
     is_error: failed ? true : undefined,
     toolset_name: toolset,
   };
-  return turnOf({ role: "user", field, results: [result], answers: [{ id, field }] });
+  return toTurn({ role: "user", field, results: [result], answers: [{ id, field }] });
 }

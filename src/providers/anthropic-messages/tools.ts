@@ -20,11 +20,11 @@ import { ANTHROPIC_STRICT, TOOL_PARAMETERS } from "../schema-dialects.ts";
 import type { RequestContext } from "./context.ts";
 import { isOwnProvider } from "./state.ts";
 
-function toolsOf(context: RequestContext): Untrusted<WireTool>[] {
-  return context.request.tools.flatMap((tool, index) => toolOf(tool, `tools[${index}]`, context));
+function toTools(context: RequestContext): Untrusted<WireTool>[] {
+  return context.request.tools.flatMap((tool, index) => toTool(tool, `tools[${index}]`, context));
 }
 
-function toolOf({ tool }: Tool, field: string, context: RequestContext): Untrusted<WireTool>[] {
+function toTool({ tool }: Tool, field: string, context: RequestContext): Untrusted<WireTool>[] {
   if (tool.case === "function") return [functionTool(tool.value, `${field}.function`, context)];
   if (tool.case === "custom") {
     const customField = `${field}.custom`;
@@ -89,7 +89,7 @@ type ToolParams = Untrusted<Pick<MessageCreateParams, "tools" | "tool_choice">>;
 export function toolSettings(context: RequestContext, hasBudget: boolean): ToolParams {
   const { request, options, loss } = context;
   const { toolChoice: choice } = request;
-  const tools = toolsOf(context);
+  const tools = toTools(context);
   if (choice === undefined || (tools.length === 0 && !addsTools(options.body))) return toolParams(tools);
   const isForced = choice.mode === Mode.REQUIRED || choice.mode === Mode.NAMED;
   const refusal = isForced ? forcedChoiceRefusal(context.traits, hasBudget) : undefined;

@@ -36,7 +36,7 @@ export interface CallReference {
 }
 
 /** A turn of the given fields; the others are empty. */
-export function turnOf(turn: Pick<Turn, "role" | "field"> & Partial<Turn>): Turn {
+export function toTurn(turn: Pick<Turn, "role" | "field"> & Partial<Turn>): Turn {
   return { results: [], content: [], images: [], calls: [], answers: [], ...turn };
 }
 
@@ -71,7 +71,7 @@ function moveImages(turns: readonly Turn[]): Turn[] {
     pending = [...pending, ...turn.images];
     return turn;
   });
-  return [...moved, turnOf({ role: "user", field: "messages", content: pending })];
+  return [...moved, toTurn({ role: "user", field: "messages", content: pending })];
 }
 
 function mergeTurns(turns: readonly Turn[]): Turn[] {

@@ -17,7 +17,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
  * @param model The model that answered.
  * @returns undefined where the provider reported no usage.
  */
-export function usageOf(
+export function toUsage(
   usage: unknown,
   model: string,
   includeRaw: boolean,

@@ -7,7 +7,7 @@ import { type Batches, lazyBatches } from "../../core/batches.ts";
 import { CallScope } from "../../core/call-scope.ts";
 import { AbortError, ConfigurationError, type SDKError, toSdkError, withTexts } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
-import { inferenceIdOf } from "../../core/inference-id.ts";
+import { getInferenceId } from "../../core/inference-id.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
 import { type Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
@@ -16,7 +16,7 @@ import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import type { AdapterCallOptions } from "../../kit/adapter/http-adapter.ts";
 import { KeyMask } from "../../kit/adapter/key-mask.ts";
 import { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
-import { timeoutsOf } from "../../kit/http/request-timeouts.ts";
+import { toTimeouts } from "../../kit/http/request-timeouts.ts";
 import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "../../kit/http/timeouts.ts";
 import { type AnswerLimits, DEFAULT_ANSWER_LIMITS } from "../../kit/stream/answer-limits.ts";
 import { AnswerMemory } from "../../kit/stream/answer-memory.ts";
@@ -36,7 +36,7 @@ import {
   MODEL_ARGUMENT,
   SCHEMA_ARGUMENT,
 } from "./settings.ts";
-import { createDecoder, parserOf } from "./stream.ts";
+import { createDecoder, getParser } from "./stream.ts";
 
 export type { CommandAdapterOptions } from "./settings.ts";
 
@@ -101,10 +101,10 @@ export class CommandAdapter implements ProviderAdapter {
     const { format } = this.#options;
     const written = toProgramInput(request, { ...this.#options, provider: this.name });
     const run = await this.#start(request, written, options);
-    const facts = this.#factsOf(request, written, options);
+    const facts = this.#getFacts(request, written, options);
     const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId, request.messages));
     return decodeStream(run, createDecoder(format, facts, writer), writer, {
-      createParser: parserOf(format),
+      createParser: getParser(format),
       release: () => run.release(),
       limits: this.#limits,
       memory: new AnswerMemory(options),
@@ -123,7 +123,7 @@ export class CommandAdapter implements ProviderAdapter {
     const { folder, maxProcesses = DEFAULT_MAX_PROCESSES } = this.#options;
     const provider = this.name;
     if (this.#running.size + this.#starting >= maxProcesses) throw tooManyProcesses(provider, maxProcesses);
-    const { requestMs, betweenBytesMs } = layTimeouts(timeoutsOf(request.timeouts), this.#timeouts);
+    const { requestMs, betweenBytesMs } = layTimeouts(toTimeouts(request.timeouts), this.#timeouts);
     const environment = this.#environment;
     this.#starting += 1;
     try {
@@ -162,12 +162,12 @@ export class CommandAdapter implements ProviderAdapter {
     return models;
   }
 
-  #factsOf(request: Request, { warnings }: ProgramInput, options: AdapterCallOptions): CallFacts {
+  #getFacts(request: Request, { warnings }: ProgramInput, options: AdapterCallOptions): CallFacts {
     return {
       request,
       provider: this.name,
       models: this.#modelsIn(options.catalog ?? defaultCatalog),
-      inferenceId: inferenceIdOf(options),
+      inferenceId: getInferenceId(options),
       acceptedAt: Date.now(),
       warnings,
       rateLimit: undefined,

@@ -8,7 +8,7 @@ import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
  * @param raw What showed that it is complete.
  * @param id The program's id of the answer; empty where it has none.
  */
-export function answerOf(raw: string, usage: Usage | undefined, id = ""): StreamedAnswer {
+export function toAnswer(raw: string, usage: Usage | undefined, id = ""): StreamedAnswer {
   const finishReason = create(FinishReasonSchema, { reason: Reason.STOP, raw });
   return { id, model: "", finishReason, usage, rawJson: "" };
 }

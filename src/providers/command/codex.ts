@@ -12,9 +12,9 @@ import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream/stream-writer.ts";
 import type { CodexEvent, CodexItem } from "../../wire/command/codex.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { answerOf } from "./answer.ts";
+import { toAnswer } from "./answer.ts";
 import { reportedError } from "./error.ts";
-import { usageOf } from "./usage.ts";
+import { toUsage } from "./usage.ts";
 
 /** Messages of the program that become warnings; further ones are left out. */
 const MAX_MESSAGES = 16;
@@ -75,7 +75,7 @@ export class CodexDecoder implements StreamDecoder {
       default:
     }
     if (this.#facts.request.includeRaw && !this.#writer.ended)
-      this.#started().providerEvent(kindOf(event.type), stringifyJson(asJson(event)));
+      this.#started().providerEvent(getKind(event.type), stringifyJson(asJson(event)));
   }
 
   #readItem(found: unknown, isComplete: boolean): void {
@@ -120,7 +120,7 @@ export class CodexDecoder implements StreamDecoder {
 
   #addActivity(item: Untrusted<CodexItem>): void {
     const dataJson = stringifyJson(asJson(item));
-    const value = { provider: this.#facts.provider, kind: kindOf(item.type), dataJson };
+    const value = { provider: this.#facts.provider, kind: getKind(item.type), dataJson };
     this.#started().addPart(create(ContentPartSchema, { part: { case: "native", value } }));
   }
 
@@ -133,10 +133,10 @@ export class CodexDecoder implements StreamDecoder {
 
   #finish(usage: unknown): void {
     const { includeRaw } = this.#facts.request;
-    this.#started().finish(answerOf("turn.completed", usageOf(usage, includeRaw), this.#threadId));
+    this.#started().finish(toAnswer("turn.completed", toUsage(usage, includeRaw), this.#threadId));
   }
 }
 
-function kindOf(type: unknown): string {
+function getKind(type: unknown): string {
   return textIn(type).slice(0, MAX_KIND_CHARS).toWellFormed();
 }

@@ -1,9 +1,9 @@
 /** Their failure -> our error. */
-import { errorOf, type SDKError } from "../../core/errors.ts";
+import { createError, type SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { kindOfStatus } from "../../kit/adapter/classify.ts";
-import { providerErrorOf } from "../../kit/adapter/provider-error.ts";
+import { createProviderError } from "../../kit/adapter/provider-error.ts";
 import { asObject, textIn, tryReadJson } from "../../kit/json/json.ts";
 import { isContextOverflow } from "../context-overflow.ts";
 import type { ProgramExit } from "./process.ts";
@@ -21,21 +21,21 @@ interface FailedCall {
 export function exitError(exit: ProgramExit, { provider, request }: FailedCall): SDKError {
   const code = exit.signal ?? `exit status ${exit.code}`;
   const message = exit.stderr.trimEnd().split("\n").at(-1) ?? "";
-  const failure = { code, message, kindOf: () => ErrorKind.SERVER };
-  return providerErrorOf(failure, { provider, request, body: { ...exit } });
+  const failure = { code, message, getKind: () => ErrorKind.SERVER };
+  return createProviderError(failure, { provider, request, body: { ...exit } });
 }
 
 /** The error that a program reports in its output. */
 export function reportedError(report: unknown, { provider, request }: FailedCall): SDKError {
   const { message, code, type } = readReport(report);
-  const failure = { code: code || type, message, kindOf: (own: string) => kindOf([code, type], own) };
-  return providerErrorOf(failure, { provider, request, body: asObject(report) ?? { message } });
+  const failure = { code: code || type, message, getKind: (own: string) => getKind([code, type], own) };
+  return createProviderError(failure, { provider, request, body: asObject(report) ?? { message } });
 }
 
 /** The error of a call over the limit on processes. */
 export function tooManyProcesses(provider: string, max: number): SDKError {
   const message = `${provider} already runs ${max} programs, the limit set by max_processes`;
-  return errorOf(ErrorKind.RATE_LIMIT, message, { provider, retryAfter: 1 });
+  return createError(ErrorKind.RATE_LIMIT, message, { provider, retryAfter: 1 });
 }
 
 /** How often a report may have another one in it. */
@@ -58,7 +58,7 @@ function readReport(report: unknown, levels = MAX_LEVELS): Report {
   return { message: inner || textIn(object.error), code: textIn(object.code), type: textIn(object.type) };
 }
 
-function kindOf(codes: readonly string[], message: string): ErrorKind {
+function getKind(codes: readonly string[], message: string): ErrorKind {
   const [, status = ""] = /\bstatus(?: code)?:? (\d{3})\b/.exec(message) ?? [];
   const httpStatus = status === "" ? undefined : Number(status);
   if (isContextOverflow({ codes, message, status: httpStatus })) return ErrorKind.CONTEXT_LENGTH;

@@ -31,14 +31,14 @@ interface Turn {
 export function toPrompt(context: PromptContext): string {
   const { request } = context;
   const turns = request.messages
-    .map((message, index) => turnOf(message, `messages[${index}]`, context))
+    .map((message, index) => toTurn(message, `messages[${index}]`, context))
     .filter(({ text }) => text !== "");
   const end = turns.findIndex(({ role }) => !isInstruction(role));
   const instructions = turns.slice(0, end < 0 ? turns.length : end).map(({ text }) => text);
   const conversation = turns.slice(instructions.length);
   const [only] = conversation;
   const isQuestion = conversation.length === 1 && only?.role === Role.USER;
-  const texts = isQuestion ? [only.text] : conversation.map(transcriptOf);
+  const texts = isQuestion ? [only.text] : conversation.map(toTranscript);
   return [...instructions, ...formatInstruction(context), ...texts].join("\n\n");
 }
 
@@ -46,7 +46,7 @@ function isInstruction(role: Role): boolean {
   return role === Role.SYSTEM || role === Role.DEVELOPER;
 }
 
-function transcriptOf({ role, text }: Turn): string {
+function toTranscript({ role, text }: Turn): string {
   return `${AUTHORS.get(role) ?? "User"}:\n${text}`;
 }
 
@@ -57,7 +57,7 @@ const AUTHORS: ReadonlyMap<Role, string> = new Map([
   [Role.TOOL, "Tool"],
 ]);
 
-function turnOf({ role, content }: Message, field: string, context: PromptContext): Turn {
+function toTurn({ role, content }: Message, field: string, context: PromptContext): Turn {
   const texts = content.map((part, index) => textOfPart(part, `${field}.content[${index}]`, context));
   return { role, text: texts.filter((text) => text !== "").join("\n") };
 }

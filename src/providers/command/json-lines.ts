@@ -9,9 +9,9 @@ import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream/stream-writer.ts";
 import type { JsonLine } from "../../wire/command/json-lines.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { answerOf } from "./answer.ts";
+import { toAnswer } from "./answer.ts";
 import { reportedError } from "./error.ts";
-import { usageOf } from "./usage.ts";
+import { toUsage } from "./usage.ts";
 
 /** Longest name of a kind of line, in characters. */
 const MAX_KIND_CHARS = 128;
@@ -42,14 +42,14 @@ export class JsonLinesDecoder implements StreamDecoder {
   end(): void {
     this.#writer.start("");
     this.#endReasoning();
-    this.#writer.finish(answerOf("exit status 0", this.#usage));
+    this.#writer.finish(toAnswer("exit status 0", this.#usage));
   }
 
   #readLine(line: Untrusted<JsonLine>): void {
     const { error, usage, reasoning } = line;
     if (error !== undefined && error !== null && error !== "") throw reportedError(error, this.#facts);
     this.#writer.start("");
-    const counts = usageOf(usage, this.#facts.request.includeRaw);
+    const counts = toUsage(usage, this.#facts.request.includeRaw);
     const text = asString(line.text) ?? textOfContent(line.content);
     this.#usage = counts ?? this.#usage;
     if (asString(reasoning) !== undefined) this.#appendReasoning(textIn(reasoning));

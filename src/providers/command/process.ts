@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { ConfigurationError, RequestTimeoutError, type SDKError, StreamError } from "../../core/errors.ts";
-import { abortErrorOf } from "../../kit/http/abort.ts";
+import { toAbortError } from "../../kit/http/abort.ts";
 import type { ProgramArgument } from "./files.ts";
 
 /** What to start, and with what. */
@@ -92,7 +92,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
    */
   static async start(call: ProgramCall, toError: (exit: ProgramExit) => SDKError): Promise<ProgramRun> {
     const { signal, args } = call;
-    if (signal?.aborted) throw abortErrorOf(signal);
+    if (signal?.aborted) throw toAbortError(signal);
     const folders: string[] = [];
     const makeFolder = async () => {
       const folder = await mkdtemp(join(tmpdir(), "outrigger-command-"));
@@ -107,7 +107,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
       const texts = args.every((argument) => typeof argument === "string")
         ? args
         : await writeFiles(args, await makeFolder());
-      if (signal?.aborted) throw abortErrorOf(signal);
+      if (signal?.aborted) throw toAbortError(signal);
       const run = new ProgramRun(call, texts, folder, toError);
       if (folders.length > 0) run.#removed = run.exited.then(remove);
       return run;
@@ -261,7 +261,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
 
   readonly #onAbort = (): void => {
     const { signal } = this.#call;
-    if (signal !== undefined) this.#fail(abortErrorOf(signal));
+    if (signal !== undefined) this.#fail(toAbortError(signal));
   };
 
   #fail(error: SDKError): void {

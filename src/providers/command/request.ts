@@ -56,7 +56,7 @@ export function toProgramInput(request: Request, options: RequestOptions): Progr
   const args = template.flatMap((argument): readonly ProgramArgument[] => {
     switch (argument) {
       case MODEL_ARGUMENT:
-        return [modelOf(request)];
+        return [getModel(request)];
       case EFFORT_ARGUMENT:
         return efforts;
       case IMAGES_ARGUMENT:
@@ -94,7 +94,7 @@ function reportSettings(request: Request, provider: string, loss: LossReport): v
     if (isGiven) loss.lose(field, "unsupported_setting", "a program has no such setting; it was left out");
 }
 
-function modelOf({ model }: Request): string {
+function getModel({ model }: Request): string {
   if (MODEL.test(model)) return model;
   throw invalidField("model", "expected letters, digits and ._:/@+-, beginning with a letter or digit");
 }

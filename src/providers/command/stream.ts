@@ -4,13 +4,13 @@ import type { CreateParser, StreamDecoder } from "../../kit/stream/decode-stream
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter, TextBlock } from "../../kit/stream/stream-writer.ts";
 import { parseLines, parseText } from "../../kit/stream/text-parsers.ts";
-import { answerOf } from "./answer.ts";
+import { toAnswer } from "./answer.ts";
 import { CodexDecoder } from "./codex.ts";
 import { JsonLinesDecoder } from "./json-lines.ts";
 import type { CommandFormat } from "./settings.ts";
 
 /** How the output of a format is split. */
-export function parserOf(format: CommandFormat): CreateParser {
+export function getParser(format: CommandFormat): CreateParser {
   return format === "text" ? parseText : parseLines;
 }
 
@@ -43,6 +43,6 @@ class PlainTextDecoder implements StreamDecoder {
 
   end(): void {
     this.#writer.start("");
-    this.#writer.finish(answerOf("exit status 0", undefined));
+    this.#writer.finish(toAnswer("exit status 0", undefined));
   }
 }

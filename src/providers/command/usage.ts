@@ -5,7 +5,7 @@ import { asCount, asObject } from "../../kit/json/json.ts";
 import type { CodexUsage } from "../../wire/command/codex.ts";
 
 /** Token counts in our terms. Undefined where there are none. */
-export function usageOf(found: unknown, includeRaw: boolean): Usage | undefined {
+export function toUsage(found: unknown, includeRaw: boolean): Usage | undefined {
   const counts = asObject<CodexUsage>(found);
   const input = asCount(counts?.input_tokens);
   const output = asCount(counts?.output_tokens);

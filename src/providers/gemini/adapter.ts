@@ -11,7 +11,7 @@ import { createRequestMedia } from "../../kit/media/request-media.ts";
 import type { AnswerLimits } from "../../kit/stream/answer-limits.ts";
 import { PROVIDER_NAME } from "./context.ts";
 import { toError } from "./error.ts";
-import { pathOf, toRequestBody } from "./request.ts";
+import { toPath, toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
 import { GeminiDecoder } from "./stream.ts";
 import { takesToolChoice } from "./tools.ts";
@@ -53,7 +53,7 @@ export class GeminiAdapter extends HttpAdapter {
       name,
       catalog: options.catalog,
       keyOrigin: options.keyOrigin,
-      protocol: protocolOf(name, options),
+      protocol: createProtocol(name, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({
         baseUrl: options.baseUrl ?? DEFAULT_BASE_URL,
@@ -74,14 +74,14 @@ export class GeminiAdapter extends HttpAdapter {
 export const DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com";
 const DEFAULT_VERSION = "v1beta";
 
-function protocolOf(
+function createProtocol(
   provider: string,
   { apiVersion = DEFAULT_VERSION, allowFilesUnder = [], maxMediaBytes }: GeminiAdapterOptions,
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
   return {
     async toWire(request, streaming, models) {
-      const path = pathOf(apiVersion, request.model, streaming);
+      const path = toPath(apiVersion, request.model, streaming);
       const media = createRequestMedia(reader, maxMediaBytes);
       const { body, warnings } = await toRequestBody(request, { provider, media, models });
       return { path, headers: {}, body: stringifyJson(body), warnings };
@@ -89,8 +89,8 @@ function protocolOf(
     toResponse,
     createDecoder: (facts, writer) => new GeminiDecoder(facts, writer),
     toError,
-    rateLimitOf: () => undefined,
+    getRateLimit: () => undefined,
     // The id is in the body.
-    requestIdOf: () => "",
+    getRequestId: () => "",
   };
 }

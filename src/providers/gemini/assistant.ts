@@ -15,13 +15,13 @@ import {
   tryParseJson,
   without,
 } from "../../kit/json/json.ts";
-import { membersOf, sourceObject } from "../../kit/json/json-source.ts";
+import { sourceObject, toMembers } from "../../kit/json/json-source.ts";
 import type { FunctionCall, Part } from "../../wire/gemini/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 import { type MediaContext, type MediaPart, toMediaPart } from "./media.ts";
-import { isAnswerData, originOf, statePartOf } from "./state.ts";
-import { nativeIdOf } from "./tool-call-ids.ts";
+import { getOrigin, getStatePart, isAnswerData } from "./state.ts";
+import { getNativeId } from "./tool-call-ids.ts";
 import type { ExpectedCall } from "./tool-results.ts";
 
 /** An assistant message in the provider's terms. */
@@ -68,8 +68,8 @@ class AssistantWriter implements AssistantContent {
 
   async add(whole: ContentPart, field: string): Promise<void> {
     const { part } = whole;
-    const origin = originOf(whole, this.#context.provider, this.#context.request.model);
-    const rest = restOf(whole, origin);
+    const origin = getOrigin(whole, this.#context.provider, this.#context.request.model);
+    const rest = getRest(whole, origin);
     switch (part.case) {
       case "text":
         return this.#addText(part.value, rest ?? {});
@@ -110,7 +110,7 @@ class AssistantWriter implements AssistantContent {
     const functionCall = { ...asJson(own), name, args: this.#argumentsOf(call, field) };
     const signature = rest === undefined ? this.#placeholder(field) : {};
     this.parts.push({ ...asJson(rest ?? {}), functionCall, ...signature });
-    this.calls.push({ id: call.id, name, nativeId: nativeIdOf(own), field });
+    this.calls.push({ id: call.id, name, nativeId: getNativeId(own), field });
   }
 
   /** Models that check signatures want one on the first call of a step. */
@@ -155,14 +155,14 @@ class AssistantWriter implements AssistantContent {
 }
 
 /** The fields that the API gave with a part. A signature is valid only for the model that wrote it. */
-function restOf(whole: ContentPart, origin: Origin): Untrusted<Part> | undefined {
+function getRest(whole: ContentPart, origin: Origin): Untrusted<Part> | undefined {
   if (origin === "none" || origin === "foreign") return undefined;
-  const part = statePartOf(whole);
+  const part = getStatePart(whole);
   return part === undefined || origin === "own" ? part : without(part, "thoughtSignature");
 }
 
 /** A part without its signature, the other fields as they are spelled. */
 function unsigned(json: string): Part {
-  const members = [...membersOf(json)].filter(([key]) => key !== "thoughtSignature");
+  const members = [...toMembers(json)].filter(([key]) => key !== "thoughtSignature");
   return Object.fromEntries(members.map(([key, source]) => [key, sourceObject(source)]));
 }

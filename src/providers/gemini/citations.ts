@@ -45,7 +45,7 @@ export function sourcesText(candidate: Untrusted<Candidate>): string {
 type CountCitation = (chars: number) => void;
 
 /** The sources that a candidate, or one event of it, names for its text. */
-export function citationsOf(
+export function toCitations(
   { citationMetadata, groundingMetadata, urlContextMetadata }: Untrusted<Candidate>,
   count: CountCitation,
 ): readonly CitedSegment[] {
@@ -66,7 +66,7 @@ export function placeCitations(cited: readonly CitedSegment[], part: CitedText):
   const converter = new SpanConverter(part.text, "utf8_bytes");
   const utf8 = Buffer.from(part.text);
   return cited.flatMap(({ citations, segment }) => {
-    const span = spanOf(segment);
+    const span = toSpan(segment);
     if (span === undefined || !isSpanOf(part, utf8, segment, span)) return citations;
     for (const citation of citations) setSpan(citation, span, converter);
     return citations;
@@ -74,7 +74,7 @@ export function placeCitations(cited: readonly CitedSegment[], part: CitedText):
 }
 
 /** The span of a segment. Zero is left out by the API, so that a missing start is the beginning of the part. */
-function spanOf({ startIndex, endIndex }: Untrusted<Segment>): ProviderSpan | undefined {
+function toSpan({ startIndex, endIndex }: Untrusted<Segment>): ProviderSpan | undefined {
   const end = asInt32(endIndex);
   return end === undefined ? undefined : { start: asInt32(startIndex) ?? 0, end };
 }
@@ -102,7 +102,7 @@ function recitedSources(
     (source) => {
       const { startIndex, endIndex } = source;
       return {
-        citations: [citationOf("citation", source, source, count)],
+        citations: [toCitation("citation", source, source, count)],
         segment: { startIndex, endIndex },
       };
     },
@@ -129,19 +129,19 @@ function groundingSources(
 /** A chunk is `{web}`, `{retrievedContext}`, `{maps}` and so on: its kind is its key. */
 function groundedIn(chunk: object, support: Untrusted<GroundingSupport>, count: CountCitation): Citation {
   const [kind = "grounding", source] = Object.entries(chunk)[0] ?? [];
-  return citationOf(kind, objectIn<GroundingSource>(source), { ...support, groundingChunk: chunk }, count);
+  return toCitation(kind, objectIn<GroundingSource>(source), { ...support, groundingChunk: chunk }, count);
 }
 
 /** Pages that were read; those that could not be read are not sources. */
 function readPages({ urlMetadata }: Untrusted<UrlContextMetadata>, count: CountCitation): CitedSegment[] {
   const citations = objectsIn<UrlMetadata>(urlMetadata)
     .filter(({ urlRetrievalStatus }) => urlRetrievalStatus === "URL_RETRIEVAL_STATUS_SUCCESS")
-    .map((page) => citationOf("url_context", { uri: page.retrievedUrl }, page, count));
+    .map((page) => toCitation("url_context", { uri: page.retrievedUrl }, page, count));
   return [{ citations, segment: {} }];
 }
 
 /** @param raw The citation as the provider sent it. */
-function citationOf(
+function toCitation(
   type: string,
   source: Untrusted<GroundingSource>,
   raw: object,

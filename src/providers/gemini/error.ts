@@ -6,8 +6,8 @@ import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
-import { providerErrorOf, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
-import { parseRetryDelay, retryAfterOf } from "../../kit/http/retry-after.ts";
+import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
+import { getRetryAfter, parseRetryDelay } from "../../kit/http/retry-after.ts";
 import { asInt32, asString, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
   ErrorBody,
@@ -42,12 +42,12 @@ interface StatusDetails {
 /** A failed HTTP answer as our error. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
   const { object = {}, text } = readFailureBody<ErrorBody>(body);
-  return providerErrorOf(failureOf(statusIn(object, text), status), {
+  return createProviderError(toFailure(statusIn(object, text), status), {
     provider,
     request,
     body,
     httpStatusCode: status,
-    retryAfter: retryAfterOf(headers),
+    retryAfter: getRetryAfter(headers),
   });
 }
 
@@ -57,7 +57,7 @@ export function reportedError(
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
   const source = { provider, request, body: holder, requestId: providerRequestId };
-  return providerErrorOf(failureOf(statusIn(holder), undefined), source);
+  return createProviderError(toFailure(statusIn(holder), undefined), source);
 }
 
 /** The status in a body. @param text The body where it is no object. */
@@ -82,18 +82,18 @@ function detailIn(details: readonly Untrusted<ErrorDetail>[], name: string): Unt
   return details.find((detail) => textIn(detail["@type"]).endsWith(`google.rpc.${name}`)) ?? {};
 }
 
-function failureOf(details: StatusDetails, httpStatus: number | undefined): ReportedFailure {
+function toFailure(details: StatusDetails, httpStatus: number | undefined): ReportedFailure {
   const { reason, status, retryDelay, message } = details;
   return {
     code: reason || status,
     message,
     retryAfter: retryDelay,
-    kindOf: (own) => kindOf({ ...details, message: own }, httpStatus),
+    getKind: (own) => getKind({ ...details, message: own }, httpStatus),
   };
 }
 
 /** The kind of a failure: its codes first, then the HTTP status; the message only to tell a 400 or 429 apart. */
-function kindOf(details: StatusDetails, httpStatus: number | undefined): ErrorKind {
+function getKind(details: StatusDetails, httpStatus: number | undefined): ErrorKind {
   const status = httpStatus ?? details.code;
   const { reason, message } = details;
   // A gateway's, whose body may say something else.

@@ -12,7 +12,7 @@ export function finishReasonOf(raw: string, hasToolCalls: boolean): FinishReason
 }
 
 /** The reason of an answer without candidates, whose prompt was blocked. */
-export function blockedReasonOf(raw: string): FinishReason {
+export function toBlockedReason(raw: string): FinishReason {
   return finishReason(Reason.CONTENT_FILTER, raw);
 }
 

@@ -31,17 +31,17 @@ export async function toMediaPart(part: MediaPart, field: string, context: Media
     const message = "the Gemini API takes no file names of documents; it was left out";
     context.loss.lose(`${field}.file_name`, "unsupported_setting", message);
   }
-  return { ...dataOf(media), ...(part.case === "image" ? resolution(part.value, field, context) : {}) };
+  return { ...toData(media), ...(part.case === "image" ? resolution(part.value, field, context) : {}) };
 }
 
-function dataOf(media: ResolvedMedia): Part {
+function toData(media: ResolvedMedia): Part {
   if (media.kind === "data") return { inlineData: { mimeType: media.mediaType, data: media.base64 } };
-  const fileUri = media.kind === "url" ? media.url : fileUriOf(media.id);
+  const fileUri = media.kind === "url" ? media.url : toFileUri(media.id);
   return { fileData: { ...(media.mediaType === "" ? {} : { mimeType: media.mediaType }), fileUri } };
 }
 
 /** The API takes the URI of a file; the Files API gives its name (`files/abc`) too. */
-function fileUriOf(id: string): string {
+function toFileUri(id: string): string {
   if (/^[a-z]+:/i.test(id)) return id;
   return `${FILES_BASE_URL}/${id.startsWith("files/") ? id : `files/${id}`}`;
 }

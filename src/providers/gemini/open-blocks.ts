@@ -11,7 +11,7 @@ import type {
 import type { FunctionCall, Part, PartialArg } from "../../wire/gemini/request.ts";
 import type { Candidate } from "../../wire/gemini/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { type CitedSegment, citationsOf, placeCitations, sourcesText } from "./citations.ts";
+import { type CitedSegment, placeCitations, sourcesText, toCitations } from "./citations.ts";
 import { argumentsIn, type PartSources } from "./part-source.ts";
 import { PartialArguments } from "./partial-args.ts";
 import { imagePart, nativePart } from "./parts.ts";
@@ -69,7 +69,7 @@ export class OpenBlocks {
     if (sources === "" || sources === open.sources) return true;
     open.sources = sources;
     const count = (chars: number) => this.#writer.countCitations(1, chars);
-    for (const segment of citationsOf(candidate, count)) open.cited.push(segment);
+    for (const segment of toCitations(candidate, count)) open.cited.push(segment);
     return true;
   }
 

@@ -2,7 +2,7 @@
  * The JSON text of an answer's parts as the provider wrote it. What a model wrote and a provider signed has to be sent
  * back unchanged, and parsing and writing it again would turn `1.0` into `1`.
  */
-import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
+import { splitElements, toMembers } from "../../kit/json/json-source.ts";
 
 /** The JSON text of a candidate's parts. The text is split at the first call: plain text does not need it. */
 export class PartSources {
@@ -28,20 +28,20 @@ export class PartSources {
 
 /** The arguments of a call as the provider wrote them; empty where there are none. @param source The part's text. */
 export function argumentsIn(source: string): string {
-  const args = membersOf(membersOf(source).get("functionCall") ?? "").get("args");
+  const args = toMembers(toMembers(source).get("functionCall") ?? "").get("args");
   return args === undefined || args === "null" ? "" : args;
 }
 
 function partSources(position: number, json: string): readonly string[] {
-  const candidate = elementsOf(membersOf(json).get("candidates") ?? "")[position] ?? "";
-  const content = membersOf(candidate).get("content") ?? "";
-  return elementsOf(membersOf(content).get("parts") ?? "");
+  const candidate = splitElements(toMembers(json).get("candidates") ?? "")[position] ?? "";
+  const content = toMembers(candidate).get("content") ?? "";
+  return splitElements(toMembers(content).get("parts") ?? "");
 }
 
 /** JSON text without the white space between its tokens. */
 function compact(json: string): string {
-  if (json.startsWith("[")) return `[${elementsOf(json).map(compact).join(",")}]`;
+  if (json.startsWith("[")) return `[${splitElements(json).map(compact).join(",")}]`;
   if (!json.startsWith("{")) return json;
-  const members = [...membersOf(json)].map(([key, value]) => `${JSON.stringify(key)}:${compact(value)}`);
+  const members = [...toMembers(json)].map(([key, value]) => `${JSON.stringify(key)}:${compact(value)}`);
   return `{${members.join(",")}}`;
 }

@@ -30,9 +30,9 @@ export class PartialArguments {
    * @throws StreamError where its path is invalid, or names something that was closed before.
    */
   add(entry: Untrusted<PartialArg>): string {
-    const path = stepsOf(asString(entry.jsonPath) ?? "");
+    const path = parseSteps(asString(entry.jsonPath) ?? "");
     const text = asString(entry.stringValue);
-    const value = text === undefined ? literalOf(entry) : undefined;
+    const value = text === undefined ? toLiteral(entry) : undefined;
     if (text === undefined && value === undefined) return "";
     const before = this.#inString && this.#isAt(path) ? "" : this.#moveTo(path);
     if (text === undefined) return before + value;
@@ -70,7 +70,7 @@ export class PartialArguments {
     const follows = typeof step === "number" ? step === Number(level.last) + 1 : !level.keys.has(step);
     if (typeof step !== typeof level.last || !follows) throw outOfOrder();
     level.last = step;
-    return `,${keyOf(step, level)}`;
+    return `,${toKey(step, level)}`;
   }
 
   /** Opens the objects and lists of a path from a depth on. */
@@ -80,7 +80,7 @@ export class PartialArguments {
       if (typeof step === "number" && step !== 0) throw outOfOrder();
       const level: Level = { last: step, keys: new Set() };
       this.#levels.push(level);
-      text += (typeof step === "number" ? "[" : "{") + keyOf(step, level);
+      text += (typeof step === "number" ? "[" : "{") + toKey(step, level);
     }
     return text;
   }
@@ -100,14 +100,14 @@ export class PartialArguments {
   }
 }
 
-function keyOf(step: Step, { keys }: Level): string {
+function toKey(step: Step, { keys }: Level): string {
   if (typeof step === "number") return "";
   keys.add(step);
   return `${JSON.stringify(step)}:`;
 }
 
 /** The text of a value that is not a string; undefined where the entry has no value. */
-function literalOf({ numberValue, boolValue, nullValue }: Untrusted<PartialArg>): string | undefined {
+function toLiteral({ numberValue, boolValue, nullValue }: Untrusted<PartialArg>): string | undefined {
   if (numberValue !== undefined) return JSON.stringify(numberValue);
   if (boolValue !== undefined) return JSON.stringify(boolValue);
   return nullValue === undefined ? undefined : "null";
@@ -116,21 +116,21 @@ function literalOf({ numberValue, boolValue, nullValue }: Untrusted<PartialArg>)
 /** A step of a singular JSONPath (RFC 9535): `.key`, `[0]`, `['key']` or `["key"]`. */
 const STEP = /\.([^.[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/y;
 
-function stepsOf(path: string): Step[] {
+function parseSteps(path: string): Step[] {
   const steps: Step[] = [];
   let end = path.startsWith("$") ? 1 : path.length + 1;
   while (end < path.length) {
     STEP.lastIndex = end;
     const match = STEP.exec(path);
     if (match === null) break;
-    steps.push(stepOf(match));
+    steps.push(toStep(match));
     end = STEP.lastIndex;
   }
   if (end === path.length && typeof steps[0] === "string") return steps;
   throw new StreamError("the provider's stream names a tool argument by an invalid JSONPath");
 }
 
-function stepOf([, name, index, single, double]: RegExpExecArray): Step {
+function toStep([, name, index, single, double]: RegExpExecArray): Step {
   if (index !== undefined) return Number(index);
   return name ?? (single ?? double ?? "").replace(/\\(.)/g, "$1");
 }

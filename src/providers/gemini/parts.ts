@@ -24,7 +24,7 @@ const PART_ATTRIBUTES: ReadonlySet<string> = new Set<keyof Part>([
 ]);
 
 /** The kind of a part: the key of its data, else of an attribute; empty where it has neither. */
-export function kindOf(part: Untrusted<Part>): string {
+export function getKind(part: Untrusted<Part>): string {
   let attribute = "";
   for (const key in part) {
     if (key === "thought" || part[key as keyof Part] === null) continue;
@@ -41,7 +41,7 @@ export function isBlank(part: Untrusted<Part>): boolean {
 
 /** Whether a part is text of the answer, not of the reasoning. */
 export function isAnswerText(part: Untrusted<Part>): boolean {
-  return kindOf(part) === "text" && part.thought !== true && textIn(part.text) !== "";
+  return getKind(part) === "text" && part.thought !== true && textIn(part.text) !== "";
 }
 
 /** A generated image. An image in the reasoning is a draft, not part of the answer: undefined, as for other data. */
@@ -58,7 +58,7 @@ export function imagePart(part: Untrusted<Part>, states: StateWriter): ContentPa
 
 /** A part that has no unified form. @param source Its JSON text. */
 export function nativePart(kind: string, source: string, states: StateWriter): ContentPart {
-  return nativeOf(states.provider, kind, source, states.ofPart({}));
+  return toNative(states.provider, kind, source, states.ofPart({}));
 }
 
 /**
@@ -66,10 +66,10 @@ export function nativePart(kind: string, source: string, states: StateWriter): C
  * @param data An object with one key, its kind.
  */
 export function answerDataPart(kind: string, data: JsonObject, states: StateWriter): ContentPart {
-  return nativeOf(states.provider, kind, JSON.stringify(data), states.ofAnswer());
+  return toNative(states.provider, kind, JSON.stringify(data), states.ofAnswer());
 }
 
-function nativeOf(
+function toNative(
   provider: string,
   kind: string,
   dataJson: string,

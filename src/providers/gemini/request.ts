@@ -63,7 +63,7 @@ const APPENDED_OPTIONS: readonly (keyof GenerateContentRequest)[] = ["tools"];
  * @param model An id, or a resource name such as `tunedModels/mine`.
  * @throws InvalidRequestError where the model would change the path.
  */
-export function pathOf(version: string, model: string, streaming: boolean): string {
+export function toPath(version: string, model: string, streaming: boolean): string {
   const name = RESOURCE_NAME.test(model) ? model : `models/${model}`;
   const segments = name.split("/");
   if (segments.some((segment) => segment === "" || segment === "." || segment === ".."))

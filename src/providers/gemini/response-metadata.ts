@@ -23,8 +23,8 @@ import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../../kit/stream/answer-l
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import type { Candidate, GenerateContentResponse, PromptFeedback } from "../../wire/gemini/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { blockedReasonOf, finishReasonOf } from "./finish-reason.ts";
-import { isContradictory, usageOf } from "./usage.ts";
+import { finishReasonOf, toBlockedReason } from "./finish-reason.ts";
+import { isContradictory, toUsage } from "./usage.ts";
 
 /** A field of a candidate that has no unified form, for instance its grounding. */
 interface CandidateData {
@@ -152,7 +152,7 @@ export class ResponseMetadata {
   /** The answer without its content. @param rawJson Its body, verbatim, where the caller wants it. */
   toAnswer(rawJson: string): StreamedAnswer {
     const finishReason = this.#isBlocked
-      ? blockedReasonOf(textIn(this.#block?.blockReason))
+      ? toBlockedReason(textIn(this.#block?.blockReason))
       : finishReasonOf(this.#finish ?? "", this.#hasToolCalls);
     return {
       id: this.id,
@@ -187,7 +187,7 @@ export class ResponseMetadata {
   }
 
   #readUsage(metadata: unknown): void {
-    const usage = usageOf(metadata, this.#facts.request.includeRaw);
+    const usage = toUsage(metadata, this.#facts.request.includeRaw);
     if (isObject(metadata)) this.#negativeCounts = negativeCountsIn(metadata);
     if (usage === undefined) return;
     this.usage = usage;

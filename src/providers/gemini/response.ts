@@ -4,7 +4,7 @@ import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import { isObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
-import { elementsOf } from "../../kit/json/json-source.ts";
+import { splitElements } from "../../kit/json/json-source.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import type { StreamChunk } from "../../wire/gemini/stream.ts";
 import { GeminiDecoder } from "./stream.ts";
@@ -17,7 +17,7 @@ import { GeminiDecoder } from "./stream.ts";
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
   const decoder = new GeminiDecoder(facts, new StreamWriter(facts, toolCallIds));
   const value = tryParseJson(body);
-  const sources = isObject(value) ? [body] : Array.isArray(value) ? elementsOf(body) : [];
+  const sources = isObject(value) ? [body] : Array.isArray(value) ? splitElements(body) : [];
   for (const source of sources) decoder.pushChunk(objectIn<StreamChunk>(tryParseJson(source)), source);
   const response = decoder.endWhole(facts.request.includeRaw ? body : "");
   if (response !== undefined) return response;

@@ -5,7 +5,7 @@
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
-import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
+import { type Origin, getOrigin as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject } from "../../kit/json/json.ts";
 import type { Part } from "../../wire/gemini/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
@@ -25,7 +25,7 @@ export class StateWriter extends PartStateWriter {
 }
 
 /** Where the state of a part comes from. */
-export function originOf(part: ContentPart, provider: string, model: string): Origin {
+export function getOrigin(part: ContentPart, provider: string, model: string): Origin {
   return stateOriginOf(part, { owners: [provider], model, catalog: PROVIDER_NAME });
 }
 
@@ -33,7 +33,7 @@ export function originOf(part: ContentPart, provider: string, model: string): Or
  * The fields of the wire part that a part's state keeps; empty for a native part, which holds all of them itself.
  * Undefined where the part has no state of this API.
  */
-export function statePartOf({ providerState }: ContentPart): Untrusted<Part> | undefined {
+export function getStatePart({ providerState }: ContentPart): Untrusted<Part> | undefined {
   const signature = bareSignatureIn(providerState);
   if (signature !== undefined) return { thought: true, thoughtSignature: signature };
   return asObject<Part>(dataOfState(providerState).part);

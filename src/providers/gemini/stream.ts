@@ -19,7 +19,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { reportedError } from "./error.ts";
 import { OpenBlocks } from "./open-blocks.ts";
 import { PartSources } from "./part-source.ts";
-import { answerDataPart, isAnswerText, isBlank, kindOf } from "./parts.ts";
+import { answerDataPart, getKind, isAnswerText, isBlank } from "./parts.ts";
 import { ResponseMetadata } from "./response-metadata.ts";
 import { StateWriter } from "./state.ts";
 
@@ -123,7 +123,7 @@ export class GeminiDecoder implements StreamDecoder {
 
   /** @param isFirst Whether the part is the first of its event: only that may continue the part before it. */
   #addPart(part: Untrusted<Part>, sources: PartSources, index: number, isFirst: boolean): void {
-    const kind = kindOf(part);
+    const kind = getKind(part);
     switch (kind) {
       case "text":
         this.#blocks.addText(part, isFirst);

@@ -6,7 +6,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
  * The API's own id of a call. Models before Gemini 3 give none; the ids that callers see then were generated here, and
  * are not sent. Undefined there.
  */
-export function nativeIdOf(call: Untrusted<FunctionCall>): string | undefined {
+export function getNativeId(call: Untrusted<FunctionCall>): string | undefined {
   return asString(call.id);
 }
 

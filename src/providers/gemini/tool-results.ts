@@ -51,19 +51,19 @@ interface ToolOutput {
 /** The results in a message of role TOOL, one for each call. Other parts are the result of the message's own call. */
 export function resultsIn({ toolCallId, content }: Message, field: string): Iterable<ToolResultParts> {
   const results = new Map<string, ToolResultParts>();
-  const resultOf = (id: string, resultField: string) => {
+  const toResult = (id: string, resultField: string) => {
     const result = results.get(id) ?? { id, parts: [], isError: false, field: resultField };
     results.set(id, result);
     return result;
   };
-  if (content.length === 0) resultOf(toolCallId, field);
+  if (content.length === 0) toResult(toolCallId, field);
   for (const { part, field: partField } of withFields(content, `${field}.content`)) {
     if (part.part.case !== "toolResult") {
-      resultOf(toolCallId, partField).parts.push({ part, field: partField });
+      toResult(toolCallId, partField).parts.push({ part, field: partField });
       continue;
     }
     const { value } = part.part;
-    const result = resultOf(value.toolCallId || toolCallId, `${partField}.tool_result`);
+    const result = toResult(value.toolCallId || toolCallId, `${partField}.tool_result`);
     for (const entry of withFields(value.content, `${partField}.tool_result.content`))
       result.parts.push(entry);
     result.isError ||= value.failed;
@@ -114,7 +114,7 @@ export class ToolResults {
    * @throws InvalidRequestError where no call waits for it.
    */
   async add(result: ToolResultParts): Promise<void> {
-    const output = await this.#outputOf(result);
+    const output = await this.#toOutput(result);
     const slot = this.#waiting.take(result.id);
     if (slot === undefined)
       throw invalidField(
@@ -134,7 +134,7 @@ export class ToolResults {
   }
 
   /** A native `functionResponse` is the whole result: other parts beside it are refused. */
-  async #outputOf({ parts, isError, field }: ToolResultParts): Promise<ToolOutput> {
+  async #toOutput({ parts, isError, field }: ToolResultParts): Promise<ToolOutput> {
     const texts: string[] = [];
     const media: Part[] = [];
     let verbatim: Part | undefined;

@@ -31,7 +31,7 @@ export function toolSettings({
   const { functions, hosted } = sortTools(request, provider, loss);
   checkMixture(functions, hosted, traits);
   const choice = toolConfig(request.toolChoice, functions, hosted.length > 0, traits, loss);
-  const functionDeclarations = functions.map(({ tool, field }) => declarationOf(tool, field, loss));
+  const functionDeclarations = functions.map(({ tool, field }) => toDeclaration(tool, field, loss));
   const tools: Tool[] = [
     ...(functions.length === 0 ? [] : [{ functionDeclarations }]),
     ...hosted.map(({ config }) => config),
@@ -65,7 +65,7 @@ function sortTools({ tools, toolChoice }: Request, provider: string, loss: LossR
       const customField = `${field}.custom`;
       functions.push({ tool: functionForCustomTool(tool.value, customField, loss), field: customField });
     } else if (tool.case === "hosted")
-      hosted.push(...hostedToolOf(tool.value, `${field}.hosted`, provider, loss));
+      hosted.push(...toHostedTool(tool.value, `${field}.hosted`, provider, loss));
     else throw invalidField(field, "expected one of `function`, `hosted` and `custom`, found none");
   }
   // The API's mode NONE applies to functions only.
@@ -73,7 +73,7 @@ function sortTools({ tools, toolChoice }: Request, provider: string, loss: LossR
 }
 
 /** A hosted tool of this API, verbatim; empty where it is another provider's. */
-function hostedToolOf(
+function toHostedTool(
   tool: HostedTool,
   field: string,
   provider: string,
@@ -102,7 +102,7 @@ function checkMixture(
     throw invalidField(first.field, "the model takes hosted tools or functions, and not both in one request");
 }
 
-function declarationOf(
+function toDeclaration(
   { name, description, parametersJson }: FunctionTool,
   field: string,
   loss: LossReport,

@@ -17,7 +17,7 @@ const COUNTS = [
  * `toolUsePromptTokenCount`, and reasoning in `thoughtsTokenCount`, not in `candidatesTokenCount`. A count that is
  * absent is zero in a sum and unset by itself. Undefined where the provider reported none.
  */
-export function usageOf(metadata: unknown, includeRaw: boolean): Usage | undefined {
+export function toUsage(metadata: unknown, includeRaw: boolean): Usage | undefined {
   const counts = asObject<UsageMetadata>(metadata);
   if (counts === undefined || COUNTS.every((name) => asCount(counts[name]) === undefined)) return undefined;
   const thoughts = asCount(counts.thoughtsTokenCount);
@@ -35,7 +35,7 @@ export function usageOf(metadata: unknown, includeRaw: boolean): Usage | undefin
 /**
  * Whether the counts of a `usageMetadata` contradict each other: the total is not the sum of its parts, or more tokens
  * are cached than the prompt has.
- * @param usage The result of `usageOf`.
+ * @param usage The result of `toUsage`.
  */
 export function isContradictory(metadata: unknown, usage: Usage): boolean {
   const { inputTokens, totalTokens, cacheReadTokens = 0 } = usage;

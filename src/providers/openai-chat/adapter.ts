@@ -4,16 +4,16 @@ import type { Catalog } from "../../catalog/catalog.ts";
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import { checkOptionalKey } from "../../kit/adapter/credentials.ts";
 import { type AdapterCallOptions, HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
-import { rateLimitOf } from "../../kit/http/rate-limit.ts";
+import { getRateLimit } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
 import type { AnswerLimits } from "../../kit/stream/answer-limits.ts";
 import { CHAT_COMPLETIONS_PATH } from "../../wire/openai-chat/request.ts";
-import { requestIdOf, toError } from "./error.ts";
+import { getRequestId, toError } from "./error.ts";
 import type { ServerProfile } from "./profile.ts";
-import { profileOf } from "./profiles.ts";
+import { getProfile } from "./profiles.ts";
 import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
 import { ChatDecoder } from "./stream.ts";
@@ -60,19 +60,19 @@ export class OpenAIChatAdapter extends HttpAdapter {
   constructor(options: OpenAIChatAdapterOptions) {
     const name = options.name ?? "compatible";
     checkOptionalKey(name, options);
-    const profile = profileOf(options.profile, options.baseUrl);
+    const profile = getProfile(options.profile, options.baseUrl);
     super({
       name,
       catalog: options.catalog,
       keyOrigin: options.keyOrigin,
-      protocol: protocolOf(name, profile, options),
+      protocol: createProtocol(name, profile, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({
         baseUrl: options.baseUrl,
         timeouts: options.timeouts ?? {},
         localOnly: options.localOnly,
       }),
-      headers: headersOf(profile, options),
+      headers: createHeaders(profile, options),
       catalogProvider: profile.catalog,
     });
     this.#profile = profile;
@@ -87,7 +87,7 @@ export class OpenAIChatAdapter extends HttpAdapter {
   }
 }
 
-function headersOf(
+function createHeaders(
   { keyHeader }: ServerProfile,
   { apiKey, defaultHeaders = {} }: OpenAIChatAdapterOptions,
 ): Record<string, string> {
@@ -96,7 +96,7 @@ function headersOf(
   return { ...key, ...defaultHeaders };
 }
 
-function protocolOf(
+function createProtocol(
   provider: string,
   profile: ServerProfile,
   { query = {}, allowFilesUnder = [], maxMediaBytes }: OpenAIChatAdapterOptions,
@@ -117,8 +117,8 @@ function protocolOf(
     toResponse: (body, facts, toolCallIds) => toResponse(body, facts, toolCallIds, profile),
     createDecoder: (facts, writer) => new ChatDecoder(facts, writer, profile),
     toError: (failure) => toError(failure, profile),
-    rateLimitOf: (headers) => rateLimitOf(headers),
-    requestIdOf,
+    getRateLimit: (headers) => getRateLimit(headers),
+    getRequestId,
   };
 }
 

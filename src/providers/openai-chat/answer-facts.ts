@@ -9,9 +9,9 @@ import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import type { CompletionExtensions, Usage as WireUsage } from "../../wire/openai-chat/response.ts";
 import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { sourcesOf } from "./citations.ts";
+import { getSources } from "./citations.ts";
 import { type AnswerContent, finishReasonOf } from "./finish-reason.ts";
-import { countsIn, mismatchesIn, usageOf } from "./usage.ts";
+import { countsIn, mismatchesIn, toUsage } from "./usage.ts";
 
 /**
  * What the chunks of one stream, or the body of one whole answer, hold beside the message. Every chunk may repeat or
@@ -63,9 +63,9 @@ export class AnswerFacts {
     const counts = countsIn(chunk, choices);
     if (counts !== undefined) {
       this.#counts = counts;
-      this.#usage = usageOf(counts, this.#facts.request.includeRaw);
+      this.#usage = toUsage(counts, this.#facts.request.includeRaw);
     }
-    this.sources = sourcesOf(chunk) ?? this.sources;
+    this.sources = getSources(chunk) ?? this.sources;
   }
 
   /** Reads why a choice ended. The first value stands: servers repeat it. Some send an empty one instead of null. */

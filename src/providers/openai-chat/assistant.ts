@@ -23,10 +23,10 @@ import type {
 } from "../../wire/openai-chat/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
-import { imageEntryOf } from "./images.ts";
+import { toImageEntry } from "./images.ts";
 import { type MediaPart, mediaPart } from "./media.ts";
 import {
-  originOf,
+  getOrigin,
   type ReasoningState,
   readCall,
   readImage,
@@ -34,7 +34,7 @@ import {
   readSignatures,
   readTextField,
 } from "./state.ts";
-import { thinkPartOf } from "./think-part.ts";
+import { toThinkPart } from "./think-part.ts";
 import type { PendingCall } from "./tool-results.ts";
 import { verbatim } from "./verbatim.ts";
 
@@ -168,7 +168,7 @@ class AssistantMessageBuilder {
   }
 
   #addText(text: string, whole: ContentPart): void {
-    const isOwn = this.#originOf(whole) === "own";
+    const isOwn = this.#getOrigin(whole) === "own";
     const field = isOwn ? readTextField(whole) : "content";
     if (isOwn) this.#signatures = { ...this.#signatures, ...readSignatures(whole) };
     if (field === "refusal") this.#refusal += text;
@@ -188,7 +188,7 @@ class AssistantMessageBuilder {
 
   #addReasoning(whole: ContentPart, text: string, field: string): void {
     const { request, loss, profile } = this.#context;
-    if (this.#originOf(whole) !== "own") {
+    if (this.#getOrigin(whole) !== "own") {
       const replaced = replaceForeignPart(whole, request.foreignState, field, loss);
       if (replaced?.part.case === "text") this.#addContentText(`${replaced.part.value}\n\n`);
       return;
@@ -206,7 +206,7 @@ class AssistantMessageBuilder {
     const { reasoningField } = this.#context.profile;
     if (state.details.length > 0) this.#details.push(...state.details);
     else if (state.thinkingBlocks.length > 0) return;
-    else if (state.part !== undefined) this.#addPart(thinkPartOf(state.part, text));
+    else if (state.part !== undefined) this.#addPart(toThinkPart(state.part, text));
     else if (state.tags !== undefined) this.#addContentText(`${state.tags.open}${text}${state.tags.close}`);
     else {
       this.#reasoningField = reasoningField === "received" ? state.field : reasoningField;
@@ -216,7 +216,7 @@ class AssistantMessageBuilder {
 
   #addCall(call: ToolCall, whole: ContentPart, field: string): void {
     const id = this.#context.callIds.ofCall(call.id, `${field}.id`);
-    const rest = this.#originOf(whole) === "own" ? readCall(whole) : {};
+    const rest = this.#getOrigin(whole) === "own" ? readCall(whole) : {};
     this.#calls.push(this.#wireCall(id, call, rest, field));
     this.#pending.push({ id: call.id, field });
   }
@@ -253,8 +253,8 @@ class AssistantMessageBuilder {
   /** An image that the server made goes back as it came; others the API takes from no assistant. */
   async #addImage(part: MediaPart & { case: "image" }, whole: ContentPart, field: string): Promise<void> {
     const { loss, media, profile } = this.#context;
-    const state = this.#originOf(whole) === "own" ? readImage(whole) : undefined;
-    const entry = state && imageEntryOf(part.value, state);
+    const state = this.#getOrigin(whole) === "own" ? readImage(whole) : undefined;
+    const entry = state && toImageEntry(part.value, state);
     if (entry !== undefined) {
       this.#images.push(entry);
       return;
@@ -286,9 +286,9 @@ class AssistantMessageBuilder {
       );
   }
 
-  #originOf(part: ContentPart): Origin {
+  #getOrigin(part: ContentPart): Origin {
     const { provider, request, profile } = this.#context;
-    return originOf(part, provider, request.model, profile.catalog ?? provider);
+    return getOrigin(part, provider, request.model, profile.catalog ?? provider);
   }
 }
 

@@ -18,12 +18,12 @@ export interface SpannedCitation {
 }
 
 /** The `annotations` of a message or delta (provider documentation: "The chat completion object"). */
-export function citationsOf(annotations: unknown): SpannedCitation[] {
-  return objectsIn<Annotation>(annotations).map(citationOf);
+export function toCitations(annotations: unknown): SpannedCitation[] {
+  return objectsIn<Annotation>(annotations).map(toCitation);
 }
 
 /** An annotation has its fields under its own type: `{type: "url_citation", url_citation: {…}}`. */
-function citationOf(annotation: Untrusted<Annotation>): SpannedCitation {
+function toCitation(annotation: Untrusted<Annotation>): SpannedCitation {
   const type = textIn(annotation.type);
   const fields: Untrusted<AnnotationFields> =
     asObject<AnnotationFields>(asJson(annotation)[type]) ?? asJson(annotation);
@@ -78,7 +78,7 @@ function countCodePoints(text: string): number {
  * refers by number (Perplexity, xAI), each with its entry in `search_results`, then the results that are not cited.
  * Undefined where there is no such list.
  */
-export function sourcesOf({
+export function getSources({
   citations,
   search_results: results,
 }: Untrusted<AnyCompletion>): Citation[] | undefined {
@@ -88,15 +88,15 @@ export function sourcesOf({
   const known = new Map(found.map((result) => [textIn(result.url), result]));
   const listed = new Set(urls);
   const rest = found.filter(({ url }) => !listed.has(textIn(url)));
-  return [...urls.map((url) => sourceOf(url, known.get(url))), ...rest.map((result) => resultOf(result))];
+  return [...urls.map((url) => toSource(url, known.get(url))), ...rest.map((result) => toResult(result))];
 }
 
-function sourceOf(url: string, result: Untrusted<SearchResult> | undefined): Citation {
-  if (result !== undefined) return resultOf(result);
+function toSource(url: string, result: Untrusted<SearchResult> | undefined): Citation {
+  if (result !== undefined) return toResult(result);
   return create(CitationSchema, { type: "citation", url, rawJson: JSON.stringify(url) });
 }
 
-function resultOf(result: Untrusted<SearchResult>): Citation {
+function toResult(result: Untrusted<SearchResult>): Citation {
   return create(CitationSchema, {
     type: "search_result",
     title: textIn(result.title),

@@ -6,8 +6,8 @@ import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
-import { providerErrorOf, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
-import { retryAfterOf, shouldRetryOf } from "../../kit/http/retry-after.ts";
+import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
+import { getRetryAfter, getShouldRetry } from "../../kit/http/retry-after.ts";
 import type { HttpHeaders } from "../../kit/http/transport.ts";
 import { asObject } from "../../kit/json/json.ts";
 import type { ErrorBody } from "../../wire/openai-chat/error.ts";
@@ -23,14 +23,14 @@ export function toError(failure: WireFailure, profile: ServerProfile): SDKError 
   const { object, text } = readFailureBody<ErrorBody>(body);
   const reported = object === undefined ? plainError(text) : readErrorBody(object);
   const isOverflow = status === 400 && body.trim() === "" && profile.emptyErrorIsOverflow;
-  return providerErrorOf(failureOf(reported, status, isOverflow), {
+  return createProviderError(toFailure(reported, status, isOverflow), {
     provider,
     request,
     body,
     httpStatusCode: status,
-    requestId: requestIdOf(headers),
-    retryable: shouldRetryOf(headers),
-    retryAfter: retryAfterOf(headers),
+    requestId: getRequestId(headers),
+    retryable: getShouldRetry(headers),
+    retryAfter: getRetryAfter(headers),
   });
 }
 
@@ -49,11 +49,11 @@ export function reportedError(
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
   const source = { provider, request, body: holder, requestId: providerRequestId };
-  return providerErrorOf(failureOf(readErrorBody(holder), undefined), source);
+  return createProviderError(toFailure(readErrorBody(holder), undefined), source);
 }
 
 /** The provider's id of the exchange, from whichever header a server puts it in; empty where there is none. */
-export function requestIdOf(headers: HttpHeaders): string {
+export function getRequestId(headers: HttpHeaders): string {
   for (const name of REQUEST_ID_HEADERS) {
     const id = headers.get(name);
     if (id !== undefined && id !== "") return id;
@@ -70,7 +70,7 @@ const REQUEST_ID_HEADERS = [
   "cf-ray",
 ];
 
-function failureOf(
+function toFailure(
   reported: ProviderErrorBody,
   status: number | undefined,
   isOverflow = false,
@@ -79,7 +79,8 @@ function failureOf(
   return {
     code: code || type,
     message,
-    kindOf: (own) => (isOverflow ? ErrorKind.CONTEXT_LENGTH : kindOf({ ...reported, message: own }, status)),
+    getKind: (own) =>
+      isOverflow ? ErrorKind.CONTEXT_LENGTH : getKind({ ...reported, message: own }, status),
   };
 }
 
@@ -87,7 +88,7 @@ function failureOf(
  * The kind of a failure: by the structured code first, then by the status (inside a stream, the number that the body
  * has for it); by the message only where they are too general.
  */
-function kindOf(reported: ProviderErrorBody, httpStatus: number | undefined): ErrorKind {
+function getKind(reported: ProviderErrorBody, httpStatus: number | undefined): ErrorKind {
   const code = reported.code.toLowerCase();
   const type = reported.type.toLowerCase();
   const status = httpStatus ?? reported.status;

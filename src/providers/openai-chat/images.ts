@@ -12,19 +12,19 @@ import type { StateWriter } from "./state.ts";
 type ImageUrl = Exclude<GeneratedImage["image_url"], string>;
 
 /** An entry of `images` as a part; undefined where it has no URL. */
-export function imagePartOf(entry: Untrusted<GeneratedImage>, states: StateWriter): ContentPart | undefined {
+export function toImagePart(entry: Untrusted<GeneratedImage>, states: StateWriter): ContentPart | undefined {
   const inner = objectIn<ImageUrl>(entry.image_url);
   const url = textIn(entry.image_url) || textIn(inner.url);
   if (url === "") return undefined;
   const rest = { ...without(entry, "image_url", "index"), image_url: without(inner, "url") };
   return create(ContentPartSchema, {
-    part: { case: "image", value: sourceOf(url) },
+    part: { case: "image", value: toSource(url) },
     providerState: states.ofImage(rest),
   });
 }
 
 /** The bytes of a data: URL that can be made from them again, else the URL itself. */
-function sourceOf(url: string) {
+function toSource(url: string) {
   const [, mediaType, base64] = DATA_URL.exec(url) ?? [];
   const bytes = bytesOfBase64(base64);
   if (mediaType !== undefined && bytes !== undefined)
@@ -35,7 +35,7 @@ function sourceOf(url: string) {
 const DATA_URL = /^data:([a-z]+\/[\w.+-]+);base64,([A-Za-z0-9+/=]+)$/;
 
 /** The entry as it goes back; undefined where the image is an uploaded file. @param rest The entry in its state. */
-export function imageEntryOf(
+export function toImageEntry(
   { mediaType, source }: Image,
   rest: Untrusted<GeneratedImage>,
 ): GeneratedImage | undefined {

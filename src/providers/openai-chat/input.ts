@@ -24,7 +24,7 @@ export async function toConversation(context: RequestContext): Promise<MessagePa
   for (const [index, message] of messages.entries()) {
     const { role } = message;
     if (role === Role.TOOL) results.checkTaken(index);
-    else if (role === Role.ASSISTANT) conversation.push(...(await turnOf(message, index, results, context)));
+    else if (role === Role.ASSISTANT) conversation.push(...(await toTurn(message, index, results, context)));
     else conversation.push(await plainMessage(message, `messages[${index}]`, context));
   }
   return conversation;
@@ -38,12 +38,12 @@ async function plainMessage(
   field: string,
   context: RequestContext,
 ): Promise<PlainMessageParam> {
-  const role = roleOf(message.role, field, context);
+  const role = getRoleName(message.role, field, context);
   const content = await toUserContent(message.content, `${field}.content`, context);
-  return { role, ...nameOf(message.name, field, context), content: simplified(content) };
+  return { role, ...getName(message.name, field, context), content: simplified(content) };
 }
 
-function roleOf(role: Role, field: string, { profile }: RequestContext): PlainMessageParam["role"] {
+function getRoleName(role: Role, field: string, { profile }: RequestContext): PlainMessageParam["role"] {
   switch (role) {
     case Role.SYSTEM:
       return "system";
@@ -56,7 +56,7 @@ function roleOf(role: Role, field: string, { profile }: RequestContext): PlainMe
   }
 }
 
-function nameOf(name: string, field: string, { profile, loss }: RequestContext): { name?: string } {
+function getName(name: string, field: string, { profile, loss }: RequestContext): { name?: string } {
   if (name === "") return {};
   if (profile.supportsNames) return { name };
   loss.lose(
@@ -68,14 +68,14 @@ function nameOf(name: string, field: string, { profile, loss }: RequestContext):
 }
 
 /** An assistant message, the results of its calls, and a user message with what neither can hold. */
-async function turnOf(
+async function toTurn(
   message: Message,
   index: number,
   results: ToolResults,
   context: RequestContext,
 ): Promise<MessageParam[]> {
   const field = `messages[${index}]`;
-  const name = nameOf(message.name, field, context).name ?? "";
+  const name = getName(message.name, field, context).name ?? "";
   const assistant = await toAssistantMessage({ ...message, name }, field, context);
   const turn: MessageParam[] = assistant.message === undefined ? [] : [assistant.message];
   const moved = [...assistant.moved];

@@ -55,7 +55,7 @@ function imagePart(
     const expected = imageTypes.join(", ");
     throw invalidField(`${field}.media_type`, `is ${media.mediaType}; the server takes ${expected}`);
   }
-  return { type: "image_url", image_url: { url: urlOf(media), ...(detail === "" ? {} : { detail }) } };
+  return { type: "image_url", image_url: { url: toUrl(media), ...(detail === "" ? {} : { detail }) } };
 }
 
 function audioPart(
@@ -68,7 +68,7 @@ function audioPart(
   if (audioInput === "base64")
     return { type: "input_audio", input_audio: media.kind === "url" ? media.url : media.base64 };
   if (media.kind === "url") throw unsupported(`${field}.url`, "audio by URL", "its bytes");
-  const format = audioFormatOf(media.mediaType);
+  const format = toAudioFormat(media.mediaType);
   if (audioFormats !== undefined && !audioFormats.includes(format)) {
     const expected = audioFormats.join(", ");
     throw invalidField(`${field}.media_type`, `is ${media.mediaType}; the server takes ${expected}`);
@@ -77,7 +77,7 @@ function audioPart(
 }
 
 /** The API's name of an audio format: the subtype, except for those with several names. */
-function audioFormatOf(mediaType: string): string {
+function toAudioFormat(mediaType: string): string {
   const [, subtype = ""] = mediaType.toLowerCase().split(/[/;]/);
   return AUDIO_FORMATS.get(subtype) ?? subtype;
 }
@@ -106,7 +106,7 @@ function documentPart(
       if (media.kind === "file_id") return { type: "file", file_id: media.id };
       return {
         type: "document_url",
-        document_url: urlOf(media),
+        document_url: toUrl(media),
         ...(fileName === "" ? {} : { document_name: fileName }),
       };
     case "file_url":
@@ -127,10 +127,10 @@ function filePart(fileName: string, media: ResolvedMedia, field: string, takesUr
   if (media.kind === "url" && !takesUrl)
     throw unsupported(`${field}.url`, "documents by URL", "bytes or the id of an uploaded file");
   // The API wants a name beside the bytes.
-  return { type: "file", file: { filename: fileName || "document.pdf", file_data: urlOf(media) } };
+  return { type: "file", file: { filename: fileName || "document.pdf", file_data: toUrl(media) } };
 }
 
-function urlOf(media: Exclude<ResolvedMedia, { kind: "file_id" }>): string {
+function toUrl(media: Exclude<ResolvedMedia, { kind: "file_id" }>): string {
   return media.kind === "url" ? media.url : formatDataUri(media.mediaType, media.base64);
 }
 

@@ -19,8 +19,8 @@ import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
 import type { Logprobs, TokenLogprob } from "../../wire/openai-chat/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { AudioCollector } from "./audio.ts";
-import { AnnotationSpans, citationsOf, type SpannedCitation } from "./citations.ts";
-import { imagePartOf } from "./images.ts";
+import { AnnotationSpans, type SpannedCitation, toCitations } from "./citations.ts";
+import { toImagePart } from "./images.ts";
 import { isEmptyEntry, ToolCallReader } from "./open-blocks.ts";
 import type { ServerProfile } from "./profile.ts";
 import { addDetails, textOfDetails } from "./reasoning-details.ts";
@@ -115,8 +115,8 @@ export class MessageWriter {
 
   /** Adds the log probabilities of the tokens in the last delta. */
   pushLogprobs({ content, refusal }: Untrusted<Logprobs>): void {
-    this.#lastOf("content")?.logprobs.push(...objectsIn<TokenLogprob>(content));
-    this.#lastOf("refusal")?.logprobs.push(...objectsIn<TokenLogprob>(refusal));
+    this.#getLast("content")?.logprobs.push(...objectsIn<TokenLogprob>(content));
+    this.#getLast("refusal")?.logprobs.push(...objectsIn<TokenLogprob>(refusal));
   }
 
   /**
@@ -252,7 +252,7 @@ export class MessageWriter {
 
   #addAnnotations(annotations: unknown): void {
     if (Array.isArray(annotations)) this.#writer.countCitations(annotations.length);
-    const citations = citationsOf(annotations);
+    const citations = toCitations(annotations);
     if (citations.length > 0) this.#lastContent().citations.push(...citations);
   }
 
@@ -285,7 +285,7 @@ export class MessageWriter {
   }
 
   #addImage(entry: Untrusted<GeneratedImage>): void {
-    this.#addPart(imagePartOf(entry, this.#states) ?? this.#nativePart("image_url", entry));
+    this.#addPart(toImagePart(entry, this.#states) ?? this.#nativePart("image_url", entry));
   }
 
   /** Adds a part that is whole. Text that follows begins a new part. */
@@ -300,13 +300,13 @@ export class MessageWriter {
     return create(ContentPartSchema, { part: { case: "native", value } });
   }
 
-  #lastOf(field: TextField): OpenText | undefined {
+  #getLast(field: TextField): OpenText | undefined {
     return this.#texts.findLast((text) => text.field === field);
   }
 
   /** The text that sources belong to; an empty one where there is none. */
   #lastContent(): OpenText {
-    return this.#lastOf("content") ?? this.#startText("content");
+    return this.#getLast("content") ?? this.#startText("content");
   }
 }
 

@@ -72,7 +72,7 @@ export class ToolCallReader {
   push(entries: readonly Untrusted<ToolCallDelta>[]): void {
     let position = 0;
     for (const entry of entries) {
-      this.#add(pieceOf(entry), position);
+      this.#add(getPiece(entry), position);
       position += 1;
     }
   }
@@ -153,24 +153,24 @@ type CallBody = NonNullable<ToolCallDelta["function"]> & NonNullable<ToolCallDel
 
 /** Whether an entry of `tool_calls`, or a `function_call`, says nothing: some servers send all fields, empty. */
 export function isEmptyEntry(entry: Untrusted<ToolCallDelta>): boolean {
-  return isBlank(pieceOf(entry));
+  return isBlank(getPiece(entry));
 }
 
-function pieceOf(entry: Untrusted<ToolCallDelta>): Piece {
-  const kind = kindOf(entry);
+function getPiece(entry: Untrusted<ToolCallDelta>): Piece {
+  const kind = getKind(entry);
   const body = objectIn<CallBody>(entry[kind]);
   return {
     index: asInt32(entry.index),
     id: textIn(entry.id),
     name: textIn(body.name),
-    input: inputOf(kind === "custom" ? body.input : body.arguments),
+    input: toInput(kind === "custom" ? body.input : body.arguments),
     inputKind: kind === "custom" ? "text" : "argumentsJson",
-    rest: restOf(entry, body, kind),
+    rest: getRest(entry, body, kind),
   };
 }
 
 /** The kind whose fields hold something: some servers send those of both kinds, one of them empty. */
-function kindOf({ type, custom, function: called }: Untrusted<ToolCallDelta>): "custom" | "function" {
+function getKind({ type, custom, function: called }: Untrusted<ToolCallDelta>): "custom" | "function" {
   const isCustom = holdsSome(custom);
   if (isCustom !== holdsSome(called)) return isCustom ? "custom" : "function";
   if (type === "custom" || type === "function") return type;
@@ -185,7 +185,7 @@ function holdsSome(value: unknown): boolean {
 const ENTRY_KEYS: readonly (keyof ToolCallDelta)[] = ["index", "id", "type", "function", "custom"];
 const BODY_KEYS: readonly (keyof CallBody)[] = ["name", "arguments", "input"];
 
-function restOf(
+function getRest(
   entry: Untrusted<ToolCallDelta>,
   body: Untrusted<CallBody>,
   kind: "function" | "custom",
@@ -197,7 +197,7 @@ function restOf(
 }
 
 /** Arguments are JSON text; some servers send the object itself. */
-function inputOf(value: unknown): string {
+function toInput(value: unknown): string {
   if (typeof value === "string") return value;
   return value === undefined || value === null ? "" : JSON.stringify(value);
 }

@@ -250,7 +250,7 @@ const HOSTS: readonly (readonly [host: string, profile: ProfileName])[] = [
  * @param baseUrl Address of the server; its host decides where no profile is named.
  * @throws ConfigurationError where there is no profile of that name.
  */
-export function profileOf(
+export function getProfile(
   chosen: string | Partial<ServerProfile> | undefined,
   baseUrl: string,
 ): ServerProfile {

@@ -6,7 +6,7 @@ import { stringifyJson } from "../../kit/json/json-source.ts";
 import type { ChatRequest, ResponseFormat as WireFormat } from "../../wire/openai-chat/request.ts";
 import type { RequestContext } from "./context.ts";
 import { leadingInstructions } from "./instructions.ts";
-import { schemaOf } from "./schemas.ts";
+import { toSchema } from "./schemas.ts";
 
 /** How a request asks for the form of its answer. */
 export interface ResponseFormatSettings {
@@ -51,7 +51,7 @@ function schemaSettings(format: ResponseFormat, context: RequestContext): Respon
   if (profile.supportsJsonSchema && traits.jsonSchema)
     return { settings: { response_format: jsonSchema(format, context) }, instruction: undefined };
   // Checks the schema too.
-  const { schema } = schemaOf(schemaJson, "response", false, SCHEMA_FIELD, context);
+  const { schema } = toSchema(schemaJson, "response", false, SCHEMA_FIELD, context);
   const how = profile.supportsJsonObject
     ? "JSON was asked for, with the schema in an instruction"
     : "it was asked for in an instruction";
@@ -73,7 +73,7 @@ const JSON_SENTENCE = "Answer with one JSON object and nothing else.";
 const SCHEMA_SENTENCE = "Answer with JSON that fits the following JSON Schema, and with nothing else:";
 
 function jsonSchema({ name, schemaJson, strict }: ResponseFormat, context: RequestContext): WireFormat {
-  const { schema, enforced } = schemaOf(schemaJson, "response", strict, SCHEMA_FIELD, context);
+  const { schema, enforced } = toSchema(schemaJson, "response", strict, SCHEMA_FIELD, context);
   const settings = { name: name || "response", schema, ...(strict && enforced ? { strict: true } : {}) };
   return { type: "json_schema", json_schema: settings };
 }

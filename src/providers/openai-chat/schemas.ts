@@ -17,7 +17,7 @@ export type SchemaUse = "parameters" | "response";
  * @param strict Whether the server is to enforce it.
  * @param field Path of the schema in the request.
  */
-export function schemaOf(
+export function toSchema(
   text: string,
   use: SchemaUse,
   strict: boolean,

@@ -4,7 +4,7 @@
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
-import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
+import { type Origin, getOrigin as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, isEmpty, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
   GeneratedImage,
@@ -59,7 +59,7 @@ interface PartState {
 export class StateWriter extends PartStateWriter {
   /** State of a reasoning part. */
   ofReasoning({ field, details, thinkingBlocks, part, tags }: ReasoningState): ProviderState {
-    return this.#stateOf({
+    return this.#toState({
       ...(field === "" ? {} : { field }),
       ...(details.length === 0 ? {} : { details }),
       ...(thinkingBlocks.length === 0 ? {} : { thinkingBlocks }),
@@ -79,7 +79,7 @@ export class StateWriter extends PartStateWriter {
   ): ProviderState | undefined {
     const isSigned = !isEmpty(signatures);
     if (field === "content" && logprobs.length === 0 && !isSigned) return undefined;
-    return this.#stateOf({
+    return this.#toState({
       text: field,
       ...(logprobs.length === 0 ? {} : { logprobs }),
       ...(isSigned ? { signatures } : {}),
@@ -91,15 +91,15 @@ export class StateWriter extends PartStateWriter {
    * @param call The call without what our part holds.
    */
   ofCall(call: JsonObject): ProviderState | undefined {
-    return Object.keys(call).length === 0 ? undefined : this.#stateOf({ call });
+    return Object.keys(call).length === 0 ? undefined : this.#toState({ call });
   }
 
   /** State of a generated image. @param image The entry of `images` without its URL. */
   ofImage(image: JsonObject): ProviderState {
-    return this.#stateOf({ image });
+    return this.#toState({ image });
   }
 
-  #stateOf(state: Partial<PartState>): ProviderState {
+  #toState(state: Partial<PartState>): ProviderState {
     return this.state(asJson(state));
   }
 }
@@ -108,7 +108,7 @@ export class StateWriter extends PartStateWriter {
  * Where the state of a part comes from.
  * @param catalog Provider under which the catalog knows the models.
  */
-export function originOf(part: ContentPart, provider: string, model: string, catalog: string): Origin {
+export function getOrigin(part: ContentPart, provider: string, model: string, catalog: string): Origin {
   return stateOriginOf(part, { owners: [provider], model, catalog });
 }
 

@@ -58,7 +58,7 @@ export class ChatDecoder implements StreamDecoder {
     const chunk = asObject<AnyCompletion>(tryParseJson(text));
     if (chunk === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
     if (type === "error") throw reportedError(chunk, this.#facts);
-    this.#readChunk(chunk, deltaOf);
+    this.#readChunk(chunk, getDelta);
     if (this.#facts.request.includeRaw) this.#passOn(chunk, data);
   }
 
@@ -76,7 +76,7 @@ export class ChatDecoder implements StreamDecoder {
    * @param rawJson The body verbatim, where the caller asks for it.
    */
   readWhole(body: Untrusted<AnyCompletion>, rawJson: string): Response {
-    this.#readChunk(body, messageOf);
+    this.#readChunk(body, toMessage);
     return this.#finish(rawJson);
   }
 
@@ -141,11 +141,11 @@ export class ChatDecoder implements StreamDecoder {
 }
 
 /** The message of a chunk. Perplexity repeats the message so far beside each delta. */
-function deltaOf({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
+function getDelta({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
   return asObject<AnyMessage>(delta) ?? asObject<AnyMessage>(message);
 }
 
 /** The message of a whole answer. Perplexity has an empty delta beside it. */
-function messageOf({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
+function toMessage({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
   return asObject<AnyMessage>(message) ?? asObject<AnyMessage>(delta);
 }

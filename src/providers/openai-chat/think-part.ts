@@ -13,7 +13,7 @@ export class ThinkPartCollector {
   add(piece: Untrusted<ThinkPart>): string {
     for (const [key, value] of Object.entries(without(piece, "thinking")))
       if (value !== null) this.#rest[key] = value;
-    const inner = innerOf(piece.thinking);
+    const inner = getInner(piece.thinking);
     for (const part of inner) this.#addInner(part);
     return inner.map(({ text }) => textIn(text)).join("");
   }
@@ -33,16 +33,16 @@ export class ThinkPartCollector {
 
 /** Whether a piece has neither reasoning nor a signature. */
 export function isEmptyThinkPart({ thinking, signature }: Untrusted<ThinkPart>): boolean {
-  return innerOf(thinking).length === 0 && textIn(signature) === "";
+  return getInner(thinking).length === 0 && textIn(signature) === "";
 }
 
 /** The part as it goes back. @param text The text of our part. */
-export function thinkPartOf(state: Untrusted<ThinkPart>, text: string): ThinkPart {
+export function toThinkPart(state: Untrusted<ThinkPart>, text: string): ThinkPart {
   const thinking = state.thinking ?? (text === "" ? [] : [{ type: "text", text }]);
   return verbatim<ThinkPart>({ type: "thinking", thinking, ...without(state, "type", "thinking") });
 }
 
-function innerOf(thinking: unknown): readonly Untrusted<TextPart>[] {
+function getInner(thinking: unknown): readonly Untrusted<TextPart>[] {
   return typeof thinking === "string" ? [{ type: "text", text: thinking }] : objectsIn<TextPart>(thinking);
 }
 

@@ -24,7 +24,7 @@ import type {
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 import type { ProviderOptions } from "./options.ts";
 import type { ForcedToolChoice, ServerProfile } from "./profile.ts";
-import { schemaOf } from "./schemas.ts";
+import { toSchema } from "./schemas.ts";
 import { verbatim } from "./verbatim.ts";
 
 /** A grammar as the server takes it. */
@@ -39,7 +39,7 @@ type ToolSettings = Pick<ChatRequest, "tools" | "tool_choice" | "parallel_tool_c
  */
 export function toolSettings(context: RequestContext, options: ProviderOptions): ToolSettings {
   const { tools, toolChoice } = context.request;
-  const list = tools.flatMap((tool, index) => toolOf(tool, `tools[${index}]`, context));
+  const list = tools.flatMap((tool, index) => toTool(tool, `tools[${index}]`, context));
   const hasTools = list.length > 0 || Array.isArray(options.body.tools);
   if (!hasTools) return {};
   if (toolChoice === undefined) return { tools: list };
@@ -49,7 +49,7 @@ export function toolSettings(context: RequestContext, options: ProviderOptions):
   };
 }
 
-function toolOf({ tool }: Tool, field: string, context: RequestContext): WireTool[] {
+function toTool({ tool }: Tool, field: string, context: RequestContext): WireTool[] {
   if (tool.case === "function") return [functionTool(tool.value, `${field}.function`, context)];
   if (tool.case === "custom") return [customTool(tool.value, `${field}.custom`, context)];
   if (tool.case !== "hosted")
@@ -70,12 +70,12 @@ function customTool(tool: CustomTool, field: string, context: RequestContext): W
   const custom: WireCustomTool["custom"] = {
     name,
     ...(description === "" ? {} : { description }),
-    ...(grammar === undefined ? {} : { format: { type: "grammar", grammar: grammarOf(grammar) } }),
+    ...(grammar === undefined ? {} : { format: { type: "grammar", grammar: toGrammar(grammar) } }),
   };
   return { type: "custom", custom };
 }
 
-function grammarOf({ syntax, definition }: Grammar): WireGrammar {
+function toGrammar({ syntax, definition }: Grammar): WireGrammar {
   return { syntax: syntax === Grammar_Syntax.REGEX ? "regex" : "lark", definition };
 }
 
@@ -90,7 +90,7 @@ function functionTool(tool: FunctionTool, field: string, context: RequestContext
   const { schema, enforced } =
     parametersJson === ""
       ? { schema: NO_PARAMETERS, enforced: wantsStrict }
-      : schemaOf(parametersJson, "parameters", wantsStrict, `${field}.parameters_json`, context);
+      : toSchema(parametersJson, "parameters", wantsStrict, `${field}.parameters_json`, context);
   const described = description === "" ? {} : { description };
   const strict = wantsStrict && enforced ? { strict: true } : {};
   return { type: "function", function: { name, ...described, parameters: schema, ...strict } };
@@ -119,7 +119,7 @@ function choiceSettings(
   }
   if (profile.toolChoices.includes(forced))
     return { tools, tool_choice: wireChoice(forced, choice.toolName, tools) };
-  const named = () => tools.filter((tool) => nameOf(tool) === choice.toolName);
+  const named = () => tools.filter((tool) => getName(tool) === choice.toolName);
   // A model that must call a tool and knows one calls that one.
   if (forced === "named" && profile.toolChoices.includes("required"))
     return { tools: named(), tool_choice: "required" };
@@ -152,12 +152,12 @@ function unsupportedChoice(forced: ForcedToolChoice): string {
 
 function wireChoice(forced: ForcedToolChoice, name: string, tools: readonly WireTool[]): WireToolChoice {
   if (forced !== "named") return forced;
-  const isCustom = tools.some((tool) => tool.type === "custom" && nameOf(tool) === name);
+  const isCustom = tools.some((tool) => tool.type === "custom" && getName(tool) === name);
   return isCustom ? { type: "custom", custom: { name } } : { type: "function", function: { name } };
 }
 
 /** The name of a tool; undefined for a hosted one, whose configuration may be of any form. */
-function nameOf(tool: WireTool): string | undefined {
+function getName(tool: WireTool): string | undefined {
   return tool.type === "custom" ? tool.custom?.name : tool.function?.name;
 }
 

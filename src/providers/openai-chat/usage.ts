@@ -40,7 +40,7 @@ export function countsIn(
  * reasoning, except at xAI, which counts it separately; its total shows that. Undefined where the server sent neither
  * count.
  */
-export function usageOf(counts: Counts | undefined, includeRaw: boolean): Usage | undefined {
+export function toUsage(counts: Counts | undefined, includeRaw: boolean): Usage | undefined {
   if (counts === undefined) return undefined;
   const input = asCount(counts.prompt_tokens) ?? asCount(counts.input_tokens);
   const written = asCount(counts.completion_tokens) ?? asCount(counts.output_tokens);

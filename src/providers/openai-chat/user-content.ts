@@ -23,7 +23,7 @@ export async function toUserContent(
 ): Promise<ContentPartParam[]> {
   const content: ContentPartParam[] = [];
   for (const [index, part] of parts.entries()) {
-    const sent = await partOf(part, `${field}[${index}]`, context);
+    const sent = await createPart(part, `${field}[${index}]`, context);
     if (sent !== undefined) content.push(sent);
   }
   return content;
@@ -36,7 +36,7 @@ export function simplified(parts: ContentPartParam[]): ContentParam {
   return parts.length === 1 && first?.type === "text" ? textIn(first.text) : parts;
 }
 
-async function partOf(
+async function createPart(
   whole: ContentPart,
   field: string,
   context: RequestContext,

@@ -3,7 +3,7 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
 import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
-import { rateLimitOf } from "../../kit/http/rate-limit.ts";
+import { getRateLimit } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
@@ -56,14 +56,14 @@ export class OpenAIAdapter extends HttpAdapter {
       name,
       catalog: options.catalog,
       keyOrigin: options.keyOrigin,
-      protocol: protocolOf(name, options),
+      protocol: createProtocol(name, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({
         baseUrl: options.baseUrl ?? DEFAULT_BASE_URL,
         timeouts: options.timeouts ?? {},
         localOnly: options.localOnly,
       }),
-      headers: headersOf(options),
+      headers: createHeaders(options),
       catalogProvider: PROVIDER_NAME,
     });
   }
@@ -72,7 +72,7 @@ export class OpenAIAdapter extends HttpAdapter {
 /** The address of the provider itself. */
 export const DEFAULT_BASE_URL = "https://api.openai.com/v1";
 
-function headersOf({
+function createHeaders({
   apiKey,
   organization,
   project,
@@ -86,7 +86,7 @@ function headersOf({
   };
 }
 
-function protocolOf(
+function createProtocol(
   provider: string,
   { store = false, allowFilesUnder = [], maxMediaBytes }: OpenAIAdapterOptions,
 ): Protocol {
@@ -101,7 +101,7 @@ function protocolOf(
     toResponse,
     createDecoder: (facts, writer) => new ResponsesDecoder(facts, writer),
     toError,
-    rateLimitOf: (headers) => rateLimitOf(headers),
-    requestIdOf: (headers) => headers.get("x-request-id") ?? "",
+    getRateLimit: (headers) => getRateLimit(headers),
+    getRequestId: (headers) => headers.get("x-request-id") ?? "",
   };
 }

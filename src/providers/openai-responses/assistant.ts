@@ -10,11 +10,11 @@ import type { CustomToolCall, FunctionCall, OutputText, Refusal } from "../../wi
 import type { AssistantMessage, ImageGenerationInput } from "../../wire/openai-responses/request.ts";
 import type { OutputItem } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { annotationsOf } from "./citations.ts";
+import { toAnnotations } from "./citations.ts";
 import type { RequestContext } from "./context.ts";
 import { mediaPart } from "./media.ts";
-import { isSelfContained, reasoningItemOf } from "./reasoning.ts";
-import { originOf, type PartState, readState } from "./state.ts";
+import { isSelfContained, toReasoningItem } from "./reasoning.ts";
+import { getOrigin, type PartState, readState } from "./state.ts";
 import { inputMessage, nativeBlock, type PartWithPath, withPaths } from "./user-content.ts";
 
 /**
@@ -55,8 +55,8 @@ class ItemsBuilder {
     // Other parts have no id, or one that refers to no reasoning.
     if (!isReasoning(part) && part.part.case !== "text" && part.part.case !== "toolCall") return true;
     const item = isReasoning(part)
-      ? reasoningItemOf(part, this.#context)
-      : this.#originOf(part) === "own" && readState(part.providerState)?.item;
+      ? toReasoningItem(part, this.#context)
+      : this.#getOrigin(part) === "own" && readState(part.providerState)?.item;
     return item !== undefined && item !== false && textIn(item.id) !== "";
   }
 
@@ -92,17 +92,17 @@ class ItemsBuilder {
   }
 
   /** State that this API wrote; without the id where another model did, or reasoning before it is missing. */
-  #stateOf(part: ContentPart): PartState | undefined {
-    const origin = this.#originOf(part);
+  #toState(part: ContentPart): PartState | undefined {
+    const origin = this.#getOrigin(part);
     if (origin === "none" || origin === "foreign") return undefined;
     const state = readState(part.providerState);
     if (state === undefined || (origin === "own" && this.#keepsIds)) return state;
     return { ...state, item: without(state.item, "id") };
   }
 
-  #originOf(part: ContentPart): Origin {
+  #getOrigin(part: ContentPart): Origin {
     const { provider, request } = this.#context;
-    return originOf(part, provider, request.model);
+    return getOrigin(part, provider, request.model);
   }
 
   #addItem(item: JsonObject): void {
@@ -112,20 +112,20 @@ class ItemsBuilder {
 
   /** A text, with what the API attached to it. Sources that another provider named have no form here. */
   #addText(text: string, contentPart: ContentPart): void {
-    const state = this.#stateOf(contentPart);
+    const state = this.#toState(contentPart);
     if (state?.empty === true) return this.#startMessage(state, []);
     const rest = without(state?.part ?? {}, "logprobs");
     if (state?.part?.type === "refusal") {
       const refusal = { refusal: text } satisfies Partial<Refusal>;
       return this.#addContent(state, { ...rest, ...refusal });
     }
-    const annotations = state === undefined ? [] : annotationsOf(contentPart);
+    const annotations = state === undefined ? [] : toAnnotations(contentPart);
     this.#addContent(state, outputText(text, annotations, rest));
   }
 
   /** Adds a content part to the message that its state describes. */
   #addContent(state: PartState | undefined, part: JsonObject): void {
-    if (this.#message?.key === keyOf(state)) this.#message.content.push(part);
+    if (this.#message?.key === toKey(state)) this.#message.content.push(part);
     else this.#startMessage(state, [part]);
   }
 
@@ -137,16 +137,16 @@ class ItemsBuilder {
       ...item,
       content,
     } satisfies Untrusted<AssistantMessage>);
-    this.#message = { key: keyOf(state), content };
+    this.#message = { key: toKey(state), content };
   }
 
   #addReasoning(contentPart: ContentPart, field: string): void {
     const { request, loss } = this.#context;
-    const item = reasoningItemOf(contentPart, this.#context);
+    const item = toReasoningItem(contentPart, this.#context);
     // Reasoning without content of its own is found by its id alone.
     const needsId = item !== undefined && !isSelfContained(item);
     if (item !== undefined) return this.#addItem(this.#keepsIds || needsId ? item : without(item, "id"));
-    if (this.#originOf(contentPart) === "own" && readState(contentPart.providerState) !== undefined) {
+    if (this.#getOrigin(contentPart) === "own" && readState(contentPart.providerState) !== undefined) {
       const message = "reasoning without encrypted content cannot be sent back; it was left out";
       return loss.note(field, "foreign_state_stripped", message);
     }
@@ -156,7 +156,7 @@ class ItemsBuilder {
 
   #addCall(call: ToolCall, contentPart: ContentPart, field: string): void {
     const { input } = call;
-    const state = this.#stateOf(contentPart);
+    const state = this.#toState(contentPart);
     const call_id = this.#context.toolCallIds.ofCall(call, field);
     // The API takes back every name that it wrote itself.
     const name =
@@ -174,7 +174,7 @@ class ItemsBuilder {
   #addNative(partWithPath: PartWithPath): void {
     const block = nativeBlock(partWithPath, this.#context);
     if (block === undefined) return;
-    const state = this.#stateOf(partWithPath.part);
+    const state = this.#toState(partWithPath.part);
     if (state === undefined) this.#addItem(block);
     else this.#addContent(state, block);
   }
@@ -182,7 +182,7 @@ class ItemsBuilder {
   /** An image that the API generated goes back as the call that generated it, others in a message of the user. */
   async #addImage(image: Image, { part, field }: PartWithPath): Promise<void> {
     // The API requires the id of such an item, whichever model generated it.
-    const state = this.#originOf(part) === "foreign" ? undefined : readState(part.providerState);
+    const state = this.#getOrigin(part) === "foreign" ? undefined : readState(part.providerState);
     if (state !== undefined && image.source.case === "data") {
       const result = Buffer.from(image.source.value).toString("base64");
       return this.#addItem({
@@ -201,7 +201,7 @@ function isReasoning({ part }: ContentPart): boolean {
   return part.case === "reasoning";
 }
 
-function keyOf(state: PartState | undefined): string {
+function toKey(state: PartState | undefined): string {
   return state?.key ?? "";
 }
 

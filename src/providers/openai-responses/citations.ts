@@ -8,12 +8,12 @@ import type { Annotation, OutputContent } from "../../wire/openai-responses/resp
 import type { Untrusted } from "../../wire/untrusted.ts";
 
 /** The annotations of a content part. @param text The text of the part, which their indices count. */
-export function citationsOf({ annotations }: Untrusted<OutputContent>, text: string): Citation[] {
+export function toCitations({ annotations }: Untrusted<OutputContent>, text: string): Citation[] {
   const converter = new SpanConverter(text, "code_points");
-  return objectsIn<Annotation>(annotations).map((annotation) => citationOf(annotation, converter));
+  return objectsIn<Annotation>(annotations).map((annotation) => toCitation(annotation, converter));
 }
 
-function citationOf(annotation: Untrusted<Annotation>, converter: SpanConverter): Citation {
+function toCitation(annotation: Untrusted<Annotation>, converter: SpanConverter): Citation {
   const citation = create(CitationSchema, {
     type: textIn(annotation.type),
     title: (asString(annotation.title) ?? textIn(annotation.filename)).toWellFormed(),
@@ -21,17 +21,17 @@ function citationOf(annotation: Untrusted<Annotation>, converter: SpanConverter)
     sourceId: textIn(annotation.file_id),
     rawJson: JSON.stringify(annotation),
   });
-  setSpan(citation, spanOf(annotation), converter);
+  setSpan(citation, toSpan(annotation), converter);
   return citation;
 }
 
 /** Other annotations than of web pages and of a container's files have no span. */
-function spanOf({ start_index, end_index }: Untrusted<Annotation>): ProviderSpan | undefined {
+function toSpan({ start_index, end_index }: Untrusted<Annotation>): ProviderSpan | undefined {
   const [start, end] = [asInt32(start_index), asInt32(end_index)];
   return start === undefined || end === undefined ? undefined : { start, end };
 }
 
 /** The annotations as the API wrote them, to be sent back. */
-export function annotationsOf({ citations }: ContentPart): readonly JsonObject[] {
+export function toAnnotations({ citations }: ContentPart): readonly JsonObject[] {
   return objectsIn(citations.map(({ rawJson }) => tryParseJson(rawJson)));
 }

@@ -6,8 +6,8 @@ import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
-import { providerErrorOf, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
-import { retryAfterOf, shouldRetryOf } from "../../kit/http/retry-after.ts";
+import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
+import { getRetryAfter, getShouldRetry } from "../../kit/http/retry-after.ts";
 import { asObject, asString, textIn } from "../../kit/json/json.ts";
 import type { ErrorBody, ErrorObject } from "../../wire/openai-responses/error.ts";
 import type { ResponseObject } from "../../wire/openai-responses/response.ts";
@@ -24,14 +24,14 @@ interface ErrorDetails {
 /** A failed HTTP answer as our error. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
   const { object = {}, text } = readFailureBody<ErrorBody>(body);
-  return providerErrorOf(failureOf(detailsIn(object, text), status), {
+  return createProviderError(toFailure(detailsIn(object, text), status), {
     provider,
     request,
     body,
     httpStatusCode: status,
     requestId: headers.get("x-request-id"),
-    retryable: shouldRetryOf(headers),
-    retryAfter: retryAfterOf(headers),
+    retryable: getShouldRetry(headers),
+    retryAfter: getRetryAfter(headers),
   });
 }
 
@@ -46,7 +46,7 @@ export function reportedError(
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
   const source = { provider, request, body: holder, requestId: providerRequestId };
-  return providerErrorOf(failureOf(detailsIn(holder), undefined), source);
+  return createProviderError(toFailure(detailsIn(holder), undefined), source);
 }
 
 /**
@@ -67,12 +67,12 @@ function codeIn(code: unknown): string {
   return typeof code === "number" ? String(code) : textIn(code);
 }
 
-function failureOf(details: ErrorDetails, status: number | undefined): ReportedFailure {
+function toFailure(details: ErrorDetails, status: number | undefined): ReportedFailure {
   const { code, type, message } = details;
   return {
     code: code || type,
     message,
-    kindOf: (own) => kindOf({ ...details, message: own }, status),
+    getKind: (own) => getKind({ ...details, message: own }, status),
   };
 }
 
@@ -80,7 +80,7 @@ function failureOf(details: ErrorDetails, status: number | undefined): ReportedF
  * The kind of a failure: the structured code first, then the HTTP status, which inside a stream some
  * servers give as the code. The message counts only where the code is not specific.
  */
-function kindOf({ code, type, message }: ErrorDetails, httpStatus: number | undefined): ErrorKind {
+function getKind({ code, type, message }: ErrorDetails, httpStatus: number | undefined): ErrorKind {
   const status = httpStatus ?? (STATUS.test(code) ? Number(code) : undefined);
   if (isContextOverflow({ codes: [code, type], message, status })) return ErrorKind.CONTEXT_LENGTH;
   const known = KIND_OF_CODE.get(code) ?? KIND_OF_CODE.get(type);

@@ -28,14 +28,14 @@ export function finishReasonOf(
   items: readonly Untrusted<OutputItem>[],
 ): FinishReason {
   const status = finishWordIn(object.status);
-  if (status === "incomplete") return incompleteReasonOf(object);
+  if (status === "incomplete") return getIncompleteReason(object);
   if (status !== "completed" && status !== "") return finishReason(Reason.OTHER, status);
   if (items.some(isRunByCaller)) return finishReason(Reason.TOOL_CALLS, status);
   if (isRefusal(items)) return finishReason(Reason.CONTENT_FILTER, "refusal");
   return finishReason(Reason.STOP, status);
 }
 
-function incompleteReasonOf({ incomplete_details: details }: Untrusted<ResponseObject>): FinishReason {
+function getIncompleteReason({ incomplete_details: details }: Untrusted<ResponseObject>): FinishReason {
   const reason = finishWordIn(objectIn<IncompleteDetails>(details).reason);
   switch (reason) {
     case "max_output_tokens":

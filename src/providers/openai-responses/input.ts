@@ -32,7 +32,7 @@ export async function toConversation(context: RequestContext): Promise<Conversat
     reportName(message, field, context);
     if (index < instructing) continue;
     const isLast = messages[index + 1]?.role !== Role.ASSISTANT;
-    input.push(...(await itemsOf(message, field, isLast, context)));
+    input.push(...(await getItems(message, field, isLast, context)));
   }
   const texts = messages
     .slice(0, instructing)
@@ -66,7 +66,7 @@ function reportName({ name, role }: Message, field: string, { loss }: RequestCon
 }
 
 /** @param isLast Whether the assistant's turn ends with this message. */
-async function itemsOf(
+async function getItems(
   message: Message,
   field: string,
   isLast: boolean,

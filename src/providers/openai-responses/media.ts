@@ -34,7 +34,7 @@ function imagePart({ detail }: Image, media: ResolvedMedia, field: string): Json
   return {
     type: "input_image",
     file_id: media.kind === "file_id" ? media.id : undefined,
-    image_url: media.kind === "file_id" ? undefined : urlOf(media),
+    image_url: media.kind === "file_id" ? undefined : toUrl(media),
     detail: detail || undefined,
   } satisfies Settings<InputImage>;
 }
@@ -44,10 +44,10 @@ function filePart({ fileName }: Document, media: ResolvedMedia): JsonObject {
   if (media.kind === "url") return { type: "input_file", file_url: media.url } satisfies InputFile;
   // The API requires a name beside the bytes.
   const filename = fileName || defaultName(media.mediaType);
-  return { type: "input_file", filename, file_data: urlOf(media) } satisfies InputFile;
+  return { type: "input_file", filename, file_data: toUrl(media) } satisfies InputFile;
 }
 
-function urlOf(media: Exclude<ResolvedMedia, { kind: "file_id" }>): string {
+function toUrl(media: Exclude<ResolvedMedia, { kind: "file_id" }>): string {
   return media.kind === "url" ? media.url : formatDataUri(media.mediaType, media.base64);
 }
 

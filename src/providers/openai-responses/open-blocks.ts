@@ -124,9 +124,9 @@ export interface DonePart {
 }
 
 /** The content parts of a message: those that events began, in that order, then those that only the item has. */
-export function contentOf({ texts }: OpenMessage, item: Untrusted<OutputItem>): DonePart[] {
+export function getContent({ texts }: OpenMessage, item: Untrusted<OutputItem>): DonePart[] {
   const parts = objectsIn<OutputContent>(item.content);
-  const begun = partsOf(texts, parts);
+  const begun = getParts(texts, parts);
   const used = new Set(begun.values());
   return [
     ...[...begun].map(([open, part]) => ({ open, part: part ?? textPart(open) })),
@@ -140,7 +140,7 @@ type Parts = readonly Untrusted<OutputContent>[];
  * The part of the finished item that each text is: the one at its index, else the one at its place. Some servers count
  * parts over all items of an answer, or from one.
  */
-function partsOf(
+function getParts(
   texts: OpenMessage["texts"],
   parts: Parts,
 ): ReadonlyMap<OpenText, Untrusted<OutputContent> | undefined> {

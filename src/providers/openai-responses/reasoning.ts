@@ -8,7 +8,7 @@ import type { CreateRequest } from "../../wire/openai-responses/request.ts";
 import type { OutputItem } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { RequestContext } from "./context.ts";
-import { originOf, readState } from "./state.ts";
+import { getOrigin, readState } from "./state.ts";
 
 /** `reasoning` of a request; nothing where the caller asks for no effort. */
 export function reasoningSettings({ request, traits, loss }: RequestContext): JsonObject {
@@ -30,11 +30,11 @@ export function isRedacted(item: Untrusted<ReasoningItem>): boolean {
 }
 
 /** The item of a reasoning part, where the requested model wrote it and can take it back. */
-export function reasoningItemOf(
+export function toReasoningItem(
   part: ContentPart,
   { provider, request, store }: RequestContext,
 ): JsonObject | undefined {
-  if (originOf(part, provider, request.model) !== "own") return undefined;
+  if (getOrigin(part, provider, request.model) !== "own") return undefined;
   const item = readState(part.providerState)?.item;
   if (item === undefined) return undefined;
   return store || isSelfContained(item) ? asJson(item) : undefined;

@@ -43,7 +43,7 @@ export async function toRequestBody(
   const body: JsonObject = {
     model: request.model,
     instructions,
-    input: [...openingOf(format), ...input],
+    input: [...toOpening(format), ...input],
     ...toolSettings(context, options),
     ...format.settings,
     ...samplingSettings(context),
@@ -61,7 +61,7 @@ export async function toRequestBody(
 const STREAMING = { stream: true, stream_options: { include_obfuscation: false } } satisfies CreateRequest;
 
 /** An instruction of ours goes first, where it stays while the conversation grows. */
-function openingOf({ instruction }: ResponseFormatSettings): JsonObject[] {
+function toOpening({ instruction }: ResponseFormatSettings): JsonObject[] {
   return instruction === undefined ? [] : [inputMessage("developer", [inputText(instruction)])];
 }
 

@@ -6,14 +6,14 @@ import {
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { answerMissing, type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
+import { answerMissing, type CallFacts, createResponse } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
 import { unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import { asObject, asString, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
-import { type ToolInputKind, toolCallOf } from "../../kit/stream/stream-writer.ts";
+import { type ToolInputKind, toToolCall } from "../../kit/stream/stream-writer.ts";
 import type {
   InputTransformation,
   OutputContent,
@@ -21,12 +21,12 @@ import type {
   ResponseObject,
 } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { citationsOf } from "./citations.ts";
+import { toCitations } from "./citations.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish-reason.ts";
 import { isRedacted, reasoningText } from "./reasoning.ts";
 import { StateWriter } from "./state.ts";
-import { usageOf } from "./usage.ts";
+import { toUsage } from "./usage.ts";
 
 /**
  * A whole answer as our Response.
@@ -41,21 +41,21 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   const items = objectsIn<OutputItem>(object.output);
   const model = textIn(object.model);
   const states = new StateWriter(facts, model);
-  return responseOf(facts, {
+  return createResponse(facts, {
     id: textIn(object.id),
     model,
     content: [
       ...reasoningBeside(object, items).map((text) => reasoningOf(text)),
-      ...items.flatMap((item) => partsOf(item, states, toolCallIds)),
+      ...items.flatMap((item) => getParts(item, states, toolCallIds)),
     ],
     finishReason: finishReasonOf(object, items),
-    usage: usageOf(object.usage, facts.request.includeRaw),
+    usage: toUsage(object.usage, facts.request.includeRaw),
     rawJson: facts.request.includeRaw ? body : "",
   });
 }
 
 /** The parts of one output item (provider documentation: "The response object", `output`). */
-function partsOf(
+function getParts(
   item: Untrusted<OutputItem>,
   states: StateWriter,
   toolCallIds: ToolCallIdAllocator,
@@ -93,7 +93,7 @@ export function messagePart(
 ): ContentPart {
   const text = messageText(part);
   if (text === undefined) return nativePart(states.provider, part, states.ofNativePart(item));
-  const citations = citationsOf(part, text);
+  const citations = toCitations(part, text);
   const providerState = states.ofMessagePart(item, part);
   return create(ContentPartSchema, {
     part: { case: "text", value: text.toWellFormed() },
@@ -141,7 +141,7 @@ function toolCallPart(
     id: toolCallIds.take(textIn(item.call_id)),
   };
   return create(ContentPartSchema, {
-    part: { case: "toolCall", value: toolCallOf(call, callInput(item, "")) },
+    part: { case: "toolCall", value: toToolCall(call, callInput(item, "")) },
     providerState: states.ofCall(item),
   });
 }

@@ -9,15 +9,15 @@ import { OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../schema-dialects.ts";
 
 /** The parameters of a tool. @param strict Whether the API has to enforce them. @param field Path of the schema. */
 export function parametersSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {
-  return schemaOf(text, strict, TOOL_PARAMETERS, field, loss);
+  return toSchema(text, strict, TOOL_PARAMETERS, field, loss);
 }
 
 /** The schema of the answer. @param strict Whether the API has to enforce it. @param field Path of the schema. */
 export function responseSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {
-  return schemaOf(text, strict, PLAIN, field, loss);
+  return toSchema(text, strict, PLAIN, field, loss);
 }
 
-function schemaOf(
+function toSchema(
   text: string,
   strict: boolean,
   shown: typeof PLAIN,

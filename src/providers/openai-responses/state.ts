@@ -4,7 +4,7 @@
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
-import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
+import { type Origin, getOrigin as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, objectsIn, without } from "../../kit/json/json.ts";
 import type { OutputContent, OutputItem } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
@@ -61,7 +61,7 @@ export class StateWriter extends PartStateWriter {
 }
 
 /** Where the state of a part comes from. */
-export function originOf(part: ContentPart, provider: string, model: string): Origin {
+export function getOrigin(part: ContentPart, provider: string, model: string): Origin {
   return stateOriginOf(part, { owners: [provider], model, catalog: PROVIDER_NAME });
 }
 

@@ -29,7 +29,7 @@ import type {
 } from "../../wire/openai-responses/response.ts";
 import type { StreamEvent } from "../../wire/openai-responses/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { citationsOf } from "./citations.ts";
+import { toCitations } from "./citations.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish-reason.ts";
 import { ItemTable } from "./item-table.ts";
@@ -37,8 +37,8 @@ import {
   announceText,
   appendReasoning,
   completeReasoning,
-  contentOf,
   type DonePart,
+  getContent,
   nameCall,
   type OpenItem,
   type OpenMessage,
@@ -58,7 +58,7 @@ import {
   transformationsIn,
 } from "./response.ts";
 import { StateWriter } from "./state.ts";
-import { usageOf } from "./usage.ts";
+import { toUsage } from "./usage.ts";
 
 /** Decodes one stream of the Responses API. */
 export class ResponsesDecoder implements StreamDecoder {
@@ -273,7 +273,7 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   #endMessage(open: OpenMessage, item: Untrusted<OutputItem>): Untrusted<OutputItem> {
-    const content = contentOf(open, item);
+    const content = getContent(open, item);
     for (const done of content) this.#endContentPart(done, item);
     if (content.length === 0)
       this.#writer.startText().end({ providerState: this.#states.ofEmptyMessage(item) });
@@ -285,7 +285,7 @@ export class ResponsesDecoder implements StreamDecoder {
     if (text === undefined) return this.#writer.addPart(messagePart(item, part, this.#states));
     const block = open?.block ?? this.#writer.startText(part.type === "refusal");
     block.complete(text);
-    block.end({ citations: citationsOf(part, text), providerState: this.#states.ofMessagePart(item, part) });
+    block.end({ citations: toCitations(part, text), providerState: this.#states.ofMessagePart(item, part) });
   }
 
   #finish(object: Untrusted<ResponseObject>): void {
@@ -299,7 +299,7 @@ export class ResponsesDecoder implements StreamDecoder {
       id: textIn(object.id),
       model: textIn(object.model),
       finishReason: finishReasonOf(object, this.#items.done),
-      usage: usageOf(object.usage, includeRaw),
+      usage: toUsage(object.usage, includeRaw),
       rawJson: includeRaw ? JSON.stringify(object) : "",
     });
   }
@@ -322,7 +322,7 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   #fail(object: Untrusted<ResponseObject>): void {
-    const usage = usageOf(object.usage, this.#facts.request.includeRaw);
+    const usage = toUsage(object.usage, this.#facts.request.includeRaw);
     this.#writer.readUsage = () => usage;
     throw reportedError(object, this.#facts);
   }

@@ -33,20 +33,20 @@ export async function toResultItems(
 /** Parts that are no `tool_result` answer the call that the message names. */
 function resultsIn({ toolCallId, content }: Message, parts: readonly PartWithPath[]): Iterable<Result> {
   const results = new Map<string, Result>();
-  const resultOf = (id: string) => {
+  const toResult = (id: string) => {
     const result = results.get(id) ?? { toolCallId: id, parts: [], errorField: undefined };
     results.set(id, result);
     return result;
   };
-  if (content.length === 0) resultOf(toolCallId);
+  if (content.length === 0) toResult(toolCallId);
   for (const partWithPath of parts) {
     const { part } = partWithPath.part;
     if (part.case !== "toolResult") {
-      resultOf(toolCallId).parts.push(partWithPath);
+      toResult(toolCallId).parts.push(partWithPath);
       continue;
     }
     const resultField = `${partWithPath.field}.tool_result`;
-    const result = resultOf(part.value.toolCallId || toolCallId);
+    const result = toResult(part.value.toolCallId || toolCallId);
     result.parts.push(...withPaths(part.value.content, `${resultField}.content`));
     if (part.value.failed) result.errorField = `${resultField}.failed`;
   }
@@ -66,19 +66,19 @@ async function outputItem(
   return {
     type,
     call_id,
-    output: errorField === undefined ? outputOf(output) : errorOutputOf(output),
+    output: errorField === undefined ? toOutput(output) : toErrorOutput(output),
   } satisfies Untrusted<FunctionCallOutput>;
 }
 
 /** A single text goes as a string, which every compatible server takes; the rest as a list. */
-function outputOf(parts: readonly JsonObject[]): string | readonly JsonObject[] {
+function toOutput(parts: readonly JsonObject[]): string | readonly JsonObject[] {
   return onlyText(parts) ?? parts;
 }
 
 /** Put before the output of a tool that failed. Constant, so that the prompt cache finds it again. */
 const ERROR_MARK = "The tool failed:";
 
-function errorOutputOf(parts: readonly JsonObject[]): string | readonly JsonObject[] {
+function toErrorOutput(parts: readonly JsonObject[]): string | readonly JsonObject[] {
   const text = onlyText(parts);
   return text === undefined ? [inputText(ERROR_MARK), ...parts] : `${ERROR_MARK} ${text}`;
 }

@@ -31,16 +31,16 @@ interface DeclaredTool {
 /** The tools and the choice among them. @param options May bring tools too. */
 export function toolSettings(context: RequestContext, options: ProviderOptions): JsonObject {
   const { tools, toolChoice } = context.request;
-  const list = tools.flatMap((tool, index) => toolOf(tool, `tools[${index}]`, context));
+  const list = tools.flatMap((tool, index) => toTool(tool, `tools[${index}]`, context));
   const declared = [...list.map(({ declaration }) => declaration), ...objectsIn<Wire.Tool>(options.tools)];
   return {
     tools: list.length === 0 ? undefined : list.map(({ body }) => body),
-    tool_choice: toolChoice === undefined ? undefined : choiceOf(toolChoice, declared),
+    tool_choice: toolChoice === undefined ? undefined : toChoice(toolChoice, declared),
     parallel_tool_calls: toolChoice?.parallel,
   } satisfies Untrusted<Wire.CreateRequest>;
 }
 
-function toolOf({ tool }: Tool, field: string, { provider, loss }: RequestContext): DeclaredTool[] {
+function toTool({ tool }: Tool, field: string, { provider, loss }: RequestContext): DeclaredTool[] {
   switch (tool.case) {
     case "function": {
       const body = functionTool(tool.value, `${field}.function`, loss);
@@ -57,7 +57,7 @@ function toolOf({ tool }: Tool, field: string, { provider, loss }: RequestContex
 
 function functionTool(tool: FunctionTool, field: string, loss: LossReport): JsonObject {
   const { name, description } = tool;
-  const { schema: parameters, enforced: strict } = parametersOf(tool, field, loss);
+  const { schema: parameters, enforced: strict } = toParameters(tool, field, loss);
   // Where `strict` is absent the API rewrites the schema to be strict, so it is always sent.
   return {
     type: "function",
@@ -68,7 +68,7 @@ function functionTool(tool: FunctionTool, field: string, loss: LossReport): Json
   } satisfies Settings<Wire.FunctionTool>;
 }
 
-function parametersOf({ parametersJson, strict }: FunctionTool, field: string, loss: LossReport): SentSchema {
+function toParameters({ parametersJson, strict }: FunctionTool, field: string, loss: LossReport): SentSchema {
   if (parametersJson === "") return { schema: NO_PARAMETERS, enforced: strict };
   return parametersSchema(parametersJson, strict, `${field}.parameters_json`, loss);
 }
@@ -87,11 +87,11 @@ function customTool({ name, description, grammar }: CustomTool): JsonObject {
     type: "custom",
     name,
     description: description || undefined,
-    format: grammar === undefined ? undefined : grammarOf(grammar),
+    format: grammar === undefined ? undefined : toGrammar(grammar),
   } satisfies Untrusted<Wire.CustomTool>;
 }
 
-function grammarOf({ syntax, definition }: Grammar): JsonObject {
+function toGrammar({ syntax, definition }: Grammar): JsonObject {
   const wireSyntax = syntax === Grammar_Syntax.REGEX ? "regex" : "lark";
   return { type: "grammar", syntax: wireSyntax, definition } satisfies Wire.CustomToolGrammar;
 }
@@ -110,7 +110,7 @@ function hostedTool(
   return [];
 }
 
-function choiceOf(
+function toChoice(
   { mode, toolName }: ToolChoice,
   declared: readonly Untrusted<Wire.Tool>[],
 ): string | JsonObject | undefined {

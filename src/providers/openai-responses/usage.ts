@@ -9,7 +9,7 @@ import type { InputTokensDetails, OutputTokensDetails, Usage } from "../../wire/
  * tokens here already, `output_tokens` includes reasoning. Compatible servers also use the
  * names of Chat Completions. Undefined where the provider reported none.
  */
-export function usageOf(usage: unknown, includeRaw: boolean): UsageMessage | undefined {
+export function toUsage(usage: unknown, includeRaw: boolean): UsageMessage | undefined {
   const counts = asObject<Usage>(usage);
   if (counts === undefined) return undefined;
   const input = asCount(counts.input_tokens) ?? asCount(counts.prompt_tokens);

@@ -95,7 +95,7 @@ export class McpConnection {
       return this.#client.callTool(
         { name, arguments: { ...args } },
         {
-          ...this.#optionsOf(signal),
+          ...this.#getErrorOptions(signal),
           onresumptiontoken,
           // Tells which arguments go into headers as well. An earlier turn's list has no definitions.
           ...(toolDefinition === undefined ? {} : { toolDefinition }),
@@ -148,7 +148,9 @@ export class McpConnection {
     const client = this.#client;
     // The package calls this one before its own.
     transport.onmessage = (message) => this.#checkMessage(message);
-    return this.#run(undefined, limit, ({ signal }) => client.connect(transport, this.#optionsOf(signal)));
+    return this.#run(undefined, limit, ({ signal }) =>
+      client.connect(transport, this.#getErrorOptions(signal)),
+    );
   }
 
   /** Ends the session of a server that sends too many requests. Throws, so that they are not answered. */
@@ -162,7 +164,7 @@ export class McpConnection {
     throw failure;
   }
 
-  #optionsOf(signal: AbortSignal) {
+  #getErrorOptions(signal: AbortSignal) {
     return { signal, timeout: LONGEST_TIMER_MS };
   }
 
@@ -173,7 +175,10 @@ export class McpConnection {
     for (let pages = 0; pages === 0 || cursor !== undefined; pages += 1) {
       if (pages === MAX_PAGES) throw tooMany(`${MAX_PAGES} pages of tools`);
       const params = cursor === undefined ? {} : { cursor };
-      const page = await this.#client.request({ method: "tools/list", params }, this.#optionsOf(signal));
+      const page = await this.#client.request(
+        { method: "tools/list", params },
+        this.#getErrorOptions(signal),
+      );
       for (const definition of page.tools) {
         const tool = toMcpTool(definition, this.#endpoint.server.serverLabel);
         bytes += countBytes(tool);

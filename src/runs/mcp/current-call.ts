@@ -7,7 +7,7 @@ import {
   untilAborted,
 } from "../../generation/linked-signal.ts";
 import type { HttpAnswer } from "../../kit/http/transport.ts";
-import { mcpFailureOf } from "./failure.ts";
+import { getMcpFailure } from "./failure.ts";
 
 /**
  * The call that an HTTP exchange belongs to. The client package has one fetch for everything it sends and, with servers
@@ -83,7 +83,7 @@ export class McpCall {
       const done = currentCall.run(this, () => work(this));
       return await untilAborted(Promise.race([done, this.#broken.promise]), signal);
     } catch (thrown) {
-      const failure = toSdkError(failureUnder(signal, mcpFailureOf(thrown, this.#failedStatus)));
+      const failure = toSdkError(failureUnder(signal, getMcpFailure(thrown, this.#failedStatus)));
       // The package may still wait for an answer.
       this.stop(new AbortError("the call has failed"));
       throw failure;

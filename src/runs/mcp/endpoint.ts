@@ -33,7 +33,7 @@ const OWN_HEADER =
  * @param field Path of the servers in the request.
  * @throws InvalidRequestError naming every server that is described wrongly or that the configuration does not allow.
  */
-export function endpointsOf(
+export function getEndpoints(
   servers: readonly McpServer[],
   field: string,
   settings: McpSettings,
@@ -46,7 +46,7 @@ export function endpointsOf(
   const endpoints = servers.flatMap((server, index) => {
     const found = labels.has(server.serverLabel)
       ? new Problem("server_label", "expected a label that no other server has")
-      : endpointOf(server, settings);
+      : createEndpoint(server, settings);
     labels.add(server.serverLabel);
     if (!(found instanceof Problem)) return [found];
     problems.push({ field: `${field}[${index}].${found.field}`, description: found.description });
@@ -67,13 +67,13 @@ class Problem {
   }
 }
 
-function endpointOf(server: McpServer, settings: McpSettings): McpEndpoint | Problem {
+function createEndpoint(server: McpServer, settings: McpSettings): McpEndpoint | Problem {
   const { serverLabel: label, serverUrl } = server;
   if (!LABEL.test(label)) return new Problem("server_label", "expected at most 64 letters, digits, _ or -");
-  const headers = headersOf(server);
+  const headers = createHeaders(server);
   if (headers instanceof Problem) return headers;
   const configured = settings.servers.get(label);
-  if (configured !== undefined && isAddressOf(configured, serverUrl))
+  if (configured !== undefined && getIsAddress(configured, serverUrl))
     return joined(server, configured, headers);
   if (serverUrl === "")
     return new Problem("server_url", `expected an address: mcp.servers has no server ${label}`);
@@ -87,7 +87,7 @@ function endpointOf(server: McpServer, settings: McpSettings): McpEndpoint | Pro
 }
 
 /** Whether the caller means the configured server: by its label alone, or by its address as well. */
-function isAddressOf({ url }: ConfiguredMcpServer, serverUrl: string): boolean {
+function getIsAddress({ url }: ConfiguredMcpServer, serverUrl: string): boolean {
   return serverUrl === "" || URL.parse(serverUrl)?.href === URL.parse(url)?.href;
 }
 
@@ -107,7 +107,7 @@ function joined(
 }
 
 /** The headers that the caller gives. */
-function headersOf({ headers: given, authorization }: McpServer): Record<string, string> | Problem {
+function createHeaders({ headers: given, authorization }: McpServer): Record<string, string> | Problem {
   const headers = lowerCaseNames(given);
   const names = Object.keys(headers);
   if (names.length > MAX_HEADERS)

@@ -50,7 +50,7 @@ export function createMcpFetch(
     const request = { headers: { ...endpoint.headers, ...headers }, signal };
     const answer = await send(transport, method, pathname + search, request, init.body);
     call?.onAnswer(answer);
-    return responseOf(answer, call ?? session, limits);
+    return createResponse(answer, call ?? session, limits);
   };
 }
 
@@ -66,7 +66,7 @@ function send(
   return transport.post(path, { ...request, body: typeof body === "string" ? body : "" });
 }
 
-function responseOf(answer: HttpAnswer, observer: EndObserver | undefined, limits: McpLimits): Response {
+function createResponse(answer: HttpAnswer, observer: EndObserver | undefined, limits: McpLimits): Response {
   const { status } = answer;
   const isSuccess = status >= 200 && status < 300;
   if (status >= 300 && status < 400) {
@@ -81,19 +81,19 @@ function responseOf(answer: HttpAnswer, observer: EndObserver | undefined, limit
     return new Response(null, { status, headers });
   }
   const bounds = isSuccess ? limits : { ...limits, maxAnswerBytes: MAX_FAILURE_BYTES };
-  return new Response(bodyOf(answer, new JsonGauge(bounds), observer), { status, headers });
+  return new Response(getBody(answer, new JsonGauge(bounds), observer), { status, headers });
 }
 
 /**
  * The body of an answer as a web stream, read as it is needed, in slices. The client package handles the messages of a
  * slice before it reads on.
  */
-function bodyOf(
+function getBody(
   answer: HttpAnswer,
   gauge: JsonGauge,
   observer: EndObserver | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const reader = slicesOf(answer.body, gauge)[Symbol.asyncIterator]();
+  const reader = getSlices(answer.body, gauge)[Symbol.asyncIterator]();
   const fail = (controller: ReadableStreamDefaultController, failure: unknown) => {
     answer.destroy();
     observer?.onAnswerEnd(failure);
@@ -115,7 +115,7 @@ function bodyOf(
 }
 
 /** The measured bytes of a body in slices, with turns of the event loop between them. */
-async function* slicesOf(body: AsyncIterable<Uint8Array>, gauge: JsonGauge): AsyncGenerator<Uint8Array> {
+async function* getSlices(body: AsyncIterable<Uint8Array>, gauge: JsonGauge): AsyncGenerator<Uint8Array> {
   let turnEndsAt = performance.now() + TURN_MS;
   for await (const chunk of body) {
     for (let start = 0; start < chunk.length; start += SLICE_BYTES) {

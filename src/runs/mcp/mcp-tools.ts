@@ -2,7 +2,7 @@
 import { clone, create } from "@bufbuild/protobuf";
 import {
   AbortError,
-  errorOf,
+  createError,
   InvalidRequestError,
   InvalidToolCallError,
   toSdkError,
@@ -16,7 +16,7 @@ import {
   McpToolSchema,
 } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
-import { abortErrorOf } from "../../kit/http/abort.ts";
+import { toAbortError } from "../../kit/http/abort.ts";
 import { isObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
 import type {
   ExecuteServerToolOptions,
@@ -26,7 +26,7 @@ import type {
   ServerTools,
 } from "../server-tools.ts";
 import type { McpConnection } from "./connection.ts";
-import { endpointsOf, type McpEndpoint } from "./endpoint.ts";
+import { getEndpoints, type McpEndpoint } from "./endpoint.ts";
 import { failedResult, readResult } from "./result.ts";
 import { DEFAULT_MCP_LIMITS, type McpLimits, type McpSettings } from "./settings.ts";
 import { isAllowed, needsApproval } from "./tool-filter.ts";
@@ -36,12 +36,12 @@ import { freeToolName } from "./tool-names.ts";
 export function createMcpTools(settings: McpSettings): ServerTools {
   const limits = { ...DEFAULT_MCP_LIMITS, ...settings.limits };
   const endpointsIn = (servers: readonly McpServer[], field: string) =>
-    endpointsOf(servers, field, settings, limits.maxServers);
+    getEndpoints(servers, field, settings, limits.maxServers);
   return {
     check: (servers, field) => void endpointsIn(servers, field),
     async open(servers, field, options) {
       const endpoints = endpointsIn(servers, field);
-      if (options.signal.aborted) throw abortErrorOf(options.signal);
+      if (options.signal.aborted) throw toAbortError(options.signal);
       const run = new McpRun(options, limits);
       if (endpoints.length > 0) await run.open(endpoints, settings);
       return run;
@@ -84,7 +84,7 @@ class McpRun implements OpenedServerTools {
     );
     if (signal.aborted) {
       await this.close();
-      throw abortErrorOf(signal);
+      throw toAbortError(signal);
     }
     this.#nameTools(lists);
   }
@@ -143,7 +143,7 @@ class McpRun implements OpenedServerTools {
       return create(McpToolListSchema, { serverLabel, tools });
     } catch (thrown) {
       const { kind, message, retryable } = toSdkError(thrown);
-      const error = errorOf(kind, `MCP server ${serverLabel}: ${message}`, { retryable });
+      const error = createError(kind, `MCP server ${serverLabel}: ${message}`, { retryable });
       return create(McpToolListSchema, { serverLabel, error: error.toProto() });
     }
   }

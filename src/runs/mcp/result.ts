@@ -53,7 +53,7 @@ function resourceBlock(block: JsonObject): Block {
   const mediaType = textIn(mimeType) || "application/octet-stream";
   const [, kind] = /^(image|audio)\//.exec(mediaType) ?? [];
   if (kind === "image" || kind === "audio") return mediaBlock(block, kind, mediaType, blob);
-  return mediaBlock(block, "document", mediaType, blob, fileNameOf(textIn(uri)));
+  return mediaBlock(block, "document", mediaType, blob, getFileName(textIn(uri)));
 }
 
 function mediaBlock(
@@ -79,6 +79,6 @@ function textBlock(raw: string): Block {
 }
 
 /** The last segment of an address. */
-function fileNameOf(uri: string): string {
+function getFileName(uri: string): string {
   return (/([^/?#]{1,255})\/?(?:[?#].*)?$/.exec(uri)?.[1] ?? "").toWellFormed();
 }

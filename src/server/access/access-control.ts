@@ -3,7 +3,7 @@ import type { AccessKey, AccessRateLimit } from "../../config/access-key.ts";
 import { anyCaller, type Caller } from "../../core/caller.ts";
 import { AuthenticationError, RateLimitError, type SDKError } from "../../core/errors.ts";
 import { TokenBucket } from "../../middleware/token-bucket.ts";
-import { bearerTokenOf } from "./bearer-token.ts";
+import { getBearerToken } from "./bearer-token.ts";
 import { KeyRing } from "./key-ring.ts";
 
 /** The caller of a request, and whether the request is admitted. */
@@ -45,7 +45,7 @@ export class AccessControl {
   /** Admits or refuses a request by its headers, and counts it. */
   admit(headers: IncomingHttpHeaders): Admission {
     this.#refresh();
-    const token = bearerTokenOf(headers);
+    const token = getBearerToken(headers);
     if (token === "") return NO_KEY;
     const key = token === undefined ? undefined : this.#ring.find(token);
     return key === undefined ? WRONG_KEY : { caller: key, refusal: this.#refuseByRate(key) };
@@ -68,7 +68,7 @@ export class AccessControl {
     const before = this.#rates;
     this.#rates = new Map();
     for (const { name, rateLimit } of keys) {
-      if (rateLimit !== undefined) this.#rates.set(name, rateOf(rateLimit, before.get(name), this.#now));
+      if (rateLimit !== undefined) this.#rates.set(name, toRate(rateLimit, before.get(name), this.#now));
     }
   }
 
@@ -94,7 +94,7 @@ interface Rate {
 }
 
 /** An unchanged limit keeps its current state. */
-function rateOf(limit: AccessRateLimit, before: Rate | undefined, now: () => number): Rate {
+function toRate(limit: AccessRateLimit, before: Rate | undefined, now: () => number): Rate {
   const { requestsPerMinute, burst } = limit;
   const isSame = before?.limit.requestsPerMinute === requestsPerMinute && before.limit.burst === burst;
   return isSame ? before : { limit, bucket: new TokenBucket(requestsPerMinute, now, burst) };

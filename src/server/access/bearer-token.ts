@@ -7,7 +7,7 @@ const MAX_TOKEN_CHARS = 512;
  * The token of `authorization: Bearer <token>` (RFC 6750). Empty if there is none; undefined if it cannot be an access
  * key.
  */
-export function bearerTokenOf({ authorization = "" }: IncomingHttpHeaders): string | undefined {
+export function getBearerToken({ authorization = "" }: IncomingHttpHeaders): string | undefined {
   if (authorization === "") return "";
   if (authorization.length > SCHEME.length + MAX_TOKEN_CHARS) return undefined;
   if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined;

@@ -13,15 +13,15 @@ import { BINARY_OPTIONS } from "../requests/codec.ts";
 import type { Compression } from "../requests/decompress.ts";
 import type { Intake } from "../requests/intake.ts";
 import type { Service } from "../services/service.ts";
-import { rejectionOf, sendRejection } from "../status/rejection.ts";
-import { type ServeStream, streamServersOf } from "../streaming/stream-servers.ts";
+import { sendRejection, toRejection } from "../status/rejection.ts";
+import { createStreamServers, type ServeStream } from "../streaming/stream-servers.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 import { watchContext } from "./context.ts";
 import { ConnectExchange } from "./exchange.ts";
-import { textResponseOf } from "./grpc-web-text.ts";
+import { toTextResponse } from "./grpc-web-text.ts";
 import { registerServices } from "./register-services.ts";
-import { universalRequestOf } from "./request.ts";
+import { toUniversalRequest } from "./request.ts";
 import type { BodyOptions } from "./request-body.ts";
 import { sendResponse } from "./response.ts";
 
@@ -43,18 +43,18 @@ export function createConnectApi(options: ConnectApiOptions): HttpApi {
   let routes: ReadonlyMap<string, HttpRoute> | undefined;
   return {
     find(path) {
-      routes ??= routesOf(options);
+      routes ??= createRoutes(options);
       return routes.get(path);
     },
     reject: sendRejection,
   };
 }
 
-function routesOf(options: ConnectApiOptions): ReadonlyMap<string, HttpRoute> {
+function createRoutes(options: ConnectApiOptions): ReadonlyMap<string, HttpRoute> {
   const { services, intake, unsent } = options;
   const { maxMessageBytes, maxHeaderListBytes } = intake.limits;
   // A misspelt field in hand-written JSON is an error that names it.
-  const jsonOptions = { ignoreUnknownFields: false, registry: typesOf(services) };
+  const jsonOptions = { ignoreUnknownFields: false, registry: getTypes(services) };
   const compressions = options.compressions.map((name) => queryCompression(name, maxHeaderListBytes));
   const router = createConnectRouter({
     acceptCompression: compressions,
@@ -65,11 +65,11 @@ function routesOf(options: ConnectApiOptions): ReadonlyMap<string, HttpRoute> {
     requestGate: watchContext,
   });
   registerServices(router, services);
-  const streams = streamServersOf(services, { compressions, jsonOptions, intake, unsent });
+  const streams = createStreamServers(services, { compressions, jsonOptions, intake, unsent });
   return new Map(
     router.handlers.map((handler) => [
       handler.requestPath,
-      routeOf(handler, streams.get(handler.requestPath), options),
+      toRoute(handler, streams.get(handler.requestPath), options),
     ]),
   );
 }
@@ -87,14 +87,14 @@ function queryCompression(name: Compression, maxBytes: number): ConnectCompressi
 }
 
 /** The types that an Any may hold in JSON, which names them: all that the files of the services declare. */
-function typesOf(services: readonly Service[]): Registry {
+function getTypes(services: readonly Service[]): Registry {
   return createRegistry(...withImports(services.map(({ desc }) => desc.file)).values());
 }
 
 // Clients are on the same machine, where bytes cost less than compressing them.
 const NEVER_COMPRESS = Number.MAX_SAFE_INTEGER;
 
-function routeOf(
+function toRoute(
   handler: UniversalHandler,
   stream: ServeStream | undefined,
   options: ConnectApiOptions,
@@ -134,10 +134,10 @@ async function serve(
   response: HttpResponse,
 ): Promise<TransportOutcome> {
   const { exchange } = body;
-  const answered = await handler(universalRequestOf(body, request, response));
-  const answer = takesTextResponse(request.headers) ? textResponseOf(answered) : answered;
+  const answered = await handler(toUniversalRequest(body, request, response));
+  const answer = takesTextResponse(request.headers) ? toTextResponse(answered) : answered;
   if (answer.status !== OK && answer.body === undefined)
-    return sendRejection(request, response, rejectionOf(answer.status, handler));
+    return sendRejection(request, response, toRejection(answer.status, handler));
   const { responseIds } = exchange.recorder;
   for (const [name, value] of Object.entries(responseIds)) answer.header?.set(name, value);
   await sendResponse(answer, response, {

@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { createContextKey } from "@connectrpc/connect";
 import type { RequestMemory, RequestShare } from "../requests/request-memory.ts";
-import { describeJsonFault, type Failure, failureOf } from "../status/status.ts";
+import { describeJsonFault, type Failure, toFailure } from "../status/status.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 
@@ -45,7 +45,7 @@ export class ConnectExchange {
   fail(thrown: unknown, { input }: DescMethod): void {
     if (this.#json.length > 0) describeJsonFault(thrown, input, Buffer.concat(this.#json));
     this.dropJson();
-    if (!this.disconnected) this.#failure = failureOf(thrown, this.recorder.call.rpc);
+    if (!this.disconnected) this.#failure = toFailure(thrown, this.recorder.call.rpc);
   }
 
   /** How the call ended. */

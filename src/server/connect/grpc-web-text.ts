@@ -1,6 +1,6 @@
 /** gRPC-Web's text form around Connect's handlers, which know only the binary one. */
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { Base64Decoder, binaryTypeOf, encodeBase64, textTypeOf } from "../http/grpc-web-text.ts";
+import { Base64Decoder, encodeBase64, toBinaryType, toTextType } from "../http/grpc-web-text.ts";
 
 const CONTENT_TYPE = "content-type";
 
@@ -13,15 +13,15 @@ export async function* decodeBody(text: AsyncIterable<Uint8Array>): AsyncGenerat
 
 /** Sets the content type of the bytes that are inside the text. */
 export function setBinaryType(header: Headers): void {
-  header.set(CONTENT_TYPE, binaryTypeOf(header.get(CONTENT_TYPE) ?? ""));
+  header.set(CONTENT_TYPE, toBinaryType(header.get(CONTENT_TYPE) ?? ""));
 }
 
 /** A response of gRPC-Web in its text form. Responses of other protocols are returned unchanged. */
-export function textResponseOf(response: UniversalServerResponse): UniversalServerResponse {
+export function toTextResponse(response: UniversalServerResponse): UniversalServerResponse {
   const { header, body } = response;
   const type = header?.get(CONTENT_TYPE) ?? "";
   if (!type.startsWith("application/grpc-web")) return response;
-  header?.set(CONTENT_TYPE, textTypeOf(type));
+  header?.set(CONTENT_TYPE, toTextType(type));
   return body === undefined ? response : { ...response, body: encodeBody(body) };
 }
 

@@ -36,7 +36,7 @@ export function checkedBody(request: HttpRequest, options: BodyOptions): AsyncGe
 }
 
 /** The compression of a body that is undone here; undefined where there is none. */
-export function compressionOf(
+export function findCompression(
   header: string | readonly string[] | undefined,
   compressions: readonly Compression[],
 ): Compression | undefined {
@@ -64,7 +64,7 @@ class CheckedBody {
     const bytes = await readWholeBody({
       chunks: this.#read(() => true),
       announced: headers["content-length"],
-      compression: compressionOf(headers[BODY_ENCODING], compressions),
+      compression: findCompression(headers[BODY_ENCODING], compressions),
       share: this.#share,
       limits: intake.limits,
     });
@@ -123,13 +123,13 @@ class CheckedBody {
     const admitted = isUnreadable
       ? { bytes, usedBytes: bytes.byteLength }
       : await this.#admit(bytes, compression);
-    const frame = frameOf(isUnreadable ? flags : flags & ~COMPRESSED, admitted.bytes);
+    const frame = createFrame(isUnreadable ? flags : flags & ~COMPRESSED, admitted.bytes);
     return { frame, usedBytes: FRAME_HEADER_BYTES + admitted.usedBytes };
   }
 
   get #frameCompression(): Compression | undefined {
     const name = CONNECT_FRAMED.test(this.#type) ? "connect-content-encoding" : "grpc-encoding";
-    return compressionOf(this.#request.headers[name], this.#options.compressions);
+    return findCompression(this.#request.headers[name], this.#options.compressions);
   }
 
   /** Decompresses and checks the message of a frame. */
@@ -155,7 +155,7 @@ class CheckedBody {
   }
 }
 
-function frameOf(flags: number, bytes: Uint8Array): Uint8Array {
+function createFrame(flags: number, bytes: Uint8Array): Uint8Array {
   const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + bytes.byteLength);
   writeFrameHeader(frame, 0, { compressed: false, length: bytes.byteLength });
   frame[0] = flags;

@@ -6,16 +6,16 @@ import { recorderKey } from "../telemetry/call-recorder.ts";
 import { withoutEndlessDeadline } from "./deadline.ts";
 import { type ConnectExchange, exchangeKey } from "./exchange.ts";
 import { setBinaryType } from "./grpc-web-text.ts";
-import { BODY_ENCODING, type BodyOptions, checkedBody, compressionOf } from "./request-body.ts";
+import { BODY_ENCODING, type BodyOptions, checkedBody, findCompression } from "./request-body.ts";
 
 /** The request in the form of Connect's handlers, with the exchange and its recorder in the context values. */
-export function universalRequestOf(
+export function toUniversalRequest(
   options: BodyOptions,
   request: HttpRequest,
   response: HttpResponse,
 ): UniversalServerRequest {
   const { exchange } = options;
-  const header = withoutEndlessDeadline(headersOf(request, options));
+  const header = withoutEndlessDeadline(createHeaders(request, options));
   if (isTextRequest(request.headers)) setBinaryType(header);
   const body = { [Symbol.asyncIterator]: () => checkedBody(request, options) };
   return {
@@ -25,7 +25,7 @@ export function universalRequestOf(
     url: new URL(request.url ?? "/", "http://localhost").href,
     header,
     body: isJson(request) ? exchange.keepJson(body) : body,
-    signal: disconnectSignalOf(exchange, response),
+    signal: createDisconnectSignal(exchange, response),
     contextValues: createContextValues().set(exchangeKey, exchange).set(recorderKey, exchange.recorder),
   };
 }
@@ -35,14 +35,14 @@ function isJson({ headers }: HttpRequest): boolean {
   return /^application\/json(?:$|;)/.test(headers["content-type"] ?? "");
 }
 
-function headersOf({ headers, method }: HttpRequest, { compressions }: BodyOptions): Headers {
+function createHeaders({ headers, method }: HttpRequest, { compressions }: BodyOptions): Headers {
   const result = new Headers();
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || name.startsWith(":")) continue;
     for (const each of typeof value === "string" ? [value] : value) result.append(name, each);
   }
   // The body is decompressed before Connect reads it.
-  if (method === "POST" && compressionOf(headers[BODY_ENCODING], compressions) !== undefined) {
+  if (method === "POST" && findCompression(headers[BODY_ENCODING], compressions) !== undefined) {
     result.delete(BODY_ENCODING);
     result.delete("content-length");
   }
@@ -50,7 +50,7 @@ function headersOf({ headers, method }: HttpRequest, { compressions }: BodyOptio
 }
 
 /** A signal that is aborted when the peer closes the stream before the response is complete. Also notes that. */
-function disconnectSignalOf(exchange: ConnectExchange, response: HttpResponse): AbortSignal {
+function createDisconnectSignal(exchange: ConnectExchange, response: HttpResponse): AbortSignal {
   const controller = new AbortController();
   response.once("close", () => {
     if (response.writableEnded) return;

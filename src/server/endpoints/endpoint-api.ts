@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import { errorOf, SDKError } from "../../core/errors.ts";
+import { createError, SDKError } from "../../core/errors.ts";
 import type { Endpoint, EndpointRoute } from "../../endpoints/endpoint.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { HttpApi, HttpRoute } from "../http/http-api.ts";
@@ -12,7 +12,7 @@ export function createEndpointApi(endpoint: Endpoint, parts: EndpointParts): Htt
   return {
     find(path, method) {
       const route = endpoint.find(path, method);
-      return route === undefined ? undefined : routeOf(route, endpoint, parts);
+      return route === undefined ? undefined : toRoute(route, endpoint, parts);
     },
     reject(_request, response, rejection) {
       const { code, headers } = rejection;
@@ -24,7 +24,7 @@ export function createEndpointApi(endpoint: Endpoint, parts: EndpointParts): Htt
   };
 }
 
-function routeOf(route: EndpointRoute, endpoint: Endpoint, parts: EndpointParts): HttpRoute {
+function toRoute(route: EndpointRoute, endpoint: Endpoint, parts: EndpointParts): HttpRoute {
   const { connect } = route;
   return {
     name: route.name,
@@ -43,8 +43,8 @@ function errorOfRejection({ code, message, error }: Rejection): SDKError {
   if (error?.cause instanceof SDKError) return error.cause;
   switch (code) {
     case Code.PermissionDenied:
-      return errorOf(ErrorKind.ACCESS_DENIED, message);
+      return createError(ErrorKind.ACCESS_DENIED, message);
     default:
-      return errorOf(ErrorKind.INVALID_REQUEST, message);
+      return createError(ErrorKind.INVALID_REQUEST, message);
   }
 }

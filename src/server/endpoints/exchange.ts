@@ -13,11 +13,11 @@ import type { CallSignals } from "../services/call-signal.ts";
 import type { Inference } from "../services/inference.ts";
 import { InferenceRecord } from "../services/inference-record.ts";
 import { createRecordedClient } from "../services/recorded-calls.ts";
-import { codeOf } from "../status/status-code.ts";
+import { getCode } from "../status/status-code.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 import type { WebSockets } from "../websocket/web-sockets.ts";
-import { endpointRequestOf, errorOfRefusal } from "./request.ts";
+import { errorOfRefusal, toEndpointRequest } from "./request.ts";
 import { BodyResponse } from "./response.ts";
 
 /** What all requests of an API share. */
@@ -106,7 +106,7 @@ class EndpointExchange {
     const noteFailure = (error: SDKError) => this.#note(error);
     try {
       return await route.serve(
-        endpointRequestOf(request, { caller, client, signal, intake, share, noteFailure }),
+        toEndpointRequest(request, { caller, client, signal, intake, share, noteFailure }),
       );
     } catch (thrown) {
       if (this.#isPeerGone(thrown)) throw thrown;
@@ -124,6 +124,6 @@ class EndpointExchange {
 
   #note(error: SDKError, fault?: unknown): void {
     this.#record.fail(error);
-    this.#outcome = { code: codeOf(error.kind), disconnected: false, fault };
+    this.#outcome = { code: getCode(error.kind), disconnected: false, fault };
   }
 }

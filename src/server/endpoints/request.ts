@@ -4,7 +4,7 @@ import type { Caller } from "../../core/caller.ts";
 import { InvalidRequestError, type SDKError, toSdkError } from "../../core/errors.ts";
 import type { EndpointRequest } from "../../endpoints/endpoint.ts";
 import type { ModelClient } from "../../generation/model-calls.ts";
-import { pathOf } from "../http/http-api.ts";
+import { getPath } from "../http/http-api.ts";
 import { readBody } from "../http/request-body.ts";
 import { readWholeBody } from "../http/whole-body.ts";
 import type { HttpRequest } from "../listen/http-types.ts";
@@ -13,7 +13,7 @@ import type { Intake } from "../requests/intake.ts";
 import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
 import { boundedText } from "../status/bounded-text.ts";
-import { failureOf } from "../status/status.ts";
+import { toFailure } from "../status/status.ts";
 
 /** What a request needs from its server. */
 export interface RequestParts {
@@ -27,9 +27,9 @@ export interface RequestParts {
 }
 
 /** The request of an HTTP API. */
-export function endpointRequestOf(request: HttpRequest, parts: RequestParts): EndpointRequest {
+export function toEndpointRequest(request: HttpRequest, parts: RequestParts): EndpointRequest {
   const { url = "", method = "" } = request;
-  const path = pathOf(request);
+  const path = getPath(request);
   const { caller, client, signal, noteFailure } = parts;
   return {
     method,
@@ -47,7 +47,7 @@ export function endpointRequestOf(request: HttpRequest, parts: RequestParts): En
 
 /** Converts the refusal of a body, which limits throw as a status, to one of our errors. */
 export function errorOfRefusal(thrown: unknown): SDKError {
-  return toSdkError(failureOf(thrown, ENDPOINT_RPC).status.cause ?? thrown);
+  return toSdkError(toFailure(thrown, ENDPOINT_RPC).status.cause ?? thrown);
 }
 
 /** RPC name that the limits use in their messages. */
@@ -57,7 +57,7 @@ async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<
   const { intake, share, signal } = parts;
   const { limits, arrivals } = intake;
   const { headers } = request;
-  const compression = compressionOf(headers["content-encoding"]);
+  const compression = findCompression(headers["content-encoding"]);
   try {
     const bytes = await readWholeBody({
       chunks: readBody(request, { signal, arrivals, isIncomplete: () => true }),
@@ -74,7 +74,7 @@ async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<
 }
 
 /** The compression of a body. Throws InvalidRequestError for one that is not supported. */
-function compressionOf(encoding = "identity"): Compression | undefined {
+function findCompression(encoding = "identity"): Compression | undefined {
   const name = encoding.trim().toLowerCase();
   const compression = knownCompression(name);
   if (compression !== undefined || name === "identity" || name === "") return compression;

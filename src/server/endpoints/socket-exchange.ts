@@ -10,12 +10,12 @@ import type { RequestShare } from "../requests/request-memory.ts";
 import type { CallSignal } from "../services/call-signal.ts";
 import { InferenceRecord } from "../services/inference-record.ts";
 import { createRecordedClient } from "../services/recorded-calls.ts";
-import { codeOf } from "../status/status-code.ts";
+import { getCode } from "../status/status-code.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
 import { closeCodes } from "../websocket/close-codes.ts";
 import { discardRest, SocketChannel } from "../websocket/socket-channel.ts";
 import type { EndpointParts } from "./exchange.ts";
-import { endpointRequestOf } from "./request.ts";
+import { toEndpointRequest } from "./request.ts";
 
 /** A socket, and what serves it. */
 export interface SocketExchangeOptions extends EndpointParts {
@@ -64,7 +64,7 @@ async function serve(
   let outcome: TransportOutcome = { code: undefined, disconnected: false };
   const noteFailure = (error: SDKError) => {
     record.fail(error);
-    outcome = { code: codeOf(error.kind), disconnected: false };
+    outcome = { code: getCode(error.kind), disconnected: false };
   };
   const client = createRecordedClient(record, inference);
   const { caller } = recorder.call;
@@ -85,7 +85,7 @@ async function serve(
   try {
     await route.connect(
       channel,
-      endpointRequestOf(request, { caller, client, signal, intake, share, noteFailure }),
+      toEndpointRequest(request, { caller, client, signal, intake, share, noteFailure }),
     );
   } catch (thrown) {
     if (!(thrown instanceof PeerClosedError))

@@ -9,7 +9,7 @@ export const MAX_TIMER_MS = 2 ** 31 - 1;
  * or one over 24.8 days, the longest timer: clients without a deadline send such timeouts.
  * @throws ConnectError INVALID_ARGUMENT for other texts.
  */
-export function timeoutOf(header: string | undefined): number | undefined {
+export function parseTimeout(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const [, digits, unit = ""] = TIMEOUT.exec(header) ?? [];
   const unitMs = UNIT_MS[unit];

@@ -2,7 +2,7 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type MethodImplSpec } from "@connectrpc/connect";
-import { batchesOf } from "../../core/batches.ts";
+import { toBatches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
 import { runInTurn } from "../../core/loop-turns.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
@@ -10,13 +10,13 @@ import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { Codec } from "../requests/codec.ts";
 import type { Intake } from "../requests/intake.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
-import { connectErrorOf, failureOf } from "../status/status.ts";
+import { toConnectError, toFailure } from "../status/status.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 import { CallContext, DISCONNECTED } from "./context.ts";
-import { timeoutOf } from "./deadline.ts";
+import { parseTimeout } from "./deadline.ts";
 import { FrameReader } from "./frames.ts";
-import { acceptsGzip, encodingOf } from "./gzip.ts";
+import { acceptsGzip, getEncoding } from "./gzip.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
 import { RequestMessages } from "./request.ts";
 import { ResponseWriter } from "./response.ts";
@@ -61,7 +61,7 @@ export async function serveExchange(options: ExchangeOptions): Promise<Transport
   let outcome = OK;
   let share: RequestShare | undefined;
   try {
-    if (options.refusal !== undefined) throw connectErrorOf(options.refusal);
+    if (options.refusal !== undefined) throw toConnectError(options.refusal);
     share = options.intake.memory.begin(recorder.call.caller.name);
     await run(options, share, context, response);
   } catch (thrown) {
@@ -104,8 +104,8 @@ async function run(
   context: CallContext,
   response: ResponseWriter,
 ): Promise<void> {
-  context.expireIn(timeoutOf(singleValueOf(headers["grpc-timeout"])));
-  const encoding = encodingOf(singleValueOf(headers["grpc-encoding"]));
+  context.expireIn(parseTimeout(getSingleValue(headers["grpc-timeout"])));
+  const encoding = getEncoding(getSingleValue(headers["grpc-encoding"]));
   // Compress only for clients that compress: accepting gzip is not a request for it.
   response.gzip = encoding === "gzip" && acceptsGzip(headers["grpc-accept-encoding"]);
   const requests = new RequestMessages(stream, {
@@ -155,7 +155,7 @@ async function sendAll<Init>(
   whole: (init: Init) => Message,
   response: ResponseWriter,
 ): Promise<void> {
-  for await (const batch of batchesOf(messages)) {
+  for await (const batch of toBatches(messages)) {
     const waiting = response.send(batch.map(whole));
     if (waiting !== undefined) await waiting;
   }
@@ -169,7 +169,7 @@ function sendFailure(
   response: ResponseWriter,
 ): TransportOutcome {
   if (response.disconnected || thrown instanceof PeerClosedError) return disconnectedOutcome();
-  const { status, fault } = failureOf(thrown, recorder.call.rpc);
+  const { status, fault } = toFailure(thrown, recorder.call.rpc);
   try {
     response.end(status);
   } catch (headerFault) {
@@ -181,6 +181,6 @@ function sendFailure(
 }
 
 /** The value of a header. Of a header that was sent twice Node makes one text, which then is no valid value. */
-function singleValueOf(header: string | readonly string[] | undefined): string | undefined {
+function getSingleValue(header: string | readonly string[] | undefined): string | undefined {
   return header === undefined ? undefined : String(header);
 }

@@ -72,7 +72,7 @@ export class FrameReader {
     const end = FRAME_HEADER_BYTES + this.#lengthIn(rest);
     if (rest.byteLength >= end) {
       this.#rest = rest.subarray(end);
-      return frameOf(rest.subarray(0, end));
+      return createFrame(rest.subarray(0, end));
     }
     this.#options.onLength?.(end - rest.byteLength);
     this.#expected = end;
@@ -106,11 +106,11 @@ export class FrameReader {
 
   #takePartial(): Frame {
     this.#expected = 0;
-    return frameOf(this.#partial.take());
+    return createFrame(this.#partial.take());
   }
 }
 
-function frameOf(bytes: Buffer): Frame {
+function createFrame(bytes: Buffer): Frame {
   return { flags: bytes.readUInt8(0), bytes: bytes.subarray(FRAME_HEADER_BYTES) };
 }
 

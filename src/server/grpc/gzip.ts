@@ -13,7 +13,7 @@ export type Encoding = "identity" | "gzip";
  * The compression that a request announces by `grpc-encoding`.
  * @throws ConnectError UNIMPLEMENTED for an unknown one (gRPC's compression.md).
  */
-export function encodingOf(header: string | undefined): Encoding {
+export function getEncoding(header: string | undefined): Encoding {
   if (header === undefined || header === "identity") return "identity";
   if (header === "gzip") return "gzip";
   const found = JSON.stringify(boundedText(header, MAX_SHOWN_BYTES));

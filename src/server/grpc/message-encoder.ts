@@ -11,7 +11,7 @@ import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import type { ByteSink } from "./byte-sink.ts";
 import { scalarFormats, UnusualValue, type ValueWriter, writeRaw } from "./scalar-formats.ts";
-import { delimited, group, tagged, tagOf, writeTag } from "./tagged-writers.ts";
+import { delimited, group, makeTag, tagged, writeTag } from "./tagged-writers.ts";
 
 /**
  * Writes a message of one type into a sink: the same bytes as `toBinary`. Throws the same errors as `toBinary`, and the
@@ -34,10 +34,10 @@ const encoders = new WeakMap<DescMessage, MessageEncoder>();
 const messageWriters = new WeakMap<DescMessage, ValueWriter>();
 
 /** The encoder of a message type, compiled on first use. */
-export function messageEncoderOf(desc: DescMessage): MessageEncoder {
+export function toMessageEncoder(desc: DescMessage): MessageEncoder {
   const known = encoders.get(desc);
   if (known !== undefined) return known;
-  const write = messageWriterOf(desc);
+  const write = createMessageWriter(desc);
   const encode: MessageEncoder = (message, sink) => {
     const { length } = sink;
     try {
@@ -52,14 +52,14 @@ export function messageEncoderOf(desc: DescMessage): MessageEncoder {
   return encode;
 }
 
-function messageWriterOf(desc: DescMessage): ValueWriter {
+function createMessageWriter(desc: DescMessage): ValueWriter {
   const known = messageWriters.get(desc);
   if (known !== undefined) return known;
   const properties: Property[] = [];
   const write = messageWriter(desc, properties);
   // Registered before its fields are compiled, which may have this type.
   messageWriters.set(desc, write);
-  properties.push(...propertiesOf(desc));
+  properties.push(...listProperties(desc));
   return write;
 }
 
@@ -82,19 +82,19 @@ function messageWriter(desc: DescMessage, properties: readonly Property[]): Valu
 
 function writeUnknown(fields: NonNullable<Message["$unknown"]>, sink: ByteSink): void {
   for (const { no, wireType, data } of fields) {
-    writeTag(tagOf(no, wireType), sink);
+    writeTag(makeTag(no, wireType), sink);
     writeRaw(data, sink);
   }
 }
 
 /** The properties in the order of the field numbers, in which `toBinary` writes. */
-function propertiesOf(desc: DescMessage): Property[] {
+function listProperties(desc: DescMessage): Property[] {
   const properties: Property[] = [];
   let oneof: DescOneof | undefined;
   let cases = new Map<unknown, ValueWriter>();
   for (const field of desc.fields.toSorted((one, other) => one.number - other.number)) {
     if (field.oneof === undefined) {
-      properties.push({ name: field.localName, unset: unsetValueOf(field), write: fieldWriter(field) });
+      properties.push({ name: field.localName, unset: getUnsetValue(field), write: fieldWriter(field) });
     } else {
       if (field.oneof !== oneof) {
         cases = new Map();
@@ -121,12 +121,12 @@ function oneofWriter(cases: ReadonlyMap<unknown, ValueWriter>): ValueWriter {
   };
 }
 
-function unsetValueOf(field: DescField): unknown {
+function getUnsetValue(field: DescField): unknown {
   if (field.fieldKind === "list" || field.fieldKind === "map") return NEVER;
   if (field.presence === Presence.LEGACY_REQUIRED) return NEVER;
   if (field.presence !== Presence.IMPLICIT || field.fieldKind === "message") return undefined;
   if (field.fieldKind === "enum") return field.enum.values[0]?.number;
-  return zeroTestOf(field.scalar) === undefined ? scalarZeroValue(field.scalar, false) : NEVER;
+  return getZeroTest(field.scalar) === undefined ? scalarZeroValue(field.scalar, false) : NEVER;
 }
 
 function fieldWriter(field: DescField): ValueWriter {
@@ -134,7 +134,7 @@ function fieldWriter(field: DescField): ValueWriter {
   if (field.fieldKind === "list" && field.packed) return packedWriter(field);
   const write = elementWriter(field);
   if (field.fieldKind === "list") return itemsWriter(write);
-  const isZero = field.presence === Presence.IMPLICIT ? zeroTestOf(field.scalar) : undefined;
+  const isZero = field.presence === Presence.IMPLICIT ? getZeroTest(field.scalar) : undefined;
   if (isZero === undefined) return write;
   return (value, sink) => {
     if (!isZero(value)) write(value, sink);
@@ -142,7 +142,7 @@ function fieldWriter(field: DescField): ValueWriter {
 }
 
 /** For types whose zero cannot be compared by `===`: bytes, and floating point, where -0 is written. */
-function zeroTestOf(type: ScalarType | undefined): ((value: unknown) => boolean) | undefined {
+function getZeroTest(type: ScalarType | undefined): ((value: unknown) => boolean) | undefined {
   switch (type) {
     case ScalarType.BYTES:
       return (value) => value instanceof Uint8Array && value.length === 0;
@@ -173,10 +173,10 @@ function packedWriter(field: DescField): ValueWriter {
 function mapWriter(field: DescField & { fieldKind: "map" }): ValueWriter {
   const writeKey = tagged(1, scalarFormats[field.mapKey]);
   const writeValue = elementWriter(field, 2);
-  const keyOf = mapKeyReader(field.mapKey);
+  const toKey = mapKeyReader(field.mapKey);
   const writeEntry = delimited(field.number, (entry, sink) => {
     const [name, value] = entry as readonly [string, unknown];
-    writeKey(keyOf(name), sink);
+    writeKey(toKey(name), sink);
     writeValue(value, sink);
   });
   return (value, sink) => {
@@ -203,7 +203,7 @@ function elementWriter(field: DescField, fieldNumber: number = field.number): Va
   const { message } = field;
   if (message === undefined) return tagged(fieldNumber, scalarFormats[field.scalar ?? ScalarType.INT32]);
   if (isHeldAsJson(field)) return rejectValue;
-  const write = messageWriterOf(message);
+  const write = createMessageWriter(message);
   return field.delimitedEncoding ? group(fieldNumber, write) : delimited(fieldNumber, write);
 }
 

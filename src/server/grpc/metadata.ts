@@ -19,18 +19,18 @@ export class Metadata implements Headers {
   }
 
   append(name: string, value: string): void {
-    const key = fieldNameOf(name);
+    const key = checkFieldName(name);
     const values = this.#values.get(key);
-    if (values === undefined) this.#values.set(key, [fieldValueOf(key, value)]);
-    else values.push(fieldValueOf(key, value));
+    if (values === undefined) this.#values.set(key, [checkFieldValue(key, value)]);
+    else values.push(checkFieldValue(key, value));
   }
 
   delete(name: string): void {
-    this.#values.delete(fieldNameOf(name));
+    this.#values.delete(checkFieldName(name));
   }
 
   get(name: string): string | null {
-    return this.#values.get(fieldNameOf(name))?.join(", ") ?? null;
+    return this.#values.get(checkFieldName(name))?.join(", ") ?? null;
   }
 
   getSetCookie(): string[] {
@@ -38,12 +38,12 @@ export class Metadata implements Headers {
   }
 
   has(name: string): boolean {
-    return this.#values.has(fieldNameOf(name));
+    return this.#values.has(checkFieldName(name));
   }
 
   set(name: string, value: string): void {
-    const key = fieldNameOf(name);
-    this.#values.set(key, [fieldValueOf(key, value)]);
+    const key = checkFieldName(name);
+    this.#values.set(key, [checkFieldValue(key, value)]);
   }
 
   forEach(visit: (value: string, name: string, parent: Headers) => void, thisArg?: unknown): void {
@@ -82,12 +82,12 @@ const SET_COOKIE = "set-cookie";
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-function fieldNameOf(name: string): string {
+function checkFieldName(name: string): string {
   if (NAME.test(name)) return name.toLowerCase();
   throw new TypeError(`${JSON.stringify(name)} is not a header name`);
 }
 
-function fieldValueOf(name: string, value: string): string {
+function checkFieldValue(name: string, value: string): string {
   const trimmed = String(value).trim();
   if (VALUE.test(trimmed)) return trimmed;
   throw new TypeError(`the header ${name} has a value that HTTP does not allow`);

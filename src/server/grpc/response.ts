@@ -16,7 +16,7 @@ import type { CallContext } from "./context.ts";
 import { encodeFrame, encodeFrames } from "./encode-frames.ts";
 import { ACCEPTED_ENCODINGS } from "./gzip.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
-import { trailersOf } from "./trailers.ts";
+import { toTrailers } from "./trailers.ts";
 
 /** How the messages of a response are to be written. */
 export interface ResponseOptions {
@@ -141,7 +141,7 @@ export class ResponseWriter extends FlushedResponse {
 
   #end(error: ConnectError | undefined): void {
     this.#ended = true;
-    this.#trailers = trailersOf(this.#context.ownTrailer, error);
+    this.#trailers = toTrailers(this.#context.ownTrailer, error);
     this.#stream.once("wantTrailers", () => {
       if (this.#gone) return;
       this.#stream.sendTrailers(this.#trailers);

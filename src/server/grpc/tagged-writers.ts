@@ -11,7 +11,7 @@ import {
 } from "./scalar-formats.ts";
 
 /** The tag before the values of a field. */
-export function tagOf(fieldNumber: number, wireType: WireType): number {
+export function makeTag(fieldNumber: number, wireType: WireType): number {
   return ((fieldNumber << 3) | wireType) >>> 0;
 }
 
@@ -26,7 +26,7 @@ export function writeTag(tag: number, sink: ByteSink): void {
  * can inline their writers.
  */
 export function tagged(fieldNumber: number, { wireType, write }: ScalarFormat): ValueWriter {
-  const tag = tagOf(fieldNumber, wireType);
+  const tag = makeTag(fieldNumber, wireType);
   switch (write) {
     case writeString:
       return (value, sink) => {
@@ -48,8 +48,8 @@ export function tagged(fieldNumber: number, { wireType, write }: ScalarFormat): 
 
 /** A writer of content between the tags of a group. */
 export function group(fieldNumber: number, write: ValueWriter): ValueWriter {
-  const start = tagOf(fieldNumber, WireType.StartGroup);
-  const end = tagOf(fieldNumber, WireType.EndGroup);
+  const start = makeTag(fieldNumber, WireType.StartGroup);
+  const end = makeTag(fieldNumber, WireType.EndGroup);
   return (value, sink) => {
     writeTag(start, sink);
     write(value, sink);
@@ -62,7 +62,7 @@ export function group(fieldNumber: number, write: ValueWriter): ValueWriter {
  * value of the field needed, since the values of a field are mostly similar; where that is wrong, the content is moved.
  */
 export function delimited(fieldNumber: number, write: ValueWriter): ValueWriter {
-  const tag = tagOf(fieldNumber, WireType.LengthDelimited);
+  const tag = makeTag(fieldNumber, WireType.LengthDelimited);
   let usual = 1;
   return (value, sink) => {
     const reserved = usual;

@@ -11,7 +11,7 @@ import type { Metadata } from "./metadata.ts";
  * `grpc-status-details-bin`, and the metadata of the service and of the error.
  * @param error Undefined: the call succeeded.
  */
-export function trailersOf(
+export function toTrailers(
   metadata: Metadata | undefined,
   error: ConnectError | undefined,
 ): OutgoingHttpHeaders {
@@ -21,7 +21,7 @@ export function trailersOf(
   trailers["grpc-status"] = String(error?.code ?? 0);
   if (error === undefined) return trailers;
   trailers["grpc-message"] = encodeGrpcMessage(error.rawMessage.toWellFormed());
-  if (error.details.length > 0) trailers["grpc-status-details-bin"] = detailsOf(error);
+  if (error.details.length > 0) trailers["grpc-status-details-bin"] = toDetails(error);
   return trailers;
 }
 
@@ -40,7 +40,7 @@ function addMetadata(trailers: OutgoingHttpHeaders, metadata: Headers): void {
   }
 }
 
-function detailsOf({ code, rawMessage, details }: ConnectError): string {
+function toDetails({ code, rawMessage, details }: ConnectError): string {
   const packed = details.map((detail) =>
     "desc" in detail
       ? anyPack(detail.desc, create(detail.desc, detail.value))

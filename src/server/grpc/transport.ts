@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import { type AccessControl, openAdmission } from "../access/access-control.ts";
-import { REQUEST_ID_HEADER, requestIdOf } from "../http/id-headers.ts";
+import { getRequestId, REQUEST_ID_HEADER } from "../http/id-headers.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { StreamHandler } from "../listen/http-types.ts";
 import { binaryCodec } from "../requests/codec.ts";
@@ -10,7 +10,7 @@ import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
 import { type GrpcMethod, serveExchange } from "./exchange.ts";
-import { messageEncoderOf } from "./message-encoder.ts";
+import { toMessageEncoder } from "./message-encoder.ts";
 
 /** What a gRPC transport is made of. */
 export interface GrpcTransportOptions {
@@ -33,7 +33,7 @@ export function createGrpcTransport({
   access,
   observers,
 }: GrpcTransportOptions): StreamHandler {
-  const methods = methodsOf(services);
+  const methods = collectMethods(services);
   return (stream, headers) => {
     if (!isGrpc(headers)) return false;
     const method = methods.get(headers[":path"] ?? "");
@@ -41,8 +41,8 @@ export function createGrpcTransport({
     const isChecked = access !== undefined && !method.isOpen;
     const { caller, refusal } = isChecked ? access.admit(headers) : openAdmission;
     const call = createCall({
-      rpc: rpcOf(method),
-      requestId: requestIdOf(headers[REQUEST_ID_HEADER]),
+      rpc: getRpc(method),
+      requestId: getRequestId(headers[REQUEST_ID_HEADER]),
       httpVersion: "2.0",
       protocol: "grpc",
       caller,
@@ -67,24 +67,24 @@ function isGrpc({ ":method": method, "content-type": type, origin }: IncomingHtt
 }
 
 /** The methods of all services by their paths. */
-function methodsOf(services: readonly Service[]): ReadonlyMap<string, GrpcMethod> {
+function collectMethods(services: readonly Service[]): ReadonlyMap<string, GrpcMethod> {
   const methods = new Map<string, GrpcMethod>();
-  for (const { spec, isOpen } of services.flatMap(specsOf)) {
+  for (const { spec, isOpen } of services.flatMap(getSpecs)) {
     const { name, parent, input, output } = spec.method;
     methods.set(`/${parent.typeName}/${name}`, {
       spec,
       isOpen,
       codec: binaryCodec(input),
-      encode: messageEncoderOf(output),
+      encode: toMessageEncoder(output),
     });
   }
   return methods;
 }
 
-function specsOf({ methods, isOpen }: Service) {
+function getSpecs({ methods, isOpen }: Service) {
   return methods.map((spec) => ({ spec, isOpen }));
 }
 
-function rpcOf({ spec: { method } }: GrpcMethod): string {
+function getRpc({ spec: { method } }: GrpcMethod): string {
   return `${method.parent.typeName}/${method.name}`;
 }

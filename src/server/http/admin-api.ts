@@ -17,12 +17,12 @@ export interface AdminOptions {
  */
 export function createAdminApi({ isReady, renderMetrics }: AdminOptions): HttpApi {
   const routes = new Map<string, HttpRoute>([
-    ["/livez", routeOf("/livez", () => plain(200, "ok"))],
-    ["/readyz", routeOf("/readyz", () => (isReady() ? plain(200, "ready") : plain(503, "draining")))],
+    ["/livez", toRoute("/livez", () => plain(200, "ok"))],
+    ["/readyz", toRoute("/readyz", () => (isReady() ? plain(200, "ready") : plain(503, "draining")))],
   ]);
   if (renderMetrics !== undefined) {
     const page = () => ({ status: 200, type: METRICS_CONTENT_TYPE, body: renderMetrics() });
-    routes.set("/metrics", routeOf("/metrics", page));
+    routes.set("/metrics", toRoute("/metrics", page));
   }
   return {
     find(path, method) {
@@ -44,9 +44,9 @@ interface Page {
 
 const OK: TransportOutcome = { code: undefined, disconnected: false };
 
-const WRONG_METHOD = routeOf("wrong method", () => plain(405, "takes GET and HEAD"));
+const WRONG_METHOD = toRoute("wrong method", () => plain(405, "takes GET and HEAD"));
 
-function routeOf(name: string, page: () => Page): HttpRoute {
+function toRoute(name: string, page: () => Page): HttpRoute {
   return {
     name,
     isObserved: false,

@@ -20,12 +20,12 @@ export function takesTextResponse(headers: IncomingHttpHeaders): boolean {
 }
 
 /** The content type of the bytes that are inside the text. Other types are returned unchanged. */
-export function binaryTypeOf(type: string): string {
+export function toBinaryType(type: string): string {
   return type.replace(TEXT_TYPE, "$1");
 }
 
 /** The content type of the text that holds bytes of the given type. */
-export function textTypeOf(type: string): string {
+export function toTextType(type: string): string {
   return type.replace("application/grpc-web", "application/grpc-web-text");
 }
 

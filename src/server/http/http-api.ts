@@ -45,7 +45,7 @@ export interface UpgradedConnection {
 }
 
 /** The path of a request, without the query. */
-export function pathOf({ url = "" }: HttpRequest): string {
+export function getPath({ url = "" }: HttpRequest): string {
   const end = url.indexOf("?");
   return end < 0 ? url : url.slice(0, end);
 }

@@ -10,6 +10,6 @@ export const INFERENCE_ID_HEADER = "outrigger-inference-id";
 const VALID_ID = /^[\w.:@/+=-]{1,128}$/;
 
 /** The client's id where it is valid: up to 128 letters, digits and `_.:@/+=-`. Otherwise a new UUID. */
-export function requestIdOf(header: string | readonly string[] | undefined): string {
+export function getRequestId(header: string | readonly string[] | undefined): string {
   return typeof header === "string" && VALID_ID.test(header) ? header : randomUUID();
 }

@@ -7,8 +7,8 @@ import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
 import { fallbackApi } from "./fallback-api.ts";
 import type { HostCheck } from "./host.ts";
-import { type HttpApi, type HttpRoute, pathOf } from "./http-api.ts";
-import { REQUEST_ID_HEADER, requestIdOf } from "./id-headers.ts";
+import { getPath, type HttpApi, type HttpRoute } from "./http-api.ts";
+import { getRequestId, REQUEST_ID_HEADER } from "./id-headers.ts";
 import type { OriginCheck } from "./origin.ts";
 
 /** What a request handler is made of. */
@@ -52,7 +52,7 @@ export class RequestChecks {
   check(request: HttpRequest, response: HttpResponse): CheckedRequest | "answered" {
     const found = this.find(request);
     const { route } = found;
-    const requestId = requestIdOf(request.headers[REQUEST_ID_HEADER]);
+    const requestId = getRequestId(request.headers[REQUEST_ID_HEADER]);
     response.setHeader(REQUEST_ID_HEADER, requestId);
     const verdict = check(this.#options, route, request, response);
     if (verdict === "answered") return verdict;
@@ -60,7 +60,7 @@ export class RequestChecks {
       rpc: route.name,
       requestId,
       httpVersion: request.httpVersion,
-      protocol: route.protocol ?? protocolOf(request),
+      protocol: route.protocol ?? createProtocol(request),
       caller: verdict.caller,
     });
     const recorder = new CallRecorder(call, route.isObserved ? this.#options.observers : []);
@@ -111,7 +111,7 @@ export interface FoundRoute {
 }
 
 function findRoute(apis: readonly HttpApi[], request: HttpRequest): FoundRoute {
-  const path = pathOf(request);
+  const path = getPath(request);
   for (const api of apis) {
     const route = api.find(path, request.method ?? "");
     if (route !== undefined) return { api, route };
@@ -126,7 +126,7 @@ const PROTOCOLS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** The RPC protocol of a request by its content type; that of a GET without one, as Connect has them, by its query. */
-function protocolOf({ headers, url = "" }: HttpRequest): string {
+function createProtocol({ headers, url = "" }: HttpRequest): string {
   const type = headers["content-type"];
   if (type === undefined) return /[?&]connect=v1(?:&|$)/.test(url) ? "connect" : "";
   return PROTOCOLS.find(([pattern]) => pattern.test(type))?.[1] ?? "";

@@ -37,14 +37,14 @@ const DEFAULT_SOCKET_MODE = 0o660;
 function listen(server: Server, address: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ ...targetOf(address), backlog: BACKLOG }, () => {
+    server.listen({ ...toTarget(address), backlog: BACKLOG }, () => {
       server.off("error", reject);
       resolve();
     });
   });
 }
 
-function targetOf(address: ListenAddress): { path: string } | { port: number; host?: string } {
+function toTarget(address: ListenAddress): { path: string } | { port: number; host?: string } {
   if (address.kind === "unix") return { path: address.path };
   return { port: address.port, ...(address.host === undefined ? {} : { host: address.host }) };
 }

@@ -20,7 +20,7 @@ export function sniff(socket: Socket, timeoutMs: number, decide: (version: HttpV
     const chunk: Buffer | null = socket.read();
     if (chunk === null) return;
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
-    const version = versionOf(seen);
+    const version = readVersion(seen);
     if (version === undefined) return;
     stop();
     socket.unshift(seen);
@@ -31,7 +31,7 @@ export function sniff(socket: Socket, timeoutMs: number, decide: (version: HttpV
 }
 
 /** The version that the first bytes of a connection show; undefined while both are possible. */
-export function versionOf(bytes: Uint8Array): HttpVersion | undefined {
+export function readVersion(bytes: Uint8Array): HttpVersion | undefined {
   const length = Math.min(bytes.length, HTTP2_PREFACE.length);
   if (HTTP2_PREFACE.compare(bytes, 0, length, 0, length) !== 0) return "http1";
   return length === HTTP2_PREFACE.length ? "http2" : undefined;

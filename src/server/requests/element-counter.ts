@@ -18,27 +18,27 @@ const JSON_TEXT = "json";
 const shapes = new WeakMap<DescMessage, Shape>();
 
 /** The shape of a message, made for the first one. */
-function shapeOf(desc: DescMessage): Shape {
+function getShape(desc: DescMessage): Shape {
   const known = shapes.get(desc);
   if (known !== undefined) return known;
   const shape = new Map<number, Content>();
   // Before the fields: types may contain themselves.
   shapes.set(desc, shape);
   for (const field of desc.fields) {
-    const content = contentOf(field);
+    const content = getContent(field);
     if (content !== undefined) shape.set(field.number, content);
   }
   return shape;
 }
 
-function contentOf(field: DescField): Content | undefined {
+function getContent(field: DescField): Content | undefined {
   switch (field.fieldKind) {
     case "message":
-      return shapeOf(field.message);
+      return getShape(field.message);
     case "map":
-      return entryShapeOf(field);
+      return getEntryShape(field);
     case "list":
-      if (field.listKind === "message") return shapeOf(field.message);
+      if (field.listKind === "message") return getShape(field.message);
       if (field.listKind === "enum" || !isDelimited(field.scalar)) return PACKED;
       return isJsonField(field.name) ? JSON_TEXT : undefined;
     default:
@@ -51,8 +51,8 @@ function isJsonField(name: string): boolean {
   return name.endsWith("_json");
 }
 
-function entryShapeOf(field: DescField & { fieldKind: "map" }): Shape {
-  if (field.mapKind === "message") return new Map([[MAP_VALUE, shapeOf(field.message)]]);
+function getEntryShape(field: DescField & { fieldKind: "map" }): Shape {
+  if (field.mapKind === "message") return new Map([[MAP_VALUE, getShape(field.message)]]);
   return new Map<number, Content>(isJsonField(field.name) ? [[MAP_VALUE, JSON_TEXT]] : []);
 }
 
@@ -71,7 +71,7 @@ function isDelimited(type: ScalarType): boolean {
  * @throws ConnectError RESOURCE_EXHAUSTED over `max`, INVALID_ARGUMENT where the bytes are no message.
  */
 export function countElements(desc: DescMessage, bytes: Uint8Array, max: number): number {
-  return new ElementCounter(bytes, max).count(shapeOf(desc));
+  return new ElementCounter(bytes, max).count(getShape(desc));
 }
 
 class ElementCounter {

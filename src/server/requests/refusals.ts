@@ -1,7 +1,7 @@
 /** The errors of requests that exceed a limit. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { RateLimitError, RequestTimeoutError } from "../../core/errors.ts";
-import { connectErrorOf } from "../status/status.ts";
+import { toConnectError } from "../status/status.ts";
 
 /** Seconds after which a refused client should come again: most calls end sooner or free some memory by then. */
 const RETRY_AFTER_SECONDS = 1;
@@ -45,11 +45,11 @@ export function tooManyCallsOfOwner(max: number): ConnectError {
 
 /** A request whose bytes do not come. */
 export function tooSlow(limit: string, ms: number): ConnectError {
-  return connectErrorOf(
+  return toConnectError(
     new RequestTimeoutError(`the request did not arrive in time: waited ${ms} ms (limits.${limit})`),
   );
 }
 
 function overloaded(message: string): ConnectError {
-  return connectErrorOf(new RateLimitError(message, { retryable: true, retryAfter: RETRY_AFTER_SECONDS }));
+  return toConnectError(new RateLimitError(message, { retryable: true, retryAfter: RETRY_AFTER_SECONDS }));
 }

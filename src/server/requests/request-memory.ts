@@ -3,7 +3,7 @@ import { CallMemory } from "../../core/call-memory.ts";
 import type { MemoryAccount } from "../../core/memory-account.ts";
 import { FREE_BYTES, getCountedBytes, type MemoryShare } from "../../core/memory-pool.ts";
 import type { HeapLimits } from "../memory-limits.ts";
-import { connectErrorOf } from "../status/status.ts";
+import { toConnectError } from "../status/status.ts";
 import { tooManyCalls, tooManyCallsOfOwner } from "./refusals.ts";
 
 /** Memory of one decoded field or value at most: an empty message with its lists and its place in one. Measured. */
@@ -87,10 +87,10 @@ export class RequestMemory {
   check(fromBytes: number, toBytes: number, owner: string): void {
     const { requests } = this.#account;
     if (toBytes > requests.maxBytes)
-      throw connectErrorOf(requests.createExcess("the request", toBytes + FREE_BYTES));
+      throw toConnectError(requests.createExcess("the request", toBytes + FREE_BYTES));
     if (requests.fits(toBytes - fromBytes, owner)) return;
     this.#reclaim.memory();
-    if (!requests.fits(toBytes - fromBytes, owner)) throw connectErrorOf(requests.createRefusal());
+    if (!requests.fits(toBytes - fromBytes, owner)) throw toConnectError(requests.createRefusal());
   }
 }
 
@@ -161,10 +161,10 @@ export const requestShareKey = createContextKey<RequestShare | undefined>(undefi
 
 /** Memory for the answers of the call that a service answers. Undefined if the transport has set none. */
 export function answerMemory(context: Pick<HandlerContext, "values">): MemoryShare | undefined {
-  return requestShareOf(context)?.memory.answers;
+  return getRequestShare(context)?.memory.answers;
 }
 
 /** The share of the call that a service answers. Undefined where the transport has set none. */
-export function requestShareOf({ values }: Pick<HandlerContext, "values">): RequestShare | undefined {
+export function getRequestShare({ values }: Pick<HandlerContext, "values">): RequestShare | undefined {
   return values.get(requestShareKey);
 }

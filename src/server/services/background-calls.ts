@@ -3,7 +3,7 @@ import type { CallOptions } from "../../core/adapter.ts";
 import { BatchStream, lazyBatches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
 import type { ModelClient } from "../../generation/model-calls.ts";
-import { codeOf } from "../status/status-code.ts";
+import { getCode } from "../status/status-code.ts";
 import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
@@ -72,7 +72,7 @@ class BackgroundCall {
 
   end(): void {
     this.record.end(this.#signal);
-    const code = this.#error === undefined ? undefined : codeOf(this.#error.kind);
+    const code = this.#error === undefined ? undefined : getCode(this.#error.kind);
     this.#recorder.end({ code, disconnected: false });
   }
 }

@@ -33,7 +33,7 @@ export class CallSignals {
    */
   open(call: AbortSignal): CallSignal {
     const controller = new AbortController();
-    const abort = () => controller.abort(reasonOf(call));
+    const abort = () => controller.abort(getReason(call));
     if (call.aborted) abort();
     else call.addEventListener("abort", abort, { once: true });
     this.#controllers.add(controller);
@@ -51,7 +51,7 @@ export class CallSignals {
 }
 
 /** When the deadline of a call runs out, in milliseconds of `performance.now()`; undefined where it has none. */
-export function deadlineOf({ timeoutMs }: Pick<HandlerContext, "timeoutMs">): number | undefined {
+export function getDeadline({ timeoutMs }: Pick<HandlerContext, "timeoutMs">): number | undefined {
   const left = timeoutMs();
   return left === undefined ? undefined : performance.now() + left;
 }
@@ -67,7 +67,7 @@ export function errorOfCall(thrown: unknown, signal: AbortSignal): SDKError {
   return error.kind === reason.kind ? error : reason;
 }
 
-function reasonOf({ reason }: AbortSignal): SDKError {
+function getReason({ reason }: AbortSignal): SDKError {
   const timedOut = reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
   if (timedOut) return new RequestTimeoutError("the caller's deadline ran out", { cause: reason });
   return new AbortError("the caller disconnected", { cause: reason });

@@ -8,8 +8,8 @@ import {
   type ModelInfo,
 } from "../../gen/outrigger/v1/catalog_service_pb.ts";
 import { boundedText } from "../status/bounded-text.ts";
-import { connectErrorOf } from "../status/status.ts";
-import { recorderOf } from "../telemetry/call-recorder.ts";
+import { toConnectError } from "../status/status.ts";
+import { createRecorder } from "../telemetry/call-recorder.ts";
 import { createService, type Service } from "./service.ts";
 
 /** What answers the calls of CatalogService: the lookups of the model catalog. */
@@ -20,7 +20,7 @@ export function createCatalogService(catalog: Catalog): Service {
   return createService(CatalogService, {
     listModels: ({ provider, capabilities, pageSize, pageToken }, context) =>
       answer(context, () => {
-        const page = pageOf(catalog.listModels(named(provider), capabilities), pageSize, pageToken);
+        const page = readPage(catalog.listModels(named(provider), capabilities), pageSize, pageToken);
         return create(ListModelsResponseSchema, page);
       }),
 
@@ -48,7 +48,7 @@ const MAX_PAGE_SIZE = 1000;
  * when the catalog grows.
  * @throws InvalidRequestError for a negative size or a token that no earlier response gave.
  */
-function pageOf(
+function readPage(
   models: readonly ModelInfo[],
   pageSize: number,
   pageToken: string,
@@ -78,8 +78,8 @@ function answer<Output>(context: HandlerContext, look: () => Output): Output {
     return look();
   } catch (thrown) {
     const error = toSdkError(thrown);
-    recorderOf(context).report({ error });
-    throw connectErrorOf(error);
+    createRecorder(context).report({ error });
+    throw toConnectError(error);
   }
 }
 

@@ -28,22 +28,22 @@ export function createHealth(serviceNames: readonly string[]): Health {
   const names = new Set(["", ...serviceNames]);
   const shutdown = new AbortController();
   let watches = 0;
-  const statusOf = (name: string): ServingStatus => {
+  const getStatus = (name: string): ServingStatus => {
     if (!names.has(name)) return ServingStatus.SERVICE_UNKNOWN;
     return shutdown.signal.aborted ? ServingStatus.NOT_SERVING : ServingStatus.SERVING;
   };
   return {
     service: {
-      check: (request) => check(request, statusOf),
+      check: (request) => check(request, getStatus),
       list() {
-        const statuses = [...names].map((name) => [name, responseOf(statusOf(name))] as const);
+        const statuses = [...names].map((name) => [name, createResponse(getStatus(name))] as const);
         return create(HealthListResponseSchema, { statuses: Object.fromEntries(statuses) });
       },
       async *watch(request, context) {
         if (watches >= MAX_WATCHES) throw tooManyWatches();
         watches += 1;
         try {
-          yield* watch(request, context, statusOf, shutdown.signal);
+          yield* watch(request, context, getStatus, shutdown.signal);
         } finally {
           watches -= 1;
         }
@@ -67,9 +67,9 @@ function tooManyWatches(): ConnectError {
   return new ConnectError(`there are ${MAX_WATCHES} health watches already`, Code.ResourceExhausted);
 }
 
-function check({ service }: HealthCheckRequest, statusOf: StatusLookup): HealthCheckResponse {
-  const status = statusOf(service);
-  if (status !== ServingStatus.SERVICE_UNKNOWN) return responseOf(status);
+function check({ service }: HealthCheckRequest, getStatus: StatusLookup): HealthCheckResponse {
+  const status = getStatus(service);
+  if (status !== ServingStatus.SERVICE_UNKNOWN) return createResponse(status);
   throw new ConnectError(`unknown service "${boundedText(service, MAX_NAME_BYTES)}"`, Code.NotFound);
 }
 
@@ -77,13 +77,13 @@ function check({ service }: HealthCheckRequest, statusOf: StatusLookup): HealthC
 async function* watch(
   { service }: HealthCheckRequest,
   context: HandlerContext,
-  statusOf: StatusLookup,
+  getStatus: StatusLookup,
   shutdown: AbortSignal,
 ): AsyncGenerator<HealthCheckResponse> {
-  const status = statusOf(service);
-  yield responseOf(status);
+  const status = getStatus(service);
+  yield createResponse(status);
   await firstAborted(context.signal, shutdown);
-  if (!context.signal.aborted && statusOf(service) !== status) yield responseOf(statusOf(service));
+  if (!context.signal.aborted && getStatus(service) !== status) yield createResponse(getStatus(service));
 }
 
 /** Resolves when one of the signals is aborted. Leaves no listeners behind. */
@@ -98,6 +98,6 @@ function firstAborted(...signals: readonly AbortSignal[]): Promise<void> {
   });
 }
 
-function responseOf(status: ServingStatus): HealthCheckResponse {
+function createResponse(status: ServingStatus): HealthCheckResponse {
   return create(HealthCheckResponseSchema, { status });
 }

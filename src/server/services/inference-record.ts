@@ -1,7 +1,7 @@
 import type { ConnectError } from "@connectrpc/connect";
 import type { CallOptions } from "../../core/adapter.ts";
 import { ProviderError, type SDKError } from "../../core/errors.ts";
-import { inferenceIdOf } from "../../core/inference-id.ts";
+import { getInferenceId } from "../../core/inference-id.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
 import { addUsage } from "../../core/usage.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -11,7 +11,7 @@ import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { isCacheHit } from "../../middleware/cache.ts";
 import { INFERENCE_ID_HEADER } from "../http/id-headers.ts";
 import { boundedText } from "../status/bounded-text.ts";
-import { connectErrorOf } from "../status/status.ts";
+import { toConnectError } from "../status/status.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { CutOffError } from "./call-signal.ts";
 import type { Inference } from "./inference.ts";
@@ -60,7 +60,7 @@ export class InferenceRecord {
 
   /** A provider call begins. */
   begin(request: Request, options: CallOptions): RecordedCall {
-    const inferenceId = inferenceIdOf(options);
+    const inferenceId = getInferenceId(options);
     const { provider, model } = this.#inference.resolveModel?.(request) ?? request;
     this.#requestedModel = request.model;
     this.#provider = bounded(provider);
@@ -104,7 +104,7 @@ export class InferenceRecord {
   /** The RPC failed. Returns the status for it. */
   fail(error: SDKError): ConnectError {
     this.#error = error;
-    return connectErrorOf(error, { model: this.#requestedModel });
+    return toConnectError(error, { model: this.#requestedModel });
   }
 
   /** The RPC has ended. */

@@ -5,8 +5,8 @@ import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { answerMemory } from "../requests/request-memory.ts";
-import { recorderOf } from "../telemetry/call-recorder.ts";
-import { CallSignals, deadlineOf, errorOfCall } from "./call-signal.ts";
+import { createRecorder } from "../telemetry/call-recorder.ts";
+import { CallSignals, errorOfCall, getDeadline } from "./call-signal.ts";
 import type { Inference } from "./inference.ts";
 import { InferenceRecord } from "./inference-record.ts";
 import { recordComplete, recordStream } from "./recorded-calls.ts";
@@ -31,12 +31,12 @@ async function complete(
   request: Request,
   context: HandlerContext,
 ): Promise<Response> {
-  const record = new InferenceRecord(inference, recorderOf(context), answerMemory(context));
+  const record = new InferenceRecord(inference, createRecorder(context), answerMemory(context));
   const { signal, release } = signals.open(context.signal);
   try {
     return await recordComplete(record, inference, request, {
       signal,
-      deadline: deadlineOf(context),
+      deadline: getDeadline(context),
     });
   } catch (thrown) {
     throw record.fail(errorOfCall(thrown, signal));
@@ -53,13 +53,13 @@ function stream(
   context: HandlerContext,
 ): Batches<StreamEvent> {
   return lazyBatches(() => {
-    const record = new InferenceRecord(inference, recorderOf(context), answerMemory(context));
+    const record = new InferenceRecord(inference, createRecorder(context), answerMemory(context));
     const { signal, release } = signals.open(context.signal);
     return recordStream(
       record,
       inference,
       request,
-      { signal, deadline: deadlineOf(context) },
+      { signal, deadline: getDeadline(context) },
       {
         onFailure: (thrown) => record.fail(errorOfCall(thrown, signal)),
         onEnd() {

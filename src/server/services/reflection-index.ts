@@ -37,7 +37,7 @@ export function createReflectionIndex(
   const messages = new Set<string>();
   const extensions = new Map<string, Map<number, DescFile>>();
   for (const file of all.values()) {
-    for (const symbol of symbolsOf(file)) symbols.set(symbol, file);
+    for (const symbol of listSymbols(file)) symbols.set(symbol, file);
     for (const type of nestedTypes(file)) {
       if (type.kind === "message") messages.add(type.typeName);
       if (type.kind === "extension") addExtension(extensions, type, file);
@@ -73,10 +73,10 @@ function addExtension(
   extensions.set(extendee.typeName, byNumber.set(number, file));
 }
 
-function* symbolsOf(file: DescFile): Generator<string> {
+function* listSymbols(file: DescFile): Generator<string> {
   for (const type of nestedTypes(file)) {
     yield type.typeName;
-    if (type.kind === "message") yield* membersOf(type);
+    if (type.kind === "message") yield* toMembers(type);
     if (type.kind === "service") yield* type.methods.map((method) => `${type.typeName}.${method.name}`);
     if (type.kind === "enum") {
       // Values of an enum are siblings of their type, not members of it.
@@ -86,7 +86,7 @@ function* symbolsOf(file: DescFile): Generator<string> {
   }
 }
 
-function membersOf({ typeName, fields, oneofs }: DescMessage): string[] {
+function toMembers({ typeName, fields, oneofs }: DescMessage): string[] {
   const names = [...fields.map((field: DescField) => field.name), ...oneofs.map((oneof) => oneof.name)];
   return names.map((name) => `${typeName}.${name}`);
 }

@@ -57,7 +57,7 @@ function answerTo(
 ): Answer {
   switch (query.case) {
     case "listServices":
-      return listOf(index);
+      return toList(index);
     case "fileByFilename":
       return fileAnswer(index.file(query.value), query.value, sent);
     case "fileContainingSymbol":
@@ -68,13 +68,13 @@ function answerTo(
       return fileAnswer(file, `extension ${extensionNumber} of ${containingType}`, sent);
     }
     case "allExtensionNumbersOfType":
-      return numbersOf(index, query.value);
+      return listNumbers(index, query.value);
     default:
       return errorAnswer(Code.InvalidArgument, "message_request: is not set, expected a query");
   }
 }
 
-function listOf({ services }: ReflectionIndex): Answer {
+function toList({ services }: ReflectionIndex): Answer {
   return { case: "listServicesResponse", value: { service: services.map((name) => ({ name })) } };
 }
 
@@ -83,7 +83,7 @@ function fileAnswer(file: DescFile | undefined, asked: string, sent: Set<string>
   return { case: "fileDescriptorResponse", value: { fileDescriptorProto: serializeWithImports(file, sent) } };
 }
 
-function numbersOf(index: ReflectionIndex, baseTypeName: string): Answer {
+function listNumbers(index: ReflectionIndex, baseTypeName: string): Answer {
   const numbers = index.extensionNumbers(baseTypeName);
   if (numbers === undefined) return notFound(baseTypeName);
   return { case: "allExtensionNumbersResponse", value: { baseTypeName, extensionNumber: [...numbers] } };

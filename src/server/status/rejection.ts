@@ -9,13 +9,13 @@ import {
   errorToJsonBytes,
 } from "@connectrpc/connect/protocol-connect";
 import type { SDKError } from "../../core/errors.ts";
-import { trailersOf } from "../grpc/trailers.ts";
+import { toTrailers } from "../grpc/trailers.ts";
 import { endWithHeaders } from "../http/paced-writer.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import { EVENT_STREAM, NDJSON } from "../streaming/line-types.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
 import { boundedText } from "./bounded-text.ts";
-import { connectErrorOf, RETRY_AFTER_HEADER } from "./status.ts";
+import { RETRY_AFTER_HEADER, toConnectError } from "./status.ts";
 
 /** Why a request is rejected before a service sees it. */
 export interface Rejection {
@@ -35,7 +35,7 @@ export interface Rejection {
 
 /** The rejection of a request by an error of our contract. */
 export function rejectionOfError(error: SDKError): Rejection {
-  const status = connectErrorOf(error);
+  const status = toConnectError(error);
   const { code, rawMessage: message, metadata } = status;
   const retryAfter = metadata.get(RETRY_AFTER_HEADER);
   const headers = {
@@ -66,7 +66,7 @@ export function forbiddenHost(host = ""): Rejection {
 }
 
 /** The rejection that belongs to an HTTP status which one of Connect's handlers returned without a body. */
-export function rejectionOf(status: number, handler: UniversalHandler): Rejection {
+export function toRejection(status: number, handler: UniversalHandler): Rejection {
   const rpc = handler.requestPath.slice(1);
   switch (status) {
     case 405: {
@@ -75,7 +75,7 @@ export function rejectionOf(status: number, handler: UniversalHandler): Rejectio
       return { status, code: Code.Unimplemented, message, headers: { allow }, plain: true };
     }
     case 415: {
-      const types = contentTypesOf(handler).join(", ");
+      const types = getContentTypes(handler).join(", ");
       const message = `${rpc} takes the content types ${types}${linesHint(handler)}`;
       return { status, code: Code.InvalidArgument, message, headers: { "accept-post": types }, plain: true };
     }
@@ -105,13 +105,13 @@ export function sendRejection(
   const requestType = request.headers["content-type"] ?? "";
   const { error } = rejection;
   if (GRPC_TYPE.test(requestType)) {
-    const trailers = trailersOf(undefined, error ?? new ConnectError(rejection.message, rejection.code));
+    const trailers = toTrailers(undefined, error ?? new ConnectError(rejection.message, rejection.code));
     endWithHeaders(response, { "content-type": requestType, ...trailers });
   } else if (error !== undefined && CONNECT_STREAM_TYPE.test(requestType)) {
     response.writeHead(200, { ...rejection.headers, "content-type": requestType });
     response.end(endOfStream(error));
   } else {
-    const { type, body } = pageOf(rejection);
+    const { type, body } = getPage(rejection);
     response.writeHead(rejection.status, { ...rejection.headers, "content-type": type });
     response.end(body);
   }
@@ -128,7 +128,7 @@ function endOfStream(error: ConnectError): Uint8Array {
   return encodeEnvelope(endStreamFlag, serialize({ metadata: new Headers(), error }));
 }
 
-function pageOf({ code, message, plain = false, error }: Rejection): {
+function getPage({ code, message, plain = false, error }: Rejection): {
   type: string;
   body: string | Uint8Array;
 } {
@@ -143,7 +143,7 @@ function linesHint({ method }: UniversalHandler): string {
   return `; and application/json where Accept is ${EVENT_STREAM} or ${NDJSON}`;
 }
 
-function contentTypesOf({ method }: UniversalHandler): string[] {
+function getContentTypes({ method }: UniversalHandler): string[] {
   const prefix = method.methodKind === "unary" ? "application/" : "application/connect+";
   return [
     `${prefix}json`,

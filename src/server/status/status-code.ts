@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { ErrorKind, ErrorKindSchema } from "../../gen/outrigger/v1/error_pb.ts";
 
 /** The RPC status of an error kind; UNKNOWN for an unknown kind. */
-export function codeOf(kind: ErrorKind): Code {
+export function getCode(kind: ErrorKind): Code {
   switch (kind) {
     case ErrorKind.AUTHENTICATION:
       return Code.Unauthenticated;

@@ -67,25 +67,25 @@ export function retryDelayOf(error: SDKError): number | undefined {
  * The details of a failure, InferenceError first. Together with the status message they stay under MAX_STATUS_BYTES:
  * the cause, the provider's body and the last field violations are omitted where they do not fit.
  */
-export function detailsOf(error: SDKError, facts: ErrorFacts = {}): StatusDetail[] {
+export function toDetails(error: SDKError, facts: ErrorFacts = {}): StatusDetail[] {
   const full = publicError(error);
   const inference = withoutExtras(full);
   const details = [
     detail(InferenceErrorSchema, inference),
-    detail(ErrorInfoSchema, errorInfoOf(error, facts)),
+    detail(ErrorInfoSchema, toErrorInfo(error, facts)),
   ];
   const delay = retryDelayOf(error);
   if (delay !== undefined)
     details.push(detail(RetryInfoSchema, { retryDelay: durationFromMs(Math.ceil(delay * 1000)) }));
-  let remainingBytes = MAX_STATUS_BYTES - Buffer.byteLength(publicMessage(error)) - sizeOf(details);
+  let remainingBytes = MAX_STATUS_BYTES - Buffer.byteLength(publicMessage(error)) - getSize(details);
   const fieldViolations = violationsWithin(remainingBytes, error.violations);
   if (fieldViolations.length > 0) {
     const badRequest = detail(BadRequestSchema, { fieldViolations });
     details.push(badRequest);
-    remainingBytes -= sizeOf([badRequest]);
+    remainingBytes -= getSize([badRequest]);
   }
   addExtras(inference, full, remainingBytes);
-  remainingBytes = MAX_STATUS_BYTES - Buffer.byteLength(publicMessage(error)) - sizeOf(details);
+  remainingBytes = MAX_STATUS_BYTES - Buffer.byteLength(publicMessage(error)) - getSize(details);
   const progress = progressWithin(remainingBytes, error);
   if (progress !== undefined) details.push(detail(FailedGenerationSchema, progress));
   return details;
@@ -108,14 +108,14 @@ function detail<Desc extends DescMessage>(desc: Desc, init: MessageInitShape<Des
   return { desc, value: create(desc, init) };
 }
 
-function sizeOf(details: readonly StatusDetail[]): number {
+function getSize(details: readonly StatusDetail[]): number {
   return details.reduce(
     (sum, { desc, value }) => sum + DETAIL_OVERHEAD + toBinary(desc, create(desc, value)).byteLength,
     0,
   );
 }
 
-function errorInfoOf(error: SDKError, facts: ErrorFacts): MessageInitShape<typeof ErrorInfoSchema> {
+function toErrorInfo(error: SDKError, facts: ErrorFacts): MessageInitShape<typeof ErrorInfoSchema> {
   const metadata: Record<string, string> = {};
   const add = (name: string, value: string | number | undefined) => {
     if (value !== undefined && value !== "") metadata[name] = boundedText(String(value), MAX_WORD_BYTES);
@@ -126,11 +126,11 @@ function errorInfoOf(error: SDKError, facts: ErrorFacts): MessageInitShape<typeo
     add("http_status", error.httpStatusCode);
     add("request_id", error.requestId);
   }
-  return { reason: reasonOf(error), domain: "outrigger", metadata };
+  return { reason: getReason(error), domain: "outrigger", metadata };
 }
 
 /** The kind of the error, but for a provider that refused Outrigger's key: the caller's access key is fine. */
-function reasonOf(error: SDKError): string {
+function getReason(error: SDKError): string {
   const isProviderKey = error instanceof AuthenticationError && !error.isAccessKey;
   return isProviderKey ? "PROVIDER_KEY_REFUSED" : kindName(error.kind);
 }

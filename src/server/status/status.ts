@@ -6,8 +6,8 @@ import { RunStateError } from "../../runs/errors.ts";
 import { isJsonFault, isParseFault, isWriteFault } from "../internals/error-texts.ts";
 import { findJsonViolations } from "./json-violations.ts";
 import { protocolMessage } from "./protocol-message.ts";
-import { codeOf } from "./status-code.ts";
-import { detailsOf, type ErrorFacts, publicMessage, retryDelayOf } from "./status-details.ts";
+import { getCode } from "./status-code.ts";
+import { type ErrorFacts, publicMessage, retryDelayOf, toDetails } from "./status-details.ts";
 
 /** Trailer that steers the automatic retries of a gRPC client: milliseconds to wait, or -1 for no retry. */
 export const RETRY_PUSHBACK_TRAILER = "grpc-retry-pushback-ms";
@@ -20,19 +20,19 @@ export const RETRY_AFTER_HEADER = "retry-after";
  * and BadRequest where they apply, and the trailers that steer retries. The error itself is
  * the `cause`, which is not sent.
  */
-export function connectErrorOf(error: SDKError, facts: ErrorFacts = {}): ConnectError {
+export function toConnectError(error: SDKError, facts: ErrorFacts = {}): ConnectError {
   return new ConnectError(
     publicMessage(error),
     codeOfError(error),
-    retryTrailersOf(error),
-    detailsOf(error, facts),
+    toRetryTrailers(error),
+    toDetails(error, facts),
     error,
   );
 }
 
 /** The code of an error: that of its kind, unless what the call is about has to change before it can succeed. */
 function codeOfError(error: SDKError): Code {
-  return error instanceof RunStateError ? Code.FailedPrecondition : codeOf(error.kind);
+  return error instanceof RunStateError ? Code.FailedPrecondition : getCode(error.kind);
 }
 
 /** The status that a call failed with, and the thrown value of a bug. */
@@ -46,7 +46,7 @@ export interface Failure {
  * it; any other value is a bug of this program.
  * @param rpc Service and method of the call.
  */
-export function failureOf(thrown: unknown, rpc: string): Failure {
+export function toFailure(thrown: unknown, rpc: string): Failure {
   const isStatus = thrown instanceof ConnectError;
   const fault = isStatus && !isWriteFault(thrown) ? undefined : thrown;
   const status = isStatus ? thrown : new ConnectError("internal error", Code.Internal);
@@ -61,8 +61,8 @@ export function failureOf(thrown: unknown, rpc: string): Failure {
  */
 export function describeProtocolError(error: ConnectError, rpc: string): void {
   if (error.details.length > 0) return;
-  const ours = protocolErrorOf(error);
-  if (ours !== undefined) replace(error, connectErrorOf(ours), OUR_RPC.test(rpc));
+  const ours = toProtocolError(error);
+  if (ours !== undefined) replace(error, toConnectError(ours), OUR_RPC.test(rpc));
 }
 
 /**
@@ -76,7 +76,7 @@ export function describeJsonFault(error: unknown, desc: DescMessage, json: Uint8
   if (!isOurs || json.byteLength > MAX_SEARCHED_BYTES) return;
   const parsed = parsedJson(json);
   const violations = parsed === undefined ? [] : findJsonViolations(desc, parsed);
-  if (violations.length > 0) replace(error, connectErrorOf(invalidFields(violations)), true);
+  if (violations.length > 0) replace(error, toConnectError(invalidFields(violations)), true);
 }
 
 /** Undefined where the bytes are no JSON. */
@@ -102,7 +102,7 @@ function replace(error: ConnectError, by: ConnectError, withDetails: boolean): v
   for (const [name, value] of metadata) error.metadata.set(name, value);
 }
 
-function protocolErrorOf(error: ConnectError): SDKError | undefined {
+function toProtocolError(error: ConnectError): SDKError | undefined {
   const message = protocolMessage(error.rawMessage);
   switch (error.code) {
     case Code.InvalidArgument:
@@ -119,7 +119,7 @@ function protocolErrorOf(error: ConnectError): SDKError | undefined {
   }
 }
 
-function retryTrailersOf(error: SDKError): Record<string, string> {
+function toRetryTrailers(error: SDKError): Record<string, string> {
   if (!error.retryable) return { [RETRY_PUSHBACK_TRAILER]: "-1" };
   const delay = retryDelayOf(error);
   if (delay === undefined) return {};

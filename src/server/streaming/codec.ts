@@ -1,14 +1,14 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { createMethodSerializationLookup } from "@connectrpc/connect/protocol";
-import { messageEncoderOf } from "../grpc/message-encoder.ts";
+import { toMessageEncoder } from "../grpc/message-encoder.ts";
 import { binaryCodec } from "../requests/codec.ts";
 import { countJsonElements } from "../requests/json-element-counter.ts";
 import { describeJsonFault } from "../status/status.ts";
-import { jsonEncoderOf } from "./json-encoder.ts";
+import { createJsonEncoder } from "./json-encoder.ts";
 import type { StreamMethod, StreamSettings, StreamSpec } from "./protocol.ts";
 
 /** Prepares a method for calls. */
-export function streamMethodOf(spec: StreamSpec, settings: StreamSettings): StreamMethod {
+export function createStreamMethod(spec: StreamSpec, settings: StreamSettings): StreamMethod {
   const { input, output } = spec.method;
   const { jsonOptions, intake } = settings;
   const limits = { readMaxBytes: intake.limits.maxMessageBytes, writeMaxBytes: Number.MAX_SAFE_INTEGER };
@@ -17,12 +17,12 @@ export function streamMethodOf(spec: StreamSpec, settings: StreamSettings): Stre
     spec,
     binary: {
       isJson: false,
-      encode: messageEncoderOf(output),
+      encode: toMessageEncoder(output),
       ...binaryCodec(input),
     },
     json: {
       isJson: true,
-      encode: jsonEncoderOf(output, jsonOptions),
+      encode: createJsonEncoder(output, jsonOptions),
       countElements: countJsonElements,
       decode(bytes) {
         try {
@@ -33,12 +33,12 @@ export function streamMethodOf(spec: StreamSpec, settings: StreamSettings): Stre
         }
       },
     },
-    nameOf: messageNamer(output),
+    getName: messageNamer(output),
   };
 }
 
 /** Messages have names where their type has one oneof. */
-function messageNamer({ oneofs }: DescMessage): StreamMethod["nameOf"] {
+function messageNamer({ oneofs }: DescMessage): StreamMethod["getName"] {
   const [oneof, another] = oneofs;
   if (oneof === undefined || another !== undefined) return () => undefined;
   const { localName } = oneof;

@@ -21,7 +21,7 @@ export function connectProtocol(
     contentType: codec.isJson ? "application/connect+json" : "application/connect+proto",
     encodingHeader: "connect-content-encoding",
     acceptHeader: "connect-accept-encoding",
-    timeoutMs: () => connectTimeoutOf(headers),
+    timeoutMs: () => parseConnectTimeout(headers),
     endFlag: endStreamFlag,
     encodeEnd: (metadata, error) =>
       endStream.serialize(error === undefined ? { metadata } : { metadata, error }),
@@ -34,7 +34,7 @@ export function connectProtocol(
  * days, the longest timer: clients without a deadline send such timeouts.
  * @throws ConnectError INVALID_ARGUMENT for one that is no number.
  */
-export function connectTimeoutOf(headers: IncomingHttpHeaders): number | undefined {
+export function parseConnectTimeout(headers: IncomingHttpHeaders): number | undefined {
   const { timeoutMs = Number.POSITIVE_INFINITY, error } = parseTimeout(
     headerIn(headers, "connect-timeout-ms"),
     Number.MAX_SAFE_INTEGER,

@@ -13,7 +13,7 @@ import { ByteSink } from "../grpc/byte-sink.ts";
 import { Metadata } from "../grpc/metadata.ts";
 import { writeRaw } from "../grpc/scalar-formats.ts";
 import { knownCompression } from "../requests/decompress.ts";
-import { connectTimeoutOf } from "./connect-protocol.ts";
+import { parseConnectTimeout } from "./connect-protocol.ts";
 import { headerIn } from "./enveloped.ts";
 import { EVENT_STREAM, NDJSON } from "./line-types.ts";
 import type { FailedResponse, StreamMethod, StreamProtocol, StreamSettings } from "./protocol.ts";
@@ -67,7 +67,7 @@ export function linesProtocol(
   return {
     name: "connect",
     headers: { "content-type": contentType, "cache-control": "no-cache" },
-    timeoutMs: () => connectTimeoutOf(headers),
+    timeoutMs: () => parseConnectTimeout(headers),
     readRequest(share) {
       const encoding = headerIn(headers, "content-encoding");
       const { request, error } = compressionNegotiate([...compressions], encoding, null, "accept-encoding");
@@ -86,7 +86,7 @@ export function linesProtocol(
       const json = Buffer.concat([STATUS_START, errorToJsonBytes(error, jsonOptions), STATUS_END]);
       return Buffer.concat([format.before(STATUS_NAME), json, after]);
     },
-    fail: (error) => failureOf(error, settings),
+    fail: (error) => toFailure(error, settings),
   };
 }
 
@@ -109,19 +109,19 @@ const sink = new ByteSink();
 
 function encodeLines(
   messages: readonly Message[],
-  { json, nameOf }: StreamMethod,
+  { json, getName }: StreamMethod,
   { before, after }: LineFormat,
 ): Buffer {
   sink.start();
   for (const message of messages) {
-    writeRaw(before(nameOf(message)), sink);
+    writeRaw(before(getName(message)), sink);
     json.encode(message, sink);
     writeRaw(after, sink);
   }
   return sink.take();
 }
 
-function failureOf(error: ConnectError, { jsonOptions }: StreamSettings): FailedResponse {
+function toFailure(error: ConnectError, { jsonOptions }: StreamSettings): FailedResponse {
   const metadata = new Metadata();
   // An error may carry the headers of a response that a service got from another server.
   mergeNonProtocolHeaders(metadata, error.metadata);

@@ -1,7 +1,7 @@
 /** Serves one call of a method that streams, over HTTP/1.1 or HTTP/2, from its headers to the end of its response. */
 import { create, type Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { batchesOf } from "../../core/batches.ts";
+import { toBatches } from "../../core/batches.ts";
 import { runInTurn } from "../../core/loop-turns.ts";
 import { CallContext, DISCONNECTED } from "../grpc/context.ts";
 import { RequestMessages } from "../grpc/request.ts";
@@ -9,7 +9,7 @@ import { PeerClosedError } from "../http/peer-closed-error.ts";
 import { discardBody } from "../http/request-body.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
-import { failureOf } from "../status/status.ts";
+import { toFailure } from "../status/status.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 import type { StreamProtocol, StreamSettings, StreamSpec } from "./protocol.ts";
@@ -70,7 +70,7 @@ async function run(
       spec.kind === "bidi_streaming"
         ? spec.impl(requests, context)
         : spec.impl(await requests.single(), context);
-    for await (const batch of batchesOf(messages)) {
+    for await (const batch of toBatches(messages)) {
       const waiting = writer.send(batch.map((init): Message => create(spec.method.output, init)));
       if (waiting !== undefined) await waiting;
     }
@@ -88,7 +88,7 @@ async function sendFailure(
   writer: StreamResponse,
 ): Promise<TransportOutcome> {
   if (writer.disconnected || thrown instanceof PeerClosedError) return disconnectedOutcome();
-  const { status, fault } = failureOf(thrown, recorder.call.rpc);
+  const { status, fault } = toFailure(thrown, recorder.call.rpc);
   try {
     await writer.end(status);
   } catch (headerFault) {

@@ -7,7 +7,7 @@ import { grpcWebProtocol } from "./grpc-web-protocol.ts";
 import type { StreamMethod, StreamProtocol, StreamSettings } from "./protocol.ts";
 
 /** The protocol of a call to a method that streams. Undefined for gRPC, and where the request is in no protocol. */
-export function streamProtocolOf(
+export function findStreamProtocol(
   { method: verb, headers, httpVersionMajor }: HttpRequest,
   method: StreamMethod,
   settings: StreamSettings,

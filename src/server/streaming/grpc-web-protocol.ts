@@ -2,16 +2,16 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import type { ConnectError } from "@connectrpc/connect";
 import { trailerFlag } from "@connectrpc/connect/protocol-grpc-web";
-import { timeoutOf } from "../grpc/deadline.ts";
+import { parseTimeout } from "../grpc/deadline.ts";
 import type { Metadata } from "../grpc/metadata.ts";
 import type { FrameSource } from "../grpc/request.ts";
-import { trailersOf } from "../grpc/trailers.ts";
+import { toTrailers } from "../grpc/trailers.ts";
 import {
   Base64Decoder,
   encodeBase64,
   isTextRequest,
   takesTextResponse,
-  textTypeOf,
+  toTextType,
 } from "../http/grpc-web-text.ts";
 import { envelopedProtocol, headerIn } from "./enveloped.ts";
 import type { MessageCodec, RequestFormat, StreamProtocol, StreamSettings } from "./protocol.ts";
@@ -25,10 +25,10 @@ export function grpcWebProtocol(
   const contentType = `application/grpc-web+${codec.isJson ? "json" : "proto"}`;
   const variant = {
     name: "grpc-web",
-    contentType: takesTextResponse(headers) ? textTypeOf(contentType) : contentType,
+    contentType: takesTextResponse(headers) ? toTextType(contentType) : contentType,
     encodingHeader: "grpc-encoding",
     acceptHeader: "grpc-accept-encoding",
-    timeoutMs: () => timeoutOf(headerIn(headers, "grpc-timeout") ?? undefined),
+    timeoutMs: () => parseTimeout(headerIn(headers, "grpc-timeout") ?? undefined),
     endFlag: trailerFlag,
     encodeEnd: encodeTrailers,
   };
@@ -36,7 +36,7 @@ export function grpcWebProtocol(
 }
 
 function encodeTrailers(metadata: Metadata, error: ConnectError | undefined): Uint8Array {
-  const lines = Object.entries(trailersOf(metadata, error)).flatMap(([name, value]) =>
+  const lines = Object.entries(toTrailers(metadata, error)).flatMap(([name, value]) =>
     [value].flat().map((each) => `${name}: ${each}\r\n`),
   );
   return Buffer.from(lines.join(""));
@@ -46,7 +46,7 @@ function encodeTrailers(metadata: Metadata, error: ConnectError | undefined): Ui
 function withText(headers: IncomingHttpHeaders, protocol: StreamProtocol): StreamProtocol {
   const { readRequest, encode, encodeEnd } = protocol;
   const reading: Partial<StreamProtocol> = isTextRequest(headers)
-    ? { readRequest: (share) => textRequestOf(readRequest(share)) }
+    ? { readRequest: (share) => toTextRequest(readRequest(share)) }
     : {};
   const writing: Partial<StreamProtocol> = takesTextResponse(headers)
     ? {
@@ -57,7 +57,7 @@ function withText(headers: IncomingHttpHeaders, protocol: StreamProtocol): Strea
   return { ...protocol, ...reading, ...writing };
 }
 
-function textRequestOf(options: RequestFormat): RequestFormat {
+function toTextRequest(options: RequestFormat): RequestFormat {
   return { ...options, frames: new TextFrames(options.frames) };
 }
 

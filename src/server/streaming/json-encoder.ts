@@ -3,7 +3,7 @@ import type { ByteSink } from "../grpc/byte-sink.ts";
 import type { MessageEncoder } from "../grpc/message-encoder.ts";
 
 /** The encoder that writes a message type as JSON (ProtoJSON): the same text as `toJsonString`. */
-export function jsonEncoderOf(desc: DescMessage, options: Partial<JsonWriteOptions>): MessageEncoder {
+export function createJsonEncoder(desc: DescMessage, options: Partial<JsonWriteOptions>): MessageEncoder {
   return (message, sink) => writeText(toJsonString(desc, message, options), sink);
 }
 

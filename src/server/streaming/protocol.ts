@@ -27,7 +27,7 @@ export interface StreamMethod {
   readonly binary: MessageCodec;
   readonly json: MessageCodec;
   /** The name of a response, where it is one of several kinds: the field of its oneof that is set, as JSON has it. */
-  readonly nameOf: (message: Message) => string | undefined;
+  readonly getName: (message: Message) => string | undefined;
 }
 
 /** What all calls of a server share. */

@@ -3,9 +3,9 @@ import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import type { Service } from "../services/service.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
-import { streamMethodOf } from "./codec.ts";
+import { createStreamMethod } from "./codec.ts";
 import { serveStream } from "./exchange.ts";
-import { streamProtocolOf } from "./find-protocol.ts";
+import { findStreamProtocol } from "./find-protocol.ts";
 import type { StreamMethod, StreamSettings } from "./protocol.ts";
 
 /** Serves a call of one method. Returns undefined, and does nothing, where the request is in no protocol of streams. */
@@ -16,21 +16,24 @@ export type ServeStream = (
 ) => Promise<TransportOutcome> | undefined;
 
 /** What serves the methods that answer with a stream, by their paths. */
-export function streamServersOf(
+export function createStreamServers(
   services: readonly Service[],
   settings: StreamSettings,
 ): ReadonlyMap<string, ServeStream> {
   const servers = new Map<string, ServeStream>();
   for (const spec of services.flatMap(({ methods }) => methods)) {
     if (spec.kind !== "server_streaming" && spec.kind !== "bidi_streaming") continue;
-    servers.set(createMethodUrl("/", spec.method), streamServerOf(streamMethodOf(spec, settings), settings));
+    servers.set(
+      createMethodUrl("/", spec.method),
+      createStreamServer(createStreamMethod(spec, settings), settings),
+    );
   }
   return servers;
 }
 
-function streamServerOf(method: StreamMethod, settings: StreamSettings): ServeStream {
+function createStreamServer(method: StreamMethod, settings: StreamSettings): ServeStream {
   return (request, response, recorder) => {
-    const protocol = streamProtocolOf(request, method, settings);
+    const protocol = findStreamProtocol(request, method, settings);
     if (protocol === undefined) return undefined;
     return serveStream({ spec: method.spec, protocol, settings, request, response, recorder });
   };

@@ -73,7 +73,7 @@ export const recorderKey = createContextKey<CallRecorder | undefined>(undefined,
 });
 
 /** The recorder of the call that a service answers. One without observers where the transport set none. */
-export function recorderOf({ method, values }: Pick<HandlerContext, "method" | "values">): CallRecorder {
+export function createRecorder({ method, values }: Pick<HandlerContext, "method" | "values">): CallRecorder {
   const recorder = values.get(recorderKey);
   if (recorder !== undefined) return recorder;
   const rpc = `${method.parent.typeName}/${method.name}`;

@@ -24,7 +24,7 @@ export function createCallerMetrics(): CallerMetrics {
     labels: ["caller", "direction"],
   });
   const known = new Set<string>();
-  const labelOf = (caller: string): string => {
+  const getLabel = (caller: string): string => {
     if (known.has(caller)) return caller;
     if (known.size >= MAX_CALLER_LABELS) return "other";
     known.add(caller);
@@ -33,7 +33,7 @@ export function createCallerMetrics(): CallerMetrics {
   return {
     end(caller, code, usage) {
       if (caller === "") return;
-      const label = labelOf(caller);
+      const label = getLabel(caller);
       requests.add([label, code]);
       if (usage === undefined) return;
       tokens.add([label, "input"], usage.inputTokens);

@@ -37,8 +37,8 @@ export function createCallLog(logger: Logger): CallObserver {
 }
 
 function logCall(logger: Logger, call: Call, outcome: Outcome): void {
-  const line = lineOf(call, outcome);
-  const fault = faultOf(outcome);
+  const line = toLine(call, outcome);
+  const fault = getFault(outcome);
   if (fault !== undefined) logger.error({ ...line, fault: describeFault(fault) }, "call failed");
   else if (outcome.isCutOff) logger.warn(line, "call cut off by shutdown");
   else if (outcome.disconnected) logger.debug(line, "client disconnected");
@@ -108,7 +108,7 @@ const PROBES = /^grpc\.(health|reflection)\./;
 const MAX_FRAMES = 12;
 
 /** Fields that are undefined are not written. */
-function lineOf(call: Call, outcome: Outcome): Record<string, unknown> {
+function toLine(call: Call, outcome: Outcome): Record<string, unknown> {
   const { firstOutputMs, inferenceId, provider, model, usage } = outcome;
   return {
     rpc: call.rpc,
@@ -146,6 +146,6 @@ function errorFields({ error }: Outcome): Record<string, unknown> {
 /**
  * The thrown value of a bug; undefined where there was none: INTERNAL is also the status for a client that breaks gRPC.
  */
-function faultOf({ code, error, fault }: Outcome): unknown {
+function getFault({ code, error, fault }: Outcome): unknown {
   return code === Code.Internal ? (fault ?? error?.cause ?? error) : undefined;
 }

@@ -78,8 +78,8 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
     { name: "outrigger_inflight", help: "Calls that have not ended." },
     () => inflight,
   );
-  const labelOf = boundedLabels(MAX_MODEL_LABELS, isKnownModel);
-  const middleware = createMiddlewareMetrics(labelOf);
+  const getLabel = boundedLabels(MAX_MODEL_LABELS, isKnownModel);
+  const middleware = createMiddlewareMetrics(getLabel);
   const callers = createCallerMetrics();
   const runs = createRunMetrics();
   const all: Metric[] = [requests, seconds, firstOutput, gauge, attempts, tokens];
@@ -93,7 +93,7 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
     },
     attempt: ({ rpc }) => attempts.add([rpc]),
     firstOutput(_call, { provider, model, elapsedMs }) {
-      firstOutput.observe(labelOf(provider, model), elapsedMs / 1000);
+      firstOutput.observe(getLabel(provider, model), elapsedMs / 1000);
     },
     end({ rpc, caller }, { code, durationMs, usage, provider = "", model = "" }) {
       inflight -= 1;
@@ -101,7 +101,7 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
       callers.end(caller.name, codeName(code), usage);
       seconds.observe([rpc], durationMs / 1000);
       if (usage === undefined) return;
-      const [providerLabel, modelLabel] = labelOf(provider, model);
+      const [providerLabel, modelLabel] = getLabel(provider, model);
       tokens.add([providerLabel, modelLabel, "input"], usage.inputTokens);
       tokens.add([providerLabel, modelLabel, "output"], usage.outputTokens);
     },

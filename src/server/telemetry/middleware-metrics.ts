@@ -17,9 +17,9 @@ const MAX_NAME_BYTES = 128;
 
 const CIRCUIT_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0, half_open: 1, open: 2 };
 
-/** @param labelOf Labels of a provider and a model, of which there are finitely many. */
+/** @param getLabel Labels of a provider and a model, of which there are finitely many. */
 export function createMiddlewareMetrics(
-  labelOf: (provider: string, model: string) => readonly [string, string],
+  getLabel: (provider: string, model: string) => readonly [string, string],
 ): MiddlewareMetrics {
   const retries = createCounter({
     name: "outrigger_retries_total",
@@ -46,16 +46,16 @@ export function createMiddlewareMetrics(
     help: "Calls whose answers were looked for in a cache.",
     labels: [...TARGET, "result"],
   });
-  const labelsOf = ({ provider, model }: CallTarget) =>
-    labelOf(boundedText(provider, MAX_NAME_BYTES), boundedText(model, MAX_NAME_BYTES));
+  const getLabels = ({ provider, model }: CallTarget) =>
+    getLabel(boundedText(provider, MAX_NAME_BYTES), boundedText(model, MAX_NAME_BYTES));
   return {
     all: [retries, fallbacks, circuits, refusals, lookups],
     observer: {
-      retry: (target) => retries.add(labelsOf(target)),
-      fallback: (from) => fallbacks.add(labelsOf(from)),
-      circuit: (target, state) => circuits.set(labelsOf(target), CIRCUIT_VALUES[state]),
-      refused: (target, by) => refusals.add([...labelsOf(target), by]),
-      cache: (target, result) => lookups.add([...labelsOf(target), result]),
+      retry: (target) => retries.add(getLabels(target)),
+      fallback: (from) => fallbacks.add(getLabels(from)),
+      circuit: (target, state) => circuits.set(getLabels(target), CIRCUIT_VALUES[state]),
+      refused: (target, by) => refusals.add([...getLabels(target), by]),
+      cache: (target, result) => lookups.add([...getLabels(target), result]),
     },
   };
 }

@@ -28,10 +28,10 @@ export interface Histogram extends Metric {
 /** Makes a counter. Its name ends in `_total`. */
 export function createCounter(init: MetricInit): Counter {
   const samples = new Map<string, number>();
-  const labelsOf = createLabels(init);
+  const getLabels = createLabels(init);
   return {
     add(labelValues, amount = 1) {
-      const labels = labelsOf(labelValues);
+      const labels = getLabels(labelValues);
       samples.set(labels, (samples.get(labels) ?? 0) + Math.max(0, amount));
     },
     render: () =>
@@ -58,9 +58,9 @@ export interface GaugeSet extends Metric {
 /** Makes a gauge whose values are set. */
 export function createGaugeSet(init: MetricInit): GaugeSet {
   const samples = new Map<string, number>();
-  const labelsOf = createLabels(init);
+  const getLabels = createLabels(init);
   return {
-    set: (labelValues, value) => void samples.set(labelsOf(labelValues), value),
+    set: (labelValues, value) => void samples.set(getLabels(labelValues), value),
     render: () =>
       head(init, "gauge") + [...samples].map(([labels, value]) => sample(init.name, labels, value)).join(""),
   };
@@ -74,10 +74,10 @@ export function createReadCounter(init: Omit<MetricInit, "labels">, read: () => 
 /** Makes a histogram. `buckets` are upper bounds, lowest first; `+Inf` is added. */
 export function createHistogram(init: MetricInit, buckets: readonly number[]): Histogram {
   const series = new Map<string, Distribution>();
-  const labelsOf = createLabels(init);
+  const getLabels = createLabels(init);
   return {
     observe(labelValues, value) {
-      const labels = labelsOf(labelValues);
+      const labels = getLabels(labelValues);
       const distribution = series.get(labels) ?? { counts: buckets.map(() => 0), count: 0, sum: 0 };
       series.set(labels, distribution);
       distribution.count += 1;

@@ -1,9 +1,9 @@
 import type { TextCitation } from "../../wire/anthropic-messages/response.ts";
-import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
+import { type DeltaStyle, splitDeltas } from "../script/deltas.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type { ReasoningPart, TextPart, ToolCallPart, Turn, WebSearchPart } from "../script/turn.ts";
 import type { ConversationFingerprint } from "./conversation-fingerprint.ts";
-import { serverToolUseIdOf, toolUseIdOf } from "./ids.ts";
+import { toServerToolUseId, toToolUseId } from "./ids.ts";
 import type { SentBlock, SentDelta } from "./sent-block.ts";
 import { encryptSource, redactThinking, signThinking } from "./signatures.ts";
 
@@ -143,7 +143,7 @@ function writeCitedText(writer: Writer, text: string, citation: TextCitation): v
 
 function writeToolUse(writer: Writer, part: ToolCallPart): void {
   const { turn } = writer;
-  const head = { type: "tool_use", id: callIdOf(writer), name: part.name } as const;
+  const head = { type: "tool_use", id: getCallId(writer), name: part.name } as const;
   const caller = { type: "direct" } as const;
   write(writer, {
     whole: { ...head, input: parseInput(part), caller },
@@ -152,13 +152,13 @@ function writeToolUse(writer: Writer, part: ToolCallPart): void {
   });
 }
 
-function callIdOf(writer: Writer): string {
+function getCallId(writer: Writer): string {
   const { turn, blocks, thinking } = writer;
   switch (turn.callIds) {
     case "unique":
-      return toolUseIdOf(writer, blocks.length, thinking);
+      return toToolUseId(writer, blocks.length, thinking);
     case "repeated":
-      return toolUseIdOf(writer, 0, thinking);
+      return toToolUseId(writer, 0, thinking);
     case "empty":
       return "";
     default:
@@ -173,7 +173,7 @@ function parseInput({ input, cut }: ToolCallPart): unknown {
 
 function writeSearch(writer: Writer, { query, sources }: WebSearchPart): void {
   const { requestNumber, turn } = writer;
-  const id = serverToolUseIdOf(requestNumber, writer.blocks.length);
+  const id = toServerToolUseId(requestNumber, writer.blocks.length);
   const head = { type: "server_tool_use", id, name: "web_search" } as const;
   write(writer, {
     whole: { ...head, input: { query } },
@@ -210,5 +210,6 @@ function* textDeltas(
   toDelta: (text: string) => SentDelta,
 ): Generator<BlockDelta> {
   const style: DeltaStyle = { firstDelta, halfSurrogates };
-  for (const delta of deltasOf(text, style)) yield { delta: toDelta(delta), tokens: countDeltaTokens(delta) };
+  for (const delta of splitDeltas(text, style))
+    yield { delta: toDelta(delta), tokens: countDeltaTokens(delta) };
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ContentBlockParam, MessageRole } from "../../wire/anthropic-messages/request.ts";
 import type { CreateRequest } from "./create-request.ts";
 import type { SentBlock } from "./sent-block.ts";
-import { blocksOf } from "./turns.ts";
+import { getBlocks } from "./turns.ts";
 
 /**
  * The fingerprint of a conversation up to some block: of tools, instructions, and all messages so far. What a caller
@@ -16,22 +16,22 @@ export interface ConversationFingerprint {
 
 /** Starts the fingerprint of a request's conversation, before its first message. */
 export function beginFingerprint({ system, tools }: CreateRequest): ConversationFingerprint {
-  return fingerprintOf(digest("", [withoutCacheControl(tools ?? []), blocksOf(system).map(contentOf)]));
+  return createFingerprint(digest("", [withoutCacheControl(tools ?? []), getBlocks(system).map(getContent)]));
 }
 
-function fingerprintOf(value: string): ConversationFingerprint {
-  return { value, with: (role, block) => fingerprintOf(digest(value, [role, contentOf(block)])) };
+function createFingerprint(value: string): ConversationFingerprint {
+  return { value, with: (role, block) => createFingerprint(digest(value, [role, getContent(block)])) };
 }
 
 /** What counts of a block. */
-function contentOf(block: ContentBlockParam | SentBlock): unknown {
+function getContent(block: ContentBlockParam | SentBlock): unknown {
   switch (block.type) {
     case "text":
       return block.text;
     case "tool_use":
       return [block.id, block.name, block.input];
     case "tool_result":
-      return [block.tool_use_id, blocksOf(block.content).map(contentOf)];
+      return [block.tool_use_id, getBlocks(block.content).map(getContent)];
     default:
       return withoutCacheControl(block);
   }

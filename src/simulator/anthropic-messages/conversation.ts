@@ -7,10 +7,10 @@ import type {
 import type { CreateRequest } from "./create-request.ts";
 import { invalidAt, invalidRequest } from "./problem.ts";
 import { isEncryptedSource } from "./signatures.ts";
-import { type BlockAtPath, type ConversationTurn, hasResults, turnsOf } from "./turns.ts";
+import { type BlockAtPath, type ConversationTurn, hasResults, toTurns } from "./turns.ts";
 
 /** Blocks that only messages of one role may have. Those of hosted tools are the assistant's, too. */
-const roleOf: { readonly [Type in ContentBlockParam["type"]]?: MessageRole } = {
+const getRoleName: { readonly [Type in ContentBlockParam["type"]]?: MessageRole } = {
   tool_use: "assistant",
   server_tool_use: "assistant",
   thinking: "assistant",
@@ -26,7 +26,7 @@ const roleOf: { readonly [Type in ContentBlockParam["type"]]?: MessageRole } = {
  * Returns the turns.
  */
 export function checkConversation(request: CreateRequest): readonly ConversationTurn[] {
-  const turns = turnsOf(request);
+  const turns = toTurns(request);
   checkTexts(turns);
   turns.forEach((turn, index) => {
     for (const block of turn.blocks) checkRole(turn, block);
@@ -58,7 +58,7 @@ function checkTexts(turns: readonly ConversationTurn[]): void {
 }
 
 function checkRole({ role, message }: ConversationTurn, { block }: BlockAtPath): void {
-  const required = roleOf[block.type];
+  const required = getRoleName[block.type];
   if (required === undefined || required === role || role === "system") return;
   throw invalidAt(`messages.${message}`, `\`${block.type}\` blocks can only be in \`${required}\` messages`);
 }

@@ -126,7 +126,7 @@ function renderFailure(
   code: string | undefined,
   retryAfterMs: number | undefined,
 ): WholeAnswer {
-  const answer = renderProblem(request, new Problem(status, errorOf(status, code)));
+  const answer = renderProblem(request, new Problem(status, toError(status, code)));
   if (status !== 429) return answer;
   const exhaustedForMs = retryAfterMs ?? defaultRetryAfter;
   return {
@@ -135,7 +135,7 @@ function renderFailure(
   };
 }
 
-function errorOf(status: number, code: string | undefined): AnthropicError {
+function toError(status: number, code: string | undefined): AnthropicError {
   if (code !== undefined) return describeFailure(code, status);
   const type = typeOfStatus(status);
   return errorByType[type] ?? { type, message: `The simulator was asked to answer ${status}.` };

@@ -29,7 +29,7 @@ export function createAnthropicMessages(): WireFormat {
     name: "anthropic-messages",
     endpoints: [`POST ${messagesPath}`, `POST ${countPath}`],
     matches: ({ path }) => path === messagesPath || path === countPath,
-    modelOf: namedModel,
+    getModel: namedModel,
     read: (request) => rejectingProblems(request, () => read(request)),
     reject: rejectAsAnthropic,
   };
@@ -64,16 +64,16 @@ function prepare(received: ReceivedRequest, choice: ModelChoice): PreparedCall {
     prompt: readPrompt(request, turns),
     stream: request.stream === true,
     renderWhole: (turn) => {
-      const content = blocksOf(call, turn).map(({ whole }) => whole);
+      const content = getBlocks(call, turn).map(({ whole }) => whole);
       const message = finishedMessage(received.number, request.model, turn, content);
-      const headers = headersOf(call, turn, "application/json");
+      const headers = createHeaders(call, turn, "application/json");
       return { status: 200, headers, body: JSON.stringify(message) };
     },
     renderFailed: (_turn, code) => renderFailed(received, code),
     renderStream: (turn) =>
       renderEvents(
-        { requestNumber: received.number, model: request.model, turn, blocks: blocksOf(call, turn) },
-        headersOf(call, turn, "text/event-stream; charset=utf-8"),
+        { requestNumber: received.number, model: request.model, turn, blocks: getBlocks(call, turn) },
+        createHeaders(call, turn, "text/event-stream; charset=utf-8"),
       ),
   };
 }
@@ -96,7 +96,7 @@ interface Call {
   readonly before: ConversationFingerprint;
 }
 
-function blocksOf({ received, request, model, before }: Call, turn: Turn): readonly RenderedBlock[] {
+function getBlocks({ received, request, model, before }: Call, turn: Turn): readonly RenderedBlock[] {
   return renderBlocks(turn, {
     requestNumber: received.number,
     model,
@@ -112,6 +112,6 @@ function showsThinking({ thinking }: CreateRequest): boolean {
   return display === "summarized";
 }
 
-function headersOf(call: Call, { usage }: Turn, contentType: string): Record<string, string> {
+function createHeaders(call: Call, { usage }: Turn, contentType: string): Record<string, string> {
   return anthropicHeaders(call.received, { contentType, usage });
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /** Id of the message that answers the request of that number. */
-export function messageIdOf(requestNumber: number): string {
+export function toMessageId(requestNumber: number): string {
   return `msg_01${hex(requestNumber, 22)}`;
 }
 
@@ -9,7 +9,7 @@ export function messageIdOf(requestNumber: number): string {
  * Id of the tool call at that index of an answer. It encodes the model and the number of thinking blocks before the
  * call, so that the simulator can tell without any memory when one of them is missing.
  */
-export function toolUseIdOf(
+export function toToolUseId(
   { requestNumber, model }: { readonly requestNumber: number; readonly model: string },
   index: number,
   thinkingBefore: number,
@@ -18,12 +18,12 @@ export function toolUseIdOf(
 }
 
 /** Id of the call of a hosted tool at that index of an answer. */
-export function serverToolUseIdOf(requestNumber: number, index: number): string {
+export function toServerToolUseId(requestNumber: number, index: number): string {
   return `srvtoolu_01${hex(requestNumber, 14)}${hex(index, 8)}`;
 }
 
 /** The number of thinking blocks before a tool call. Undefined for an id that no simulator made for that model. */
-export function thinkingBeforeOf(toolUseId: string, model: string): number | undefined {
+export function parseThinkingBefore(toolUseId: string, model: string): number | undefined {
   const [, digest, thinking] =
     /^toolu_01[0-9a-f]{10}([0-9a-f]{4})[0-9a-f]{4}([0-9a-f]{4})$/.exec(toolUseId) ?? [];
   return digest === modelDigest(model) && thinking !== undefined ? Number.parseInt(thinking, 16) : undefined;

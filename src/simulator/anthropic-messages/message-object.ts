@@ -1,6 +1,6 @@
 import type { Message, StopDetails, StopReason, Usage } from "../../wire/anthropic-messages/response.ts";
 import type { Turn } from "../script/turn.ts";
-import { messageIdOf } from "./ids.ts";
+import { toMessageId } from "./ids.ts";
 import type { SentBlock } from "./sent-block.ts";
 
 /** Why an answer ended, in `message_delta` and in the whole message. */
@@ -40,18 +40,18 @@ export function finishedMessage(
   return {
     ...head(requestNumber, model),
     content,
-    ...stopFactsOf(turn),
+    ...getStopFacts(turn),
     usage: { ...finalUsage(turn), ...cacheCreation(turn), ...serviceFacts },
   };
 }
 
 /** Why an answer ended. */
-export function stopFactsOf(turn: Turn): StopFacts {
+export function getStopFacts(turn: Turn): StopFacts {
   const refusal = turn.parts.find((part) => part.kind === "refusal");
   const stop_sequence = turn.stopSequence ?? null;
   if (refusal !== undefined) return refused("general_harms", refusal.text);
   if (turn.stop === "content_filter") return refused(null, null);
-  return { stop_reason: stopReasonOf(turn), stop_sequence, stop_details: null };
+  return { stop_reason: getStopReason(turn), stop_sequence, stop_details: null };
 }
 
 /** The counts of `message_delta`. */
@@ -69,7 +69,7 @@ export function finalUsage(turn: Turn): SentUsage {
 const serviceFacts: SentUsage = { service_tier: "standard", inference_geo: "global" };
 
 function head(requestNumber: number, model: string): Pick<Message, "model" | "id" | "type" | "role"> {
-  return { model, id: messageIdOf(requestNumber), type: "message", role: "assistant" };
+  return { model, id: toMessageId(requestNumber), type: "message", role: "assistant" };
 }
 
 function refused(category: StopDetails["category"], explanation: string | null): StopFacts {
@@ -80,7 +80,7 @@ function refused(category: StopDetails["category"], explanation: string | null):
   };
 }
 
-function stopReasonOf(turn: Turn): StopReason {
+function getStopReason(turn: Turn): StopReason {
   if (turn.stop === "length") return "max_tokens";
   if (turn.stopSequence !== undefined) return "stop_sequence";
   return turn.parts.some((part) => part.kind === "tool_call") ? "tool_use" : "end_turn";

@@ -21,7 +21,7 @@ export function createAnthropicModels(names: readonly string[]): WireFormat {
     matches: (request) =>
       request.headers["anthropic-version"] !== undefined &&
       (request.path === path || namedIn(request) !== undefined),
-    modelOf: (request) => namedIn(request) ?? "",
+    getModel: (request) => namedIn(request) ?? "",
     read: (request) => rejectingProblems(request, () => read(request, names)),
     reject: rejectAsAnthropic,
   };
@@ -36,18 +36,18 @@ function read(request: ReceivedRequest, names: readonly string[]): ModelCall | W
   authenticate(request.headers);
   readVersion(request.headers);
   const model = namedIn(request);
-  if (model === undefined) return answer(request, pageOf(request, names));
+  if (model === undefined) return answer(request, readPage(request, names));
   return { model, prepare: () => answer(request, describeModel(model)) };
 }
 
 /** The models after `after_id` or before `before_id`, as many as `limit` says. */
-function pageOf({ query }: ReceivedRequest, names: readonly string[]): object {
+function readPage({ query }: ReceivedRequest, names: readonly string[]): object {
   const size = readLimit(query.get("limit"));
   const before = query.get("before_id");
-  const end = before === null ? names.length : positionOf(before, "before_id", names);
+  const end = before === null ? names.length : findPosition(before, "before_id", names);
   const after = query.get("after_id");
   const first = before === null ? 0 : Math.max(0, end - size);
-  const start = after === null ? first : positionOf(after, "after_id", names) + 1;
+  const start = after === null ? first : findPosition(after, "after_id", names) + 1;
   const ids = names.slice(start, Math.min(start + size, end));
   const hasMore = before === null ? start + size < names.length : first > 0;
   return {
@@ -64,7 +64,7 @@ function readLimit(text: string | null): number {
   throw invalidAt("limit", `Input should be a whole number from 1 to ${maxPageSize}`);
 }
 
-function positionOf(id: string, parameter: string, names: readonly string[]): number {
+function findPosition(id: string, parameter: string, names: readonly string[]): number {
   const position = names.indexOf(id);
   if (position === -1) throw invalidAt(parameter, `"${id.slice(0, 64)}" is not the id of a model`);
   return position;

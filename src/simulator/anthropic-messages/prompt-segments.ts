@@ -1,7 +1,7 @@
 import type { CacheControl, ContentBlockParam, Tool } from "../../wire/anthropic-messages/request.ts";
 import type { CreateRequest } from "./create-request.ts";
 import { readBlock } from "./read-content.ts";
-import { blocksOf, type ConversationTurn } from "./turns.ts";
+import { type ConversationTurn, getBlocks } from "./turns.ts";
 
 /** A part of the prompt after which the cache may end: a tool, or a block. */
 export interface PromptSegment {
@@ -18,7 +18,7 @@ export interface PromptSegment {
  * Splits a prompt in the order in which it is cached: tools, instructions, messages. The settings that decide how
  * messages are read come before them, so that changing those invalidates the cache of the messages alone.
  */
-export function segmentsOf(
+export function splitSegments(
   request: CreateRequest,
   turns: readonly ConversationTurn[],
 ): readonly PromptSegment[] {
@@ -26,15 +26,15 @@ export function segmentsOf(
   const settings = JSON.stringify([choice ?? null, thinking ?? null, output?.format ?? null]);
   return [
     ...(tools ?? []).map((tool, index) =>
-      segment(JSON.stringify({ ...tool, cache_control: undefined }), `tools.${index}`, cacheControlOf(tool)),
+      segment(JSON.stringify({ ...tool, cache_control: undefined }), `tools.${index}`, getCacheControl(tool)),
     ),
-    ...blocksOf(system).map((block, index) =>
-      segment(`system: ${readBlock(block).text}`, `system.${index}`, cacheControlOf(block)),
+    ...getBlocks(system).map((block, index) =>
+      segment(`system: ${readBlock(block).text}`, `system.${index}`, getCacheControl(block)),
     ),
     { text: settings, path: "", control: undefined, cacheable: false },
     ...turns.flatMap(({ role, blocks }) =>
       blocks.map(({ block, path }) => ({
-        ...segment(`${role}: ${describe(block)}`, path, innerCacheControlOf(block)),
+        ...segment(`${role}: ${describe(block)}`, path, getInnerCacheControl(block)),
         cacheable: !block.type.endsWith("thinking"),
       })),
     ),
@@ -45,14 +45,14 @@ function segment(text: string, path: string, control: CacheControl | undefined):
   return { text, path, control, cacheable: true };
 }
 
-function cacheControlOf(block: ContentBlockParam | Tool): CacheControl | undefined {
+function getCacheControl(block: ContentBlockParam | Tool): CacheControl | undefined {
   return "cache_control" in block ? (block.cache_control ?? undefined) : undefined;
 }
 
 /** The breakpoint of a block, or of one inside it. */
-function innerCacheControlOf(block: ContentBlockParam): CacheControl | undefined {
-  const inner = "content" in block ? blocksOf(block.content) : [];
-  return [block, ...inner].map(cacheControlOf).find((control) => control !== undefined);
+function getInnerCacheControl(block: ContentBlockParam): CacheControl | undefined {
+  const inner = "content" in block ? getBlocks(block.content) : [];
+  return [block, ...inner].map(getCacheControl).find((control) => control !== undefined);
 }
 
 /** A block as the model reads it. */

@@ -1,6 +1,6 @@
 import type { ContentBlockParam, MediaSource } from "../../wire/anthropic-messages/request.ts";
 import { joinContents, type ReadContent, readFile, readImage, readText } from "../script/read-content.ts";
-import { blocksOf } from "./turns.ts";
+import { getBlocks } from "./turns.ts";
 
 /** Reads a block of a message, or a tool's result with all that is in it. */
 export function readBlock(block: ContentBlockParam): ReadContent {
@@ -8,19 +8,19 @@ export function readBlock(block: ContentBlockParam): ReadContent {
     case "text":
       return readText(block.text);
     case "image":
-      return readImage(sourceOf(block.source));
+      return readImage(toSource(block.source));
     case "document":
-      return readFile("document", sourceOf(block.source), block.title ?? undefined);
+      return readFile("document", toSource(block.source), block.title ?? undefined);
     case "tool_result":
     case "search_result":
-      return joinContents(blocksOf(block.content).map(readBlock));
+      return joinContents(getBlocks(block.content).map(readBlock));
     default:
       return readText("");
   }
 }
 
 /** The URL or the id of a file; data as a data URI. */
-function sourceOf(source: MediaSource): string {
+function toSource(source: MediaSource): string {
   switch (source.type) {
     case "url":
       return source.url;

@@ -3,9 +3,9 @@ import type { CallableTool, Effort, HostedTool, Prompt, ToolChoice, ToolResult }
 import { joinContents } from "../script/read-content.ts";
 import { readCaching } from "./cache-control.ts";
 import type { CreateRequest } from "./create-request.ts";
-import { segmentsOf } from "./prompt-segments.ts";
+import { splitSegments } from "./prompt-segments.ts";
 import { readBlock } from "./read-content.ts";
-import { nameOf } from "./tool-name.ts";
+import { getName } from "./tool-name.ts";
 import { type ConversationTurn, hasResults } from "./turns.ts";
 
 /** The effort of a request that names none. */
@@ -13,7 +13,7 @@ const defaultEffort: Effort = "high";
 
 /** Reads a checked request as a prompt, independent of Anthropic's wire format. */
 export function readPrompt(request: CreateRequest, turns: readonly ConversationTurn[]): Prompt {
-  const segments = segmentsOf(request, turns);
+  const segments = splitSegments(request, turns);
   const lastQuestion = turns.findLastIndex(isQuestion);
   const toolRounds = turns.slice(lastQuestion + 1).filter(hasResults).length;
   return {
@@ -66,7 +66,7 @@ function readToolChoice({ tool_choice: choice, tools }: CreateRequest): ToolChoi
     case "any":
       return { mode: "required" };
     case "tool": {
-      const named = tools?.find((tool) => nameOf(tool) === choice.name);
+      const named = tools?.find((tool) => getName(tool) === choice.name);
       // A tool that the provider runs is not called by the caller.
       return named !== undefined && isCallable(named)
         ? { mode: "named", name: named.name }

@@ -23,7 +23,7 @@ export type SignatureState = "intact" | "altered" | "moved";
 
 /** Signs thinking: the same signature for the same text after the same conversation. */
 export function signThinking(model: string, before: ConversationFingerprint, thinking: string): string {
-  return sealThinking({ model, conversation: before.value, thinking: digestOf(thinking) });
+  return sealThinking({ model, conversation: before.value, thinking: hashText(thinking) });
 }
 
 /** Encrypts thinking that the caller may not read. */
@@ -43,7 +43,7 @@ export function checkSignature(
 ): SignatureState {
   const signed = unsealText(signatureHeader, signature) as SignedThinking | undefined;
   if (signed === undefined) return "altered";
-  if (thinking !== undefined && signed.thinking !== digestOf(thinking)) return "altered";
+  if (thinking !== undefined && signed.thinking !== hashText(thinking)) return "altered";
   return signed.model === model && signed.conversation !== before.value ? "moved" : "intact";
 }
 
@@ -61,6 +61,6 @@ function sealThinking(thinking: SignedThinking): string {
   return sealText(signatureHeader, JSON.stringify(thinking), thinking);
 }
 
-function digestOf(text: string): string {
+function hashText(text: string): string {
   return createHash("sha256").update(text).digest("base64");
 }

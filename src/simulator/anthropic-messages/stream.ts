@@ -4,7 +4,7 @@ import type { Turn } from "../script/turn.ts";
 import type { StreamedAnswer, WireEvent } from "../wire-format.ts";
 import type { RenderedBlock } from "./answer-blocks.ts";
 import { describeFailure } from "./failure.ts";
-import { finalUsage, openMessage, stopFactsOf } from "./message-object.ts";
+import { finalUsage, getStopFacts, openMessage } from "./message-object.ts";
 
 /** What a stream is rendered from. */
 export interface StreamSource {
@@ -44,7 +44,7 @@ function* messageEvents(source: StreamSource): Generator<WireEvent, undefined> {
     }
     yield event("content_block_stop", { index });
   }
-  yield event("message_delta", { delta: stopFactsOf(turn), usage: finalUsage(turn) });
+  yield event("message_delta", { delta: getStopFacts(turn), usage: finalUsage(turn) });
   yield event("message_stop", {});
 }
 

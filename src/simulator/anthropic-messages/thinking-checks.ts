@@ -2,7 +2,7 @@ import type { ContentBlockParam } from "../../wire/anthropic-messages/request.ts
 import type { ModelChoice } from "../model-choice.ts";
 import { beginFingerprint, type ConversationFingerprint } from "./conversation-fingerprint.ts";
 import type { CreateRequest } from "./create-request.ts";
-import { thinkingBeforeOf, withoutOptions } from "./ids.ts";
+import { parseThinkingBefore, withoutOptions } from "./ids.ts";
 import { invalidAt } from "./problem.ts";
 import { checkSignature } from "./signatures.ts";
 import { type BlockAtPath, type ConversationTurn, hasResults } from "./turns.ts";
@@ -59,7 +59,7 @@ function checkCompleteness(blocks: readonly BlockAtPath[], model: string): void 
   let thinking = 0;
   for (const { block, path } of blocks) {
     if (isThinking(block)) thinking += 1;
-    const expected = block.type === "tool_use" ? thinkingBeforeOf(block.id, model) : undefined;
+    const expected = block.type === "tool_use" ? parseThinkingBefore(block.id, model) : undefined;
     if (expected === undefined || expected === thinking) continue;
     throw invalidAt(
       path,

@@ -17,7 +17,7 @@ import {
 import type { CreateRequest } from "./create-request.ts";
 import { invalidRequest } from "./problem.ts";
 import { checkClosedSchema } from "./schema-checks.ts";
-import { nameOf } from "./tool-name.ts";
+import { getName } from "./tool-name.ts";
 
 /** Tools that the provider runs or defines. Their fields are not checked. */
 const typedTools: readonly (Tool["type"] | "agent_toolset_20260401")[] = [
@@ -81,7 +81,7 @@ export const toolChoice: Check = tagged({
 /** Checks the parameters about tools together. Throws the problem that Anthropic would find. */
 export function checkToolUse(request: CreateRequest): void {
   const tools = request.tools ?? [];
-  const names = tools.map(nameOf).filter((name) => name !== undefined);
+  const names = tools.map(getName).filter((name) => name !== undefined);
   if (new Set(names).size < names.length) throw invalidRequest("tools: Tool names must be unique.");
   tools.forEach((each, index) => {
     if ("input_schema" in each && each.strict === true)

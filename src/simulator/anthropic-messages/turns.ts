@@ -17,10 +17,10 @@ export interface ConversationTurn {
 }
 
 /** Reads the messages as turns. Messages of the same role in a row are one turn, and a string as content is one text block. */
-export function turnsOf({ messages }: CreateRequest): readonly ConversationTurn[] {
+export function toTurns({ messages }: CreateRequest): readonly ConversationTurn[] {
   const turns: { role: MessageRole; message: number; blocks: BlockAtPath[] }[] = [];
   messages.forEach(({ role, content }, message) => {
-    const blocks = blocksOf(content).map((block, index) => ({
+    const blocks = getBlocks(content).map((block, index) => ({
       block,
       path: `messages.${message}.content.${index}`,
     }));
@@ -32,7 +32,7 @@ export function turnsOf({ messages }: CreateRequest): readonly ConversationTurn[
 }
 
 /** The blocks of checked content, which may be a string instead. */
-export function blocksOf(content: unknown): readonly ContentBlockParam[] {
+export function getBlocks(content: unknown): readonly ContentBlockParam[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return Array.isArray(content) ? content.filter((block) => typeof block === "object" && block !== null) : [];
 }

@@ -53,13 +53,13 @@ async function interrupt(delivery: Delivery, sent: number): Promise<boolean> {
   }
   if (options.stall_after === sent) await pause(delivery, Infinity);
   if (options.error_after !== sent) return false;
-  for (const event of failureOf(delivery)) await enqueue(delivery, event.text);
+  for (const event of toFailure(delivery)) await enqueue(delivery, event.text);
   await flushPending(delivery);
   delivery.body.end();
   return true;
 }
 
-function failureOf(delivery: Delivery): readonly WireEvent[] {
+function toFailure(delivery: Delivery): readonly WireEvent[] {
   const { error_style: style = "event", error_code: code } = delivery.options;
   return delivery.answer.failure(style, code);
 }

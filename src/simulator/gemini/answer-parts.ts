@@ -1,5 +1,5 @@
 import type { FunctionCall, Part } from "../../wire/gemini/request.ts";
-import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
+import { type DeltaStyle, splitDeltas } from "../script/deltas.ts";
 import { countPartTokens } from "../script/limit-parts.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type { ReasoningPart, TextPart, ToolCallPart, Turn } from "../script/turn.ts";
@@ -113,7 +113,7 @@ function renderText({ text: whole, firstDelta }: TextPart, { halfSurrogates }: T
   return {
     parts: [{ text: whole }],
     pieces: function* () {
-      for (const text of deltasOf(whole, style)) {
+      for (const text of splitDeltas(whole, style)) {
         const tokens = countDeltaTokens(text);
         yield { parts: [{ text }], tokens, candidateTokens: tokens };
       }
@@ -126,7 +126,7 @@ function renderCalls(calls: readonly ToolCallPart[], turn: Turn, settings: PartS
   const parts = calls
     .filter(({ cut }) => !cut)
     .map((call, index) => {
-      const part = { functionCall: functionCallOf(call, index, turn, settings) };
+      const part = { functionCall: toFunctionCall(call, index, turn, settings) };
       return settings.signs && index === 0 ? sign(part, settings) : part;
     });
   const tokens = calls.reduce((sum, call) => sum + countPartTokens(call), 0);
@@ -134,7 +134,7 @@ function renderCalls(calls: readonly ToolCallPart[], turn: Turn, settings: PartS
   return { parts, pieces: () => [{ parts, tokens, candidateTokens: tokens, minimumLength }] };
 }
 
-function functionCallOf(
+function toFunctionCall(
   { name, input }: ToolCallPart,
   index: number,
   { callIds }: Turn,

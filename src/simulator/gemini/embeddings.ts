@@ -44,7 +44,7 @@ const batchEmbedContentsRequest: Read = message<BatchEmbedContentsRequest>(
 /** Answers `embedContent`. Throws the error that Google returns. */
 export function embedOne(received: ReceivedRequest): WholeAnswer {
   const request = readMessage<EmbedContentRequest>(embedContentRequest, received.body);
-  return jsonAnswer(received, { embedding: embeddingOf(request) });
+  return jsonAnswer(received, { embedding: createEmbedding(request) });
 }
 
 /** Answers `batchEmbedContents`. Throws the error that Google returns. */
@@ -53,10 +53,10 @@ export function embedAll(received: ReceivedRequest): WholeAnswer {
   if (requests.length === 0 || requests.length > maxRequests) {
     throw invalidArgument(`* BatchEmbedContentsRequest.requests: expected 1 to ${maxRequests} requests\n`);
   }
-  return jsonAnswer(received, { embeddings: requests.map(embeddingOf) });
+  return jsonAnswer(received, { embeddings: requests.map(createEmbedding) });
 }
 
-function embeddingOf({
+function createEmbedding({
   content: { parts = [] } = {},
   outputDimensionality: dimensions = usualDimensions,
 }: EmbedContentRequest): { values: number[] } {

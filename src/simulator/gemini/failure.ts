@@ -128,7 +128,7 @@ export function rejectAsGemini(failure: Failure, request: ReceivedRequest): Whol
       return renderError(request, invalidArgument(message).error);
     }
     case "status":
-      return renderError(request, withRetry(errorOf(failure.status, failure.code), failure.retryAfterMs));
+      return renderError(request, withRetry(toError(failure.status, failure.code), failure.retryAfterMs));
     default:
       return failure satisfies never;
   }
@@ -138,12 +138,12 @@ export function rejectAsGemini(failure: Failure, request: ReceivedRequest): Whol
 export function describeFailure(code = "INTERNAL", status = 500): RpcStatus {
   const known = errorByStatus[code] ?? errorByCode[code];
   if (known !== undefined) return known;
-  const error = errorOf(status, undefined);
+  const error = toError(status, undefined);
   return { ...error, details: [detail("ErrorInfo", { reason: code, domain: "googleapis.com" })] };
 }
 
 /** The error for a status, which is kept whatever the code is. */
-function errorOf(status: number, code: string | undefined): RpcStatus {
+function toError(status: number, code: string | undefined): RpcStatus {
   if (code !== undefined) return { ...describeFailure(code, status), code: status };
   const canonical = statusByCode[status] ?? (status < 500 ? "INVALID_ARGUMENT" : "INTERNAL");
   return { ...(errorByStatus[canonical] ?? internal), code: status };

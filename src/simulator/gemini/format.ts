@@ -24,7 +24,7 @@ export function createGemini(): WireFormat {
     name: "gemini",
     endpoints: methods.map((method) => `POST /v1beta/models/{model}:${method}`),
     matches: (request) => readTarget(request) !== undefined,
-    modelOf: (request) => readTarget(request)?.model ?? "",
+    getModel: (request) => readTarget(request)?.model ?? "",
     read: (request) => rejectingProblems(request, () => read(request)),
     reject: rejectAsGemini,
   };
@@ -62,8 +62,8 @@ function prepareAnswer(received: ReceivedRequest, target: Target, choice: ModelC
   const signs = choice.script === "reasoning";
   checkSignatures(contents, signs);
   const prompt = readPrompt(request, contents);
-  const settings = settingsOf(received, request, signs);
-  const originOf = (turn: Turn): ResponseOrigin => ({
+  const settings = toSettings(received, request, signs);
+  const getOrigin = (turn: Turn): ResponseOrigin => ({
     responseId: received.requestId,
     model: target.model,
     turn,
@@ -72,17 +72,17 @@ function prepareAnswer(received: ReceivedRequest, target: Target, choice: ModelC
   return {
     prompt,
     stream: target.streams,
-    renderWhole: (turn) => renderWhole(received, originOf(turn), settings),
+    renderWhole: (turn) => renderWhole(received, getOrigin(turn), settings),
     renderFailed: (_turn, code) => renderError(received, describeFailure(code)),
     renderStream: (turn) =>
       renderStream(
-        { origin: originOf(turn), settings, sse: target.sse },
+        { origin: getOrigin(turn), settings, sse: target.sse },
         geminiHeaders(received, target.sse ? "text/event-stream" : jsonType),
       ),
   };
 }
 
-function settingsOf(
+function toSettings(
   { number: requestNumber }: ReceivedRequest,
   { generationConfig: { thinkingConfig, responseModalities = [] } = {} }: GenerateContentRequest,
   signs: boolean,

@@ -5,11 +5,11 @@ import type { Citation, TextPart, Turn } from "../script/turn.ts";
  * The sources of an answer, as fields of its candidate: the grounding of a search, or without a search the sources that
  * a text recites. Indices count bytes of UTF-8, and zero is left out.
  */
-export function groundingOf({ parts }: Turn): Pick<Candidate, "groundingMetadata" | "citationMetadata"> {
+export function toGrounding({ parts }: Turn): Pick<Candidate, "groundingMetadata" | "citationMetadata"> {
   const search = parts.find((part) => part.kind === "web_search");
   const text = parts.find((part) => part.kind === "text" && part.citations.length > 0);
   const cited = text?.kind === "text" ? text : undefined;
-  if (search === undefined) return cited === undefined ? {} : { citationMetadata: recitationsOf(cited) };
+  if (search === undefined) return cited === undefined ? {} : { citationMetadata: toRecitations(cited) };
   return {
     groundingMetadata: {
       searchEntryPoint: {
@@ -17,7 +17,7 @@ export function groundingOf({ parts }: Turn): Pick<Candidate, "groundingMetadata
       },
       groundingChunks: search.sources.map(({ url, title }) => ({ web: { uri: url, title } })),
       groundingSupports: (cited?.citations ?? []).map((citation, index) => ({
-        segment: { ...spanOf(cited, citation), text: cited?.text.slice(citation.start, citation.end) ?? "" },
+        segment: { ...toSpan(cited, citation), text: cited?.text.slice(citation.start, citation.end) ?? "" },
         groundingChunkIndices: [index],
       })),
       webSearchQueries: [search.query],
@@ -25,13 +25,13 @@ export function groundingOf({ parts }: Turn): Pick<Candidate, "groundingMetadata
   };
 }
 
-function recitationsOf(part: TextPart): CitationMetadata {
+function toRecitations(part: TextPart): CitationMetadata {
   return {
-    citationSources: part.citations.map((citation) => ({ ...spanOf(part, citation), uri: citation.url })),
+    citationSources: part.citations.map((citation) => ({ ...toSpan(part, citation), uri: citation.url })),
   };
 }
 
-function spanOf(
+function toSpan(
   part: TextPart | undefined,
   { start, end }: Citation,
 ): Pick<Segment, "startIndex" | "endIndex"> {

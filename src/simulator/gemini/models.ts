@@ -15,7 +15,7 @@ export function createGeminiModels(names: readonly string[]): WireFormat {
     name: "gemini-models",
     endpoints: ["GET /v1beta/models", "GET /v1beta/models/{model}"],
     matches: (request) => request.method === "GET" && (isListed(request) || namedIn(request) !== undefined),
-    modelOf: (request) => namedIn(request) ?? "",
+    getModel: (request) => namedIn(request) ?? "",
     read: (request) => rejectingProblems(request, () => read(request, names)),
     reject: rejectAsGemini,
   };
@@ -39,12 +39,12 @@ function namedIn(request: ReceivedRequest): string | undefined {
 function read(request: ReceivedRequest, names: readonly string[]): ModelCall | WholeAnswer {
   authenticate(request);
   const model = namedIn(request);
-  if (model === undefined) return jsonAnswer(request, pageOf(request, names));
+  if (model === undefined) return jsonAnswer(request, readPage(request, names));
   return { model, prepare: () => jsonAnswer(request, describeModel(model)) };
 }
 
 /** The models from `pageToken` on, as many as `pageSize` says. A token is the position of the first. */
-function pageOf({ query }: ReceivedRequest, names: readonly string[]): object {
+function readPage({ query }: ReceivedRequest, names: readonly string[]): object {
   const size = Number(query.get("pageSize") ?? usualPageSize);
   const start = Number(query.get("pageToken") ?? 0);
   if (!Number.isInteger(size) || size < 1) throw invalidArgument("page_size must be positive.");

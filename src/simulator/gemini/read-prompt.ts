@@ -33,7 +33,7 @@ export function readPrompt(request: GenerateContentRequest, contents: readonly C
   return {
     question: read((contents[lastQuestion]?.parts ?? []).filter(isNoResponse)).text,
     segments: [
-      JSON.stringify([request.tools ?? [], request.toolConfig ?? null, schemaOf(config) ?? null]),
+      JSON.stringify([request.tools ?? [], request.toolConfig ?? null, toSchema(config) ?? null]),
       read(systemInstruction?.parts ?? []).text,
       ...contents.flatMap(({ role = "user", parts = [] }) =>
         parts.map((part) => `${role}: ${describe(part)}`),
@@ -119,11 +119,11 @@ function readToolResults(contents: readonly Content[]): ToolResult[] {
 
 function readFormat(config: GenerationConfig): Prompt["answerFormat"] {
   if (config.responseMimeType !== "application/json") return { type: "text" };
-  const schema = schemaOf(config);
+  const schema = toSchema(config);
   return schema === undefined ? { type: "json_object" } : { type: "json_schema", schema };
 }
 
-function schemaOf({ responseSchema, responseJsonSchema }: GenerationConfig): unknown {
+function toSchema({ responseSchema, responseJsonSchema }: GenerationConfig): unknown {
   return responseJsonSchema ?? toJsonSchema(responseSchema);
 }
 

@@ -3,7 +3,7 @@ import type { Candidate, GenerateContentResponse, UsageMetadata } from "../../wi
 import type { Attachment } from "../script/prompt.ts";
 import type { Turn } from "../script/turn.ts";
 import { isCall } from "./answer-parts.ts";
-import { groundingOf } from "./grounding.ts";
+import { toGrounding } from "./grounding.ts";
 
 /** The data that all objects of one answer share. */
 export interface ResponseOrigin {
@@ -30,7 +30,7 @@ export function chunkObject(
   parts: readonly Part[],
   progress: Progress,
 ): GenerateContentResponse {
-  return responseObject(origin, { content: contentOf(parts), index: 0 }, progress);
+  return responseObject(origin, { content: getContent(parts), index: 0 }, progress);
 }
 
 /** The last object of a stream, or the whole answer: it has the finish reason. */
@@ -38,11 +38,11 @@ export function finalObject(origin: ResponseOrigin, parts: readonly Part[]): Gen
   const { turn } = origin;
   const calls = parts.some(isCall) ? { finishMessage: "Model generated function call(s)." } : {};
   const candidate = {
-    content: contentOf(parts),
+    content: getContent(parts),
     finishReason: finishReasonOf(turn),
     index: 0,
     ...(turn.stop === "content_filter" ? { safetyRatings: ratings(true) } : calls),
-    ...groundingOf(turn),
+    ...toGrounding(turn),
   };
   return responseObject(origin, candidate, finalProgress(turn));
 }
@@ -51,8 +51,8 @@ export function finalObject(origin: ResponseOrigin, parts: readonly Part[]): Gen
 export function blockedObject(origin: ResponseOrigin): GenerateContentResponse {
   return {
     promptFeedback: { blockReason: "SAFETY", safetyRatings: ratings(false) },
-    usageMetadata: usageOf(origin, { candidateTokens: 0, thoughtsDone: false }),
-    ...namesOf(origin),
+    usageMetadata: toUsage(origin, { candidateTokens: 0, thoughtsDone: false }),
+    ...listNames(origin),
   };
 }
 
@@ -66,10 +66,10 @@ function responseObject(
   candidate: Candidate,
   progress: Progress,
 ): GenerateContentResponse {
-  return { candidates: [candidate], usageMetadata: usageOf(origin, progress), ...namesOf(origin) };
+  return { candidates: [candidate], usageMetadata: toUsage(origin, progress), ...listNames(origin) };
 }
 
-function namesOf({
+function listNames({
   model,
   responseId,
 }: ResponseOrigin): Pick<GenerateContentResponse, "modelVersion" | "responseId"> {
@@ -77,7 +77,7 @@ function namesOf({
 }
 
 /** An empty content has no list of parts. */
-function contentOf(parts: readonly Part[]): Content {
+function getContent(parts: readonly Part[]): Content {
   return parts.length === 0 ? { role: "model" } : { parts, role: "model" };
 }
 
@@ -99,7 +99,7 @@ function finalProgress({ usage }: Turn): Progress {
 }
 
 /** Token counts as Google reports them: thoughts are not counted as the candidate's, and zeros are left out. */
-function usageOf({ turn, attachments }: ResponseOrigin, progress: Progress): UsageMetadata {
+function toUsage({ turn, attachments }: ResponseOrigin, progress: Progress): UsageMetadata {
   const { inputTokens, cachedTokens, reasoningTokens } = turn.usage;
   const { candidateTokens } = progress;
   const thoughts = progress.thoughtsDone ? reasoningTokens : 0;

@@ -11,7 +11,7 @@ const placeholders = ["skip_thought_signature_validator", "context_engineering_i
 
 /** The signature for a part of an answer. */
 export function signPart(requestNumber: number, part: Part): string {
-  return sealText(header, String(requestNumber), { requestNumber, kind: kindOf(part) });
+  return sealText(header, String(requestNumber), { requestNumber, kind: getKind(part) });
 }
 
 /**
@@ -33,7 +33,7 @@ function checkSignature(part: Part): void {
   if (signature === undefined || placeholders.includes(signature)) return;
   // Bytes in the JSON form of protobuf may be in either alphabet of base64: Google's Python SDK sends the URL-safe one.
   const signed = unseal(header, Buffer.from(signature, "base64")) as { kind: string } | undefined;
-  if (signed?.kind !== kindOf(part)) throw invalidArgument("Corrupted thought signature.");
+  if (signed?.kind !== getKind(part)) throw invalidArgument("Corrupted thought signature.");
 }
 
 function checkPresence({ functionCall, thoughtSignature = "" }: Part, position: number): void {
@@ -43,7 +43,7 @@ function checkPresence({ functionCall, thoughtSignature = "" }: Part, position: 
   );
 }
 
-function kindOf({ functionCall, text }: Part): string {
+function getKind({ functionCall, text }: Part): string {
   if (functionCall !== undefined) return `call of ${functionCall.name}`;
   return text === undefined ? "other" : "text";
 }

@@ -15,7 +15,7 @@ export interface ChatCall {
 }
 
 /** The fields that a whole answer and each chunk of a stream begin with. */
-export function envelopeOf<Kind extends AnyCompletion["object"]>(
+export function toEnvelope<Kind extends AnyCompletion["object"]>(
   { received, request }: ChatCall,
   object: Kind,
 ): Pick<AnyCompletion, "id" | "created" | "model"> & { object: Kind } {
@@ -28,7 +28,7 @@ export function envelopeOf<Kind extends AnyCompletion["object"]>(
 }
 
 /** Facts about the service. OpenAI's reasoning models have no fingerprint. */
-export function serviceFactsOf({
+export function getServiceFacts({
   hidesReasoning,
 }: ChatCall): Pick<AnyCompletion, "service_tier" | "system_fingerprint"> {
   return { service_tier: "default", system_fingerprint: hidesReasoning ? null : "fp_simulator" };
@@ -43,7 +43,7 @@ export function logprobsField(
 }
 
 /** How many answers the request asks for. */
-export function choiceCountOf({ request }: ChatCall): number {
+export function getChoiceCount({ request }: ChatCall): number {
   return request.n ?? 1;
 }
 

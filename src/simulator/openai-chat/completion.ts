@@ -4,20 +4,20 @@ import { describeFailure, statusOfCode } from "../openai/failure.ts";
 import type { Turn } from "../script/turn.ts";
 import {
   type ChatCall,
-  choiceCountOf,
-  envelopeOf,
   finishReasonOf,
+  getChoiceCount,
+  getServiceFacts,
   logprobsField,
-  serviceFactsOf,
+  toEnvelope,
 } from "./chat-call.ts";
 import { createLogprobs, tokensOfText } from "./logprobs.ts";
 import { assistantMessage } from "./message.ts";
-import { finalCounts, usageOf } from "./usage.ts";
+import { finalCounts, toUsage } from "./usage.ts";
 import { chatWordings } from "./wordings.ts";
 
 /** The body of a whole answer. */
 export function wholeCompletion(turn: Turn, call: ChatCall): Completion {
-  const choices = Array.from({ length: choiceCountOf(call) }, (_, index) => choiceOf(turn, call, index));
+  const choices = Array.from({ length: getChoiceCount(call) }, (_, index) => toChoice(turn, call, index));
   return completion(turn, call, { choices });
 }
 
@@ -32,7 +32,7 @@ export function failedCompletion(
   code: string | undefined,
 ): Completion {
   const error = failureFacts(call, code);
-  const choice = { ...choiceOf(turn, call, 0), finish_reason: "error" };
+  const choice = { ...toChoice(turn, call, 0), finish_reason: "error" };
   return completion(
     turn,
     call,
@@ -50,26 +50,26 @@ export function failureFacts({ options }: ChatCall, requested: string | undefine
 }
 
 function completion(turn: Turn, call: ChatCall, fields: Pick<Completion, "choices" | "error">): Completion {
-  const usage = usageOf(finalCounts(turn, choiceCountOf(call)), call.options.usage_fields);
+  const usage = toUsage(finalCounts(turn, getChoiceCount(call)), call.options.usage_fields);
   return {
-    ...envelopeOf(call, "chat.completion"),
+    ...toEnvelope(call, "chat.completion"),
     ...fields,
     ...(call.options.usage_style === "none" ? {} : { usage }),
-    ...serviceFactsOf(call),
+    ...getServiceFacts(call),
   };
 }
 
-function choiceOf(turn: Turn, call: ChatCall, index: number): Choice {
+function toChoice(turn: Turn, call: ChatCall, index: number): Choice {
   const message = assistantMessage(turn, call, index);
   return {
     index,
     message,
-    ...logprobsField(call, logprobsOf(turn, call)),
+    ...logprobsField(call, toLogprobs(turn, call)),
     ...(call.options.no_finish === true ? {} : { finish_reason: finishReasonOf(turn, call) }),
   };
 }
 
-function logprobsOf(turn: Turn, { request }: ChatCall): Logprobs | null {
+function toLogprobs(turn: Turn, { request }: ChatCall): Logprobs | null {
   const part = turn.parts.find(({ kind }) => kind === "text" || kind === "refusal");
   if (part?.kind !== "text" && part?.kind !== "refusal") return null;
   const field = part.kind === "refusal" ? "refusal" : "content";

@@ -21,12 +21,12 @@ export function checkConversation(messages: readonly MessageParam[], options: Mo
 }
 
 /** The message whose calls a tool message answers: the last one before it that is no tool message. */
-function callerOf(messages: readonly MessageParam[], index: number): MessageParam | undefined {
+function getCaller(messages: readonly MessageParam[], index: number): MessageParam | undefined {
   return messages.slice(0, index).findLast((message) => message.role !== "tool");
 }
 
 function checkResult(messages: readonly MessageParam[], index: number, id: string): void {
-  const calls = toolCallsOf(callerOf(messages, index));
+  const calls = toolCallsOf(getCaller(messages, index));
   if (calls === undefined) {
     const message =
       "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.";

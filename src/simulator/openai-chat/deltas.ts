@@ -1,12 +1,12 @@
 import type { Delta } from "../../wire/openai-chat/message.ts";
 import type { Logprobs } from "../../wire/openai-chat/response.ts";
-import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
+import { type DeltaStyle, splitDeltas } from "../script/deltas.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type { Part, ReasoningPart, RefusalPart, TextPart, Turn } from "../script/turn.ts";
 import type { ChatCall } from "./chat-call.ts";
 import { createLogprobs, type LogprobsWriter } from "./logprobs.ts";
-import { annotationsOf } from "./message.ts";
-import { type ReasoningDialect, reasoningDialectOf } from "./reasoning-dialect.ts";
+import { toAnnotations } from "./message.ts";
+import { getReasoningDialect, type ReasoningDialect } from "./reasoning-dialect.ts";
 import { callPieces, type NumberedCall, numberedCalls } from "./tool-calls.ts";
 
 /** What one chunk adds to a choice. */
@@ -31,7 +31,7 @@ export function* choiceDeltas(turn: Turn, call: ChatCall, choice: number): Gener
   const stream: ChoiceStream = {
     turn,
     call,
-    dialect: reasoningDialectOf(call.options),
+    dialect: getReasoningDialect(call.options),
     logprobs: createLogprobs(call.request),
     toolCalls: numberedCalls(turn, call.received.number, choice),
   };
@@ -125,7 +125,7 @@ function partDeltas(stream: ChoiceStream, part: Part): Iterable<ChoiceDelta> {
 function* reasoningDeltas({ turn, dialect }: ChoiceStream, part: ReasoningPart): Generator<ChoiceDelta> {
   if (dialect === undefined) return;
   for (const delta of dialect.before(part)) yield { delta, logprobs: null, tokens: 0 };
-  for (const piece of deltasOf(dialect.shown(part), styleOf(turn)))
+  for (const piece of splitDeltas(dialect.shown(part), toStyle(turn)))
     yield { delta: dialect.delta(piece), logprobs: null, tokens: 1 };
   for (const delta of dialect.after(part)) yield { delta, logprobs: null, tokens: 0 };
 }
@@ -133,12 +133,12 @@ function* reasoningDeltas({ turn, dialect }: ChoiceStream, part: ReasoningPart):
 function* textDeltas(stream: ChoiceStream, part: TextPart): Generator<ChoiceDelta> {
   const { turn, call, dialect, logprobs } = stream;
   const beside = hasReasoning(turn) ? dialect?.besideText : {};
-  for (const piece of deltasOf(part.text, styleOf(turn, part.firstDelta))) {
+  for (const piece of splitDeltas(part.text, toStyle(turn, part.firstDelta))) {
     const delta = { content: piece, ...beside };
     yield { delta, logprobs: logprobs.of("content", [piece]), tokens: countDeltaTokens(piece) };
   }
   if (part.citations.length === 0) return;
-  yield { delta: { annotations: annotationsOf(turn, call) }, logprobs: null, tokens: 0 };
+  yield { delta: { annotations: toAnnotations(turn, call) }, logprobs: null, tokens: 0 };
 }
 
 function hasReasoning({ parts }: Turn): boolean {
@@ -146,7 +146,7 @@ function hasReasoning({ parts }: Turn): boolean {
 }
 
 function* refusalDeltas({ turn, logprobs }: ChoiceStream, { text }: RefusalPart): Generator<ChoiceDelta> {
-  for (const refusal of deltasOf(text, styleOf(turn)))
+  for (const refusal of splitDeltas(text, toStyle(turn)))
     yield { delta: { refusal }, logprobs: logprobs.of("refusal", [refusal]), tokens: 1 };
 }
 
@@ -159,6 +159,6 @@ function* callDeltas(
     yield { delta: { tool_calls: [entry] }, logprobs: null, tokens };
 }
 
-function styleOf({ halfSurrogates }: Turn, firstDelta = 0): DeltaStyle {
+function toStyle({ halfSurrogates }: Turn, firstDelta = 0): DeltaStyle {
   return { firstDelta, halfSurrogates };
 }

@@ -30,7 +30,7 @@ export function createOpenAIChat(): WireFormat {
     name: "openai-chat",
     endpoints: [`POST ${path}`],
     matches: (request) => request.path === path,
-    modelOf: namedModel,
+    getModel: namedModel,
     read: (request) => rejectingProblems(request, () => read(request)),
     reject: (failure, request) => rejectAsOpenAI(failure, request, chatWordings),
   };
@@ -58,7 +58,7 @@ function prepare(received: ReceivedRequest, { script, options }: ModelChoice): P
     renderWhole: (turn) => answer(call, turn, wholeCompletion(turn, call)),
     renderFailed: (turn, code) => renderFailed(call, turn, code),
     renderStream: (turn) =>
-      renderChunks(turn, call, headersOf(call, turn, "text/event-stream; charset=utf-8")),
+      renderChunks(turn, call, createHeaders(call, turn, "text/event-stream; charset=utf-8")),
   };
 }
 
@@ -73,11 +73,11 @@ function renderFailed(call: ChatCall, turn: Turn, code: string | undefined): Who
 function answer(call: ChatCall, turn: Turn, completion: Completion): WholeAnswer {
   return {
     status: 200,
-    headers: headersOf(call, turn, "application/json"),
+    headers: createHeaders(call, turn, "application/json"),
     body: JSON.stringify(completion),
   };
 }
 
-function headersOf(call: ChatCall, turn: Turn, contentType: string): Record<string, string> {
+function createHeaders(call: ChatCall, turn: Turn, contentType: string): Record<string, string> {
   return openaiHeaders(call.received, { contentType, inputTokens: turn.usage.inputTokens });
 }

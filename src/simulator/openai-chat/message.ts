@@ -2,20 +2,20 @@ import type { Annotation, Message } from "../../wire/openai-chat/message.ts";
 import { countCodePoints } from "../script/code-points.ts";
 import type { ReasoningPart, RefusalPart, TextPart, Turn } from "../script/turn.ts";
 import type { ChatCall } from "./chat-call.ts";
-import { reasoningDialectOf } from "./reasoning-dialect.ts";
+import { getReasoningDialect } from "./reasoning-dialect.ts";
 import { numberedCalls, wholeCall } from "./tool-calls.ts";
 
 /** The message of a whole answer, for one of its choices. */
 export function assistantMessage(turn: Turn, call: ChatCall, choice: number): Message {
   const calls = numberedCalls(turn, call.received.number, choice);
   const reasoning = reasoningOf(turn);
-  const shown = reasoning === undefined ? undefined : reasoningDialectOf(call.options);
+  const shown = reasoning === undefined ? undefined : getReasoningDialect(call.options);
   return {
     role: "assistant",
-    content: contentOf(turn),
-    refusal: refusalOf(turn)?.text ?? null,
-    annotations: annotationsOf(turn, call),
-    ...(reasoning === undefined ? {} : shown?.message(reasoning, contentOf(turn))),
+    content: getContent(turn),
+    refusal: toRefusal(turn)?.text ?? null,
+    annotations: toAnnotations(turn, call),
+    ...(reasoning === undefined ? {} : shown?.message(reasoning, getContent(turn))),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map((each) => wholeCall(each, call.options)) }),
   };
 }
@@ -24,7 +24,7 @@ export function assistantMessage(turn: Turn, call: ChatCall, choice: number): Me
  * The citations of an answer. OpenAI counts their indices in code points of the content, which at some servers begins
  * with the reasoning.
  */
-export function annotationsOf(turn: Turn, call: ChatCall): Annotation[] {
+export function toAnnotations(turn: Turn, call: ChatCall): Annotation[] {
   const text = textOf(turn);
   const before = countCodePoints(reasoningInContent(turn, call));
   const citations = turn.parts.flatMap((part) => (part.kind === "text" ? part.citations : []));
@@ -43,7 +43,7 @@ export function annotationsOf(turn: Turn, call: ChatCall): Annotation[] {
 function reasoningInContent(turn: Turn, { options }: ChatCall): string {
   const reasoning = reasoningOf(turn);
   const { content } =
-    reasoning === undefined ? {} : (reasoningDialectOf(options)?.message(reasoning, "") ?? {});
+    reasoning === undefined ? {} : (getReasoningDialect(options)?.message(reasoning, "") ?? {});
   return typeof content === "string" ? content : "";
 }
 
@@ -53,12 +53,12 @@ function reasoningOf(turn: Turn): ReasoningPart | undefined {
   return reasoning.find((part) => part.paragraphs.length > 0);
 }
 
-function refusalOf(turn: Turn): RefusalPart | undefined {
+function toRefusal(turn: Turn): RefusalPart | undefined {
   return turn.parts.find((part) => part.kind === "refusal");
 }
 
 /** The content without reasoning: null where there is a tool call or a refusal instead. */
-function contentOf(turn: Turn): string | null {
+function getContent(turn: Turn): string | null {
   const hasOther = turn.parts.some((part) => part.kind === "tool_call" || part.kind === "refusal");
   return turn.parts.some((part) => part.kind === "text") || !hasOther ? textOf(turn) : null;
 }

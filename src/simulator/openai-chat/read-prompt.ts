@@ -20,7 +20,7 @@ import type {
 } from "../script/prompt.ts";
 import { joinContents, type ReadContent, readFile, readImage, readText } from "../script/read-content.ts";
 import { callInput, toolCallsOf } from "./tool-calls.ts";
-import { nameOf } from "./tool-checks.ts";
+import { getName } from "./tool-checks.ts";
 
 /** OpenAI caches the beginning of every prompt of at least this length. */
 const caching: Caching = { kind: "prefix", minimumTokens: 1024 };
@@ -101,7 +101,7 @@ function readDocument(part: FilePart): ReadContent {
 /** A message as the model reads it. Reasoning is left out, so that it makes no difference whether it is sent back. */
 function describeMessage(message: MessageParam, text: string): string {
   const calls = (toolCallsOf(message) ?? []).map(
-    (call) => `call ${call.id} ${nameOf(call)}: ${JSON.stringify(callInput(call))}`,
+    (call) => `call ${call.id} ${getName(call)}: ${JSON.stringify(callInput(call))}`,
   );
   const answered = message.role === "tool" ? ` ${message.tool_call_id}` : "";
   return [`${message.role}${answered}: ${text}`, ...calls].join("\n");
@@ -113,13 +113,13 @@ function offeredTools({ tools = [], tool_choice: choice }: ChatRequest): readonl
     typeof choice === "object" && choice.type === "allowed_tools" ? choice.allowed_tools.tools : undefined;
   if (allowed === undefined) return tools;
   return tools.filter((tool) =>
-    allowed.some((each) => each.type === tool.type && nameOf(each) === nameOf(tool)),
+    allowed.some((each) => each.type === tool.type && getName(each) === getName(tool)),
   );
 }
 
 function readTool(tool: Tool): CallableTool {
   return {
-    name: nameOf(tool),
+    name: getName(tool),
     parameters: tool.type === "function" ? (tool.function.parameters ?? {}) : {},
     freeform: tool.type === "custom",
   };
@@ -133,7 +133,7 @@ function readToolChoice({ tool_choice: choice = "auto" }: ChatRequest): ToolChoi
   if (typeof choice === "string") return { mode: choice };
   return choice.type === "allowed_tools"
     ? { mode: choice.allowed_tools.mode }
-    : { mode: "named", name: nameOf(choice) };
+    : { mode: "named", name: getName(choice) };
 }
 
 /** The tool messages after the last message of the model. */
@@ -143,7 +143,7 @@ function readToolResults(messages: readonly MessageParam[], contents: readonly R
   return messages.flatMap((message, index) => {
     if (index < lastWritten || message.role !== "tool") return [];
     const call = calls.find(({ id }) => id === message.tool_call_id);
-    return [{ name: call === undefined ? "" : nameOf(call), text: contents[index]?.text ?? "" }];
+    return [{ name: call === undefined ? "" : getName(call), text: contents[index]?.text ?? "" }];
   });
 }
 

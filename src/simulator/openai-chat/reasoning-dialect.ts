@@ -23,7 +23,7 @@ export interface ReasoningDialect {
 }
 
 /** The dialect that the option `reasoning_field` asks for; undefined where reasoning is not shown. */
-export function reasoningDialectOf(options: ModelOptions): ReasoningDialect | undefined {
+export function getReasoningDialect(options: ModelOptions): ReasoningDialect | undefined {
   const { reasoning_field: field = "reasoning_content" } = options;
   return field === "none" ? undefined : dialects[field];
 }

@@ -2,7 +2,7 @@ import type { ReasoningDetail, ToolCall } from "../../wire/openai-chat/parts.ts"
 import type { AssistantMessageParam } from "../../wire/openai-chat/request.ts";
 import { invalidRequest } from "../openai/problem.ts";
 import { sealText, unsealText } from "../seal.ts";
-import { nameOf } from "./tool-checks.ts";
+import { getName } from "./tool-checks.ts";
 
 /** First bytes of the signatures of reasoning, of encrypted reasoning and of the signatures of tool calls. */
 const headers = {
@@ -57,5 +57,5 @@ export function checkSignature({ tool_calls: calls = [] }: AssistantMessageParam
 
 function isSignatureOf(call: ToolCall, signature: string): boolean {
   const signed = unsealText(headers.call, signature);
-  return JSON.stringify(signed) === JSON.stringify([call.id, nameOf(call)]);
+  return JSON.stringify(signed) === JSON.stringify([call.id, getName(call)]);
 }

@@ -6,15 +6,15 @@ import type { Turn } from "../script/turn.ts";
 import type { FailureStyle, StreamedAnswer, WireEvent } from "../wire-format.ts";
 import {
   type ChatCall,
-  choiceCountOf,
-  envelopeOf,
   finishReasonOf,
+  getChoiceCount,
+  getServiceFacts,
   logprobsField,
-  serviceFactsOf,
+  toEnvelope,
 } from "./chat-call.ts";
 import { failureFacts } from "./completion.ts";
 import { type ChoiceDelta, choiceDeltas, emptyDelta } from "./deltas.ts";
-import { type Counts, countsSoFar, finalCounts, usageOf } from "./usage.ts";
+import { type Counts, countsSoFar, finalCounts, toUsage } from "./usage.ts";
 import { chatWordings } from "./wordings.ts";
 
 /** A stream that is being rendered. */
@@ -45,7 +45,7 @@ export function renderChunks(
     turn,
     call,
     obfuscate: createObfuscator(obfuscates),
-    final: finalCounts(turn, choiceCountOf(call)),
+    final: finalCounts(turn, getChoiceCount(call)),
     written: 0,
   };
   return {
@@ -59,7 +59,7 @@ export function renderChunks(
 function* chunkEvents(rendering: Rendering): Generator<WireEvent, undefined> {
   const { turn, call } = rendering;
   const { options } = call;
-  const choices = Array.from({ length: choiceCountOf(call) }, (_, index) => index);
+  const choices = Array.from({ length: getChoiceCount(call) }, (_, index) => index);
   const streams = choices.map((choice) => choiceDeltas(turn, call, choice));
   for (const [choice, delta] of interleave(streams)) yield choiceChunk(rendering, choice, delta);
   if (options.no_finish !== true) for (const choice of choices) yield finishChunk(rendering, choice);
@@ -96,7 +96,7 @@ function choiceChunk(
 /** The chunk that ends a choice. That of the last one completes the answer. */
 function finishChunk(rendering: Rendering, index: number): WireEvent {
   const { turn, call } = rendering;
-  const isLast = index === choiceCountOf(call) - 1;
+  const isLast = index === getChoiceCount(call) - 1;
   const choice = {
     index,
     delta: emptyDelta(call),
@@ -119,7 +119,7 @@ function trailingChunk(rendering: Rendering): WireEvent {
 
 function usageAtFinish({ call, final }: Rendering): UsageField {
   const { usage_style, usage_fields } = call.options;
-  const usage = usageOf(final, usage_fields);
+  const usage = toUsage(final, usage_fields);
   if (usage_style === "x_groq") return { x_groq: { id: call.received.requestId, usage } };
   return usage_style === "finish" ? { usage } : {};
 }
@@ -127,7 +127,7 @@ function usageAtFinish({ call, final }: Rendering): UsageField {
 /** The last chunk, which has only the usage. */
 function* usageChunks(rendering: Rendering): Generator<WireEvent> {
   const { usage_style: style = "last", usage_fields } = rendering.call.options;
-  const usage = usageOf(rendering.final, usage_fields);
+  const usage = toUsage(rendering.final, usage_fields);
   if (style === "bare") yield { text: frame(rendering, { usage }), tokens: 0, terminal: false };
   if (style === "last" && wantsUsage(rendering.call))
     yield { text: frame(rendering, { choices: [], usage }), tokens: 0, terminal: false };
@@ -140,7 +140,7 @@ function wantsUsage({ request }: ChatCall): boolean {
 /** The usage in chunks that do not have the final one. */
 function interimUsage({ call, final, written }: Rendering): UsageField {
   const { usage_style: style = "last", usage_fields } = call.options;
-  if (style === "every") return { usage: usageOf(countsSoFar(final, written), usage_fields) };
+  if (style === "every") return { usage: toUsage(countsSoFar(final, written), usage_fields) };
   return style === "finish" || (style === "last" && wantsUsage(call)) ? { usage: null } : {};
 }
 
@@ -153,8 +153,8 @@ function frame(
 ): string {
   const { call, obfuscate } = rendering;
   const chunk = {
-    ...envelopeOf(call, "chat.completion.chunk"),
-    ...serviceFactsOf(call),
+    ...toEnvelope(call, "chat.completion.chunk"),
+    ...getServiceFacts(call),
     ...fields,
     ...("usage" in fields ? {} : interimUsage(rendering)),
     ...obfuscate(JSON.stringify(fields)),

@@ -2,7 +2,7 @@ import type { ToolCallDelta } from "../../wire/openai-chat/message.ts";
 import type { ToolCall, ToolCallExtensions } from "../../wire/openai-chat/parts.ts";
 import type { MessageParam } from "../../wire/openai-chat/request.ts";
 import type { ModelOptions } from "../model-options.ts";
-import { deltasOf } from "../script/deltas.ts";
+import { splitDeltas } from "../script/deltas.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type { ToolCallPart, Turn } from "../script/turn.ts";
 import { signCall } from "./signatures.ts";
@@ -31,10 +31,10 @@ interface NameAndInput {
 /** Numbers the tool calls of an answer. Ids are made from the numbers of the request, of the choice and of the call. */
 export function numberedCalls(turn: Turn, requestNumber: number, choice: number): NumberedCall[] {
   const calls = turn.parts.filter((part) => part.kind === "tool_call");
-  return calls.map((part, index) => ({ part, index, id: idOf(turn.callIds, requestNumber, choice, index) }));
+  return calls.map((part, index) => ({ part, index, id: toId(turn.callIds, requestNumber, choice, index) }));
 }
 
-function idOf(style: Turn["callIds"], requestNumber: number, choice: number, index: number): string {
+function toId(style: Turn["callIds"], requestNumber: number, choice: number, index: number): string {
   if (style === "empty") return "";
   const number = style === "repeated" ? 1 : index + 1;
   return `call_${hex(requestNumber, 12)}${hex(choice, 4)}${hex(number, 8)}`;
@@ -45,9 +45,9 @@ export function wholeCall(call: NumberedCall, options: ModelOptions): ToolCall {
   const { part, id } = call;
   const entry: ToolCallDelta = {
     ...(options.id_style === "missing" ? {} : { id }),
-    type: typeOf(part),
-    ...bodyOf(part, { name: part.name, input: part.input }, options),
-    ...extensionsOf(call, options),
+    type: getType(part),
+    ...getBody(part, { name: part.name, input: part.input }, options),
+    ...toExtensions(call, options),
   };
   return entry as ToolCall;
 }
@@ -59,19 +59,19 @@ export function* callPieces(
   halfSurrogates: boolean,
 ): Generator<CallPiece> {
   let isFirst = true;
-  for (const piece of piecesOf(call.part, options, halfSurrogates)) {
+  for (const piece of splitPieces(call.part, options, halfSurrogates)) {
     const entry: ToolCallDelta = {
       ...(options.no_index === true ? {} : { index: call.index }),
-      ...(isFirst ? headOf(call, options) : repeatedHead(call, options)),
-      ...bodyOf(call.part, piece, options),
-      ...(isFirst ? extensionsOf(call, options) : {}),
+      ...(isFirst ? toHead(call, options) : repeatedHead(call, options)),
+      ...getBody(call.part, piece, options),
+      ...(isFirst ? toExtensions(call, options) : {}),
     };
-    yield { entry, tokens: tokensOf(piece) };
+    yield { entry, tokens: countCallTokens(piece) };
     isFirst = false;
   }
 }
 
-function* piecesOf(
+function* splitPieces(
   part: ToolCallPart,
   options: ModelOptions,
   halfSurrogates: boolean,
@@ -83,7 +83,7 @@ function* piecesOf(
   }
   const { heads, repeats } = namePieces(name, options.name_style ?? "first");
   yield* heads;
-  for (const delta of deltasOf(input, { firstDelta, halfSurrogates })) {
+  for (const delta of splitDeltas(input, { firstDelta, halfSurrogates })) {
     yield repeats ? { name, input: delta } : { input: delta };
   }
 }
@@ -114,17 +114,17 @@ function namePieces(
   }
 }
 
-function headOf({ part, id }: NumberedCall, { id_style }: ModelOptions): ToolCallDelta {
-  const type = typeOf(part);
+function toHead({ part, id }: NumberedCall, { id_style }: ModelOptions): ToolCallDelta {
+  const type = getType(part);
   return id_style === "missing" ? { type } : { id, type };
 }
 
 function repeatedHead({ part, id }: NumberedCall, { id_style }: ModelOptions): ToolCallDelta {
-  if (id_style === "same") return { id, type: typeOf(part) };
-  return id_style === "blank" ? { id: "", type: typeOf(part) } : {};
+  if (id_style === "same") return { id, type: getType(part) };
+  return id_style === "blank" ? { id: "", type: getType(part) } : {};
 }
 
-function bodyOf(part: ToolCallPart, { name, input }: NameAndInput, options: ModelOptions): ToolCallDelta {
+function getBody(part: ToolCallPart, { name, input }: NameAndInput, options: ModelOptions): ToolCallDelta {
   const named = name === undefined ? {} : { name };
   if (part.freeform) return { custom: { ...named, input } };
   return { function: { ...named, arguments: options.object_arguments === true ? parsed(input) : input } };
@@ -140,7 +140,7 @@ function parsed(input: string): object | string {
 }
 
 /** Gemini signs the first of several calls. */
-function extensionsOf(
+function toExtensions(
   { part, index, id }: NumberedCall,
   { thought_signatures }: ModelOptions,
 ): ToolCallExtensions {
@@ -148,11 +148,11 @@ function extensionsOf(
   return { extra_content: { google: { thought_signature: signCall(id, part.name) } } };
 }
 
-function typeOf({ freeform }: ToolCallPart): "custom" | "function" {
+function getType({ freeform }: ToolCallPart): "custom" | "function" {
   return freeform ? "custom" : "function";
 }
 
-function tokensOf({ name, input }: NameAndInput): number {
+function countCallTokens({ name, input }: NameAndInput): number {
   return (name === undefined ? 0 : countTokens(name)) + (input === "" ? 0 : countDeltaTokens(input));
 }
 

@@ -89,28 +89,28 @@ function checkPresence(request: ChatRequest): void {
 function checkChoice({ tool_choice: choice, tools = [] }: ChatRequest): void {
   if (typeof choice !== "object") return;
   for (const wanted of choice.type === "allowed_tools" ? choice.allowed_tools.tools : [choice]) {
-    const name = nameOf(wanted);
-    if (tools.some((each) => each.type === wanted.type && nameOf(each) === name)) continue;
+    const name = getName(wanted);
+    if (tools.some((each) => each.type === wanted.type && getName(each) === name)) continue;
     const message = `Tool choice '${wanted.type}' '${name}' not found in 'tools' parameter.`;
     throw invalidRequest(message, "tool_choice", null);
   }
 }
 
 /** The name of a tool, of a tool choice or of the tool that a call is for. */
-export function nameOf(tool: Tool | NamedToolChoice | ToolCall): string {
+export function getName(tool: Tool | NamedToolChoice | ToolCall): string {
   return tool.type === "custom" ? tool.custom.name : tool.function.name;
 }
 
 function checkSchemas({ tools = [] }: ChatRequest): void {
   for (const [index, tool] of tools.entries()) {
-    const mistake = tool.type === "function" ? mistakeOf(tool.function) : undefined;
+    const mistake = tool.type === "function" ? findMistake(tool.function) : undefined;
     if (mistake === undefined) continue;
-    const message = `Invalid schema for function '${nameOf(tool)}': ${mistake}`;
+    const message = `Invalid schema for function '${getName(tool)}': ${mistake}`;
     throw invalidRequest(message, `tools[${index}].function.parameters`, "invalid_function_parameters");
   }
 }
 
-function mistakeOf(declared: FunctionTool["function"]): string | undefined {
+function findMistake(declared: FunctionTool["function"]): string | undefined {
   const { type } = declared.parameters ?? {};
   if (type !== undefined && type !== "object")
     return `schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(type)}'.`;

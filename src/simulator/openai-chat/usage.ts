@@ -26,7 +26,7 @@ export function countsSoFar(final: Counts, written: number): Counts {
 }
 
 /** The `usage` of an answer, in the fields of a server. */
-export function usageOf(counts: Counts, fields: ModelOptions["usage_fields"] = "openai"): Usage {
+export function toUsage(counts: Counts, fields: ModelOptions["usage_fields"] = "openai"): Usage {
   const { usage, written, reasoning } = counts;
   const { inputTokens, cachedTokens, cacheWriteTokens } = usage;
   const totals = {

@@ -1,7 +1,7 @@
 import { invalidRequest, type Problem } from "../openai/problem.ts";
 import type { CheckedItem, CheckedRequest } from "./checked-request.ts";
 import { decryptReasoning } from "./encrypted-reasoning.ts";
-import { originOf } from "./item-ids.ts";
+import { getOrigin } from "./item-ids.ts";
 import type { StoredResponses } from "./stored-responses.ts";
 
 /** Types of items that a model writes, besides its messages. */
@@ -43,7 +43,7 @@ function resolveReference(item: CheckedItem, stored: StoredResponses): CheckedIt
 }
 
 function findItem(id: string, stored: StoredResponses): CheckedItem {
-  const found = stored.find(originOf(id)?.responseId ?? "")?.find((item) => item.id === id);
+  const found = stored.find(getOrigin(id)?.responseId ?? "")?.find((item) => item.id === id);
   if (found === undefined) throw notPersisted(id);
   return found;
 }
@@ -107,7 +107,7 @@ function checkContent(item: CheckedItem, content: string): void {
 
 /** An item that followed reasoning may only be sent back after that reasoning. */
 function checkBelonging(item: CheckedItem, before: readonly CheckedItem[]): void {
-  const reasoningId = originOf(item.id ?? "")?.reasoningId;
+  const reasoningId = getOrigin(item.id ?? "")?.reasoningId;
   if (reasoningId === undefined || before.some((each) => each.id === reasoningId)) return;
   const message = `Item '${item.id}' of type '${item.type}' was provided without its required 'reasoning' item: '${reasoningId}'.`;
   throw inputProblem(message);

@@ -11,7 +11,7 @@ import type { Turn } from "../script/turn.ts";
 import type { ModelCall, PreparedCall, ReceivedRequest, WholeAnswer, WireFormat } from "../wire-format.ts";
 import type { CheckedItem, CheckedRequest } from "./checked-request.ts";
 import { gatherConversation } from "./conversation.ts";
-import { finishedItem, itemSettingsOf } from "./output-items.ts";
+import { finishedItem, getItemSettings } from "./output-items.ts";
 import { checkCountRequest, checkCreateRequest, rejectSampling } from "./parameters.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { createResponseStates, type ResponseStates, type SimulatedResponse } from "./response-object.ts";
@@ -38,7 +38,7 @@ export function createOpenAIResponses(): WireFormat {
       `DELETE ${createPath}/{id}`,
     ],
     matches: (request) => request.path === createPath || idIn(request) !== undefined,
-    modelOf: namedModel,
+    getModel: namedModel,
     read: (request) => rejectingProblems(request, () => read(request, stored)),
     reject: rejectAsOpenAI,
   };
@@ -101,7 +101,7 @@ interface Call {
 
 /** The finished response. It can be continued by its id from now on if it is stored. */
 function finish(call: Call, turn: Turn): SimulatedResponse {
-  const settings = itemSettingsOf(call.received.number, call.request, turn);
+  const settings = getItemSettings(call.received.number, call.request, turn);
   const output = turn.parts.map((part, index) => finishedItem(part, index, settings, "completed"));
   const response = call.states.finished(turn, output);
   keep(call, response);
@@ -113,17 +113,17 @@ function keep(call: Call, response: SimulatedResponse): void {
 }
 
 function wholeAnswer(call: Call, turn: Turn, response: SimulatedResponse): WholeAnswer {
-  return { status: 200, headers: headersOf(call, turn, "application/json"), body: wholeBody(response) };
+  return { status: 200, headers: createHeaders(call, turn, "application/json"), body: wholeBody(response) };
 }
 
 function renderStream(call: Call, turn: Turn): ReturnType<PreparedCall["renderStream"]> {
-  const items = itemSettingsOf(call.received.number, call.request, turn);
+  const items = getItemSettings(call.received.number, call.request, turn);
   const obfuscates = call.request.stream_options?.include_obfuscation ?? true;
-  const headers = headersOf(call, turn, "text/event-stream; charset=utf-8");
+  const headers = createHeaders(call, turn, "text/event-stream; charset=utf-8");
   const onFinished = (response: SimulatedResponse): void => keep(call, response);
   return renderEvents({ turn, items, states: call.states, obfuscates, onFinished }, headers);
 }
 
-function headersOf(call: Call, turn: Turn, contentType: string): Record<string, string> {
+function createHeaders(call: Call, turn: Turn, contentType: string): Record<string, string> {
   return openaiHeaders(call.received, { contentType, inputTokens: turn.usage.inputTokens });
 }

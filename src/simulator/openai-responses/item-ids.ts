@@ -19,12 +19,12 @@ export interface ItemOrigin {
 }
 
 /** Id of the response to the request of that number. */
-export function responseIdOf(requestNumber: number): string {
+export function toResponseId(requestNumber: number): string {
   return `resp_${hex(requestNumber, 16)}${hex(0, 16)}`;
 }
 
 /** Ids of the items of a response: made of the request's number, the item's place, and that of its reasoning item. */
-export function itemIdsOf(requestNumber: number, parts: readonly Part[]): string[] {
+export function createItemIds(requestNumber: number, parts: readonly Part[]): string[] {
   let reasoning = 0;
   return parts.map((part, index) => {
     const place = index + 1;
@@ -35,12 +35,12 @@ export function itemIdsOf(requestNumber: number, parts: readonly Part[]): string
 }
 
 /** Call id of the tool call at that place of a response. */
-export function callIdOf(requestNumber: number, index: number): string {
+export function getCallId(requestNumber: number, index: number): string {
   return `call_${hex(requestNumber, 16)}${hex(index + 1, 8)}`;
 }
 
 /** Reads an item's origin from its id. Returns undefined for an id that the simulator did not create. */
-export function originOf(itemId: string): ItemOrigin | undefined {
+export function getOrigin(itemId: string): ItemOrigin | undefined {
   const [, request, , belongsTo] = /^[a-z]+_([0-9a-f]{16})([0-9a-f]{8})([0-9a-f]{8})$/.exec(itemId) ?? [];
   if (request === undefined || belongsTo === undefined) return undefined;
   const reasoning = Number.parseInt(belongsTo, 16);

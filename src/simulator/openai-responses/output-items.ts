@@ -22,7 +22,7 @@ import type {
 } from "../script/turn.ts";
 import type { CheckedRequest } from "./checked-request.ts";
 import { type ContentPlace, encryptReasoning } from "./encrypted-reasoning.ts";
-import { callIdOf, itemIdsOf } from "./item-ids.ts";
+import { createItemIds, getCallId } from "./item-ids.ts";
 
 /** An item that the simulator writes. Items of hosted tools are announced before they have their results. */
 export type WrittenItem =
@@ -49,11 +49,11 @@ export interface ItemSettings {
 }
 
 /** Reads from a request which fields its items have. */
-export function itemSettingsOf(requestNumber: number, request: CheckedRequest, turn: Turn): ItemSettings {
+export function getItemSettings(requestNumber: number, request: CheckedRequest, turn: Turn): ItemSettings {
   const include = request.include ?? [];
   return {
     requestNumber,
-    ids: itemIdsOf(requestNumber, turn.parts),
+    ids: createItemIds(requestNumber, turn.parts),
     callIds: turn.callIds,
     encrypts: include.includes("reasoning.encrypted_content"),
     summarises: (request.reasoning?.summary ?? null) !== null,
@@ -93,7 +93,7 @@ export function finishedItem(
     case "reasoning":
       return reasoningItem(
         id,
-        summaryOf(part, settings),
+        toSummary(part, settings),
         encryptIfAsked(id, part.paragraphs, place, settings),
       );
     case "text":
@@ -112,17 +112,17 @@ export function finishedItem(
 }
 
 /** The paragraphs of reasoning that the caller may see. */
-export function summaryOf(part: ReasoningPart, settings: ItemSettings): readonly string[] {
+export function toSummary(part: ReasoningPart, settings: ItemSettings): readonly string[] {
   return settings.summarises && !part.redacted ? part.paragraphs : [];
 }
 
 /** The content part of a text. */
 export function textContent(part: TextPart): OutputText {
-  return { type: "output_text", annotations: annotationsOf(part), logprobs: [], text: part.text };
+  return { type: "output_text", annotations: toAnnotations(part), logprobs: [], text: part.text };
 }
 
 /** The citations of a text. OpenAI's indices count code points. */
-export function annotationsOf(part: TextPart): URLCitation[] {
+export function toAnnotations(part: TextPart): URLCitation[] {
   return part.citations.map(({ start, end, url, title }) => ({
     type: "url_citation",
     end_index: countCodePoints(part.text, end),
@@ -193,9 +193,9 @@ function callItem(
 function callIdFor(index: number, settings: ItemSettings): string {
   switch (settings.callIds) {
     case "unique":
-      return callIdOf(settings.requestNumber, index);
+      return getCallId(settings.requestNumber, index);
     case "repeated":
-      return callIdOf(settings.requestNumber, 0);
+      return getCallId(settings.requestNumber, 0);
     case "empty":
       return "";
     default:

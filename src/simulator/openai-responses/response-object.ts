@@ -8,7 +8,7 @@ import { describeFailure } from "../openai/failure.ts";
 import type { Turn } from "../script/turn.ts";
 import type { CheckedRequest } from "./checked-request.ts";
 import { type EchoedSettings, echoSettings } from "./echo-settings.ts";
-import { responseIdOf } from "./item-ids.ts";
+import { toResponseId } from "./item-ids.ts";
 import type { WrittenItem } from "./output-items.ts";
 
 /** A response object. The simulator omits some of its fields. */
@@ -42,7 +42,7 @@ export function createResponseStates(origin: ResponseOrigin): ResponseStates {
   const { requestNumber, request, startedAt, reasons } = origin;
   const settings = echoSettings(request, reasons);
   const build = (status: ResponseStatus, facts: Partial<SimulatedResponse>): SimulatedResponse => ({
-    id: responseIdOf(requestNumber),
+    id: toResponseId(requestNumber),
     object: "response",
     created_at: toSeconds(startedAt),
     status,
@@ -60,7 +60,7 @@ export function createResponseStates(origin: ResponseOrigin): ResponseStates {
   });
   return {
     open: () => build("in_progress", { service_tier: "auto" }),
-    finished: (turn, output) => build(statusOf(turn), finalFacts(turn, output)),
+    finished: (turn, output) => build(getStatus(turn), finalFacts(turn, output)),
     failed: (requested) => {
       const { code, message } = describeFailure(requested);
       return build("failed", { error: { code, message }, service_tier: "auto" });
@@ -68,7 +68,7 @@ export function createResponseStates(origin: ResponseOrigin): ResponseStates {
   };
 }
 
-function statusOf(turn: Turn): "completed" | "incomplete" {
+function getStatus(turn: Turn): "completed" | "incomplete" {
   return turn.stop === "end" ? "completed" : "incomplete";
 }
 
@@ -78,18 +78,18 @@ function finalFacts(turn: Turn, output: readonly WrittenItem[]): Partial<Simulat
   return {
     output,
     tool_usage: usageOfTools(searches),
-    usage: usageOf(turn),
+    usage: toUsage(turn),
     ...(isComplete
       ? { completed_at: toSeconds(Date.now()) }
-      : { incomplete_details: { reason: reasonOf(turn.stop) } }),
+      : { incomplete_details: { reason: getReason(turn.stop) } }),
   };
 }
 
-function reasonOf(stop: Turn["stop"]): NonNullable<IncompleteDetails["reason"]> {
+function getReason(stop: Turn["stop"]): NonNullable<IncompleteDetails["reason"]> {
   return stop === "content_filter" ? "content_filter" : "max_output_tokens";
 }
 
-function usageOf({ usage }: Turn): Usage {
+function toUsage({ usage }: Turn): Usage {
   return {
     input_tokens: usage.inputTokens,
     input_tokens_details: { cache_write_tokens: usage.cacheWriteTokens, cached_tokens: usage.cachedTokens },

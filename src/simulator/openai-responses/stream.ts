@@ -2,7 +2,7 @@ import type { Obfuscation, StreamEvent } from "../../wire/openai-responses/strea
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { describeFailure } from "../openai/failure.ts";
 import { createObfuscator, type Obfuscator } from "../openai/obfuscation.ts";
-import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
+import { type DeltaStyle, splitDeltas } from "../script/deltas.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type {
   ImagePart,
@@ -15,13 +15,13 @@ import type {
 } from "../script/turn.ts";
 import type { FailureStyle, StreamedAnswer, WireEvent } from "../wire-format.ts";
 import {
-  annotationsOf,
   finishedItem,
   type ItemSettings,
   imageFacts,
   openItem,
-  summaryOf,
   textContent,
+  toAnnotations,
+  toSummary,
 } from "./output-items.ts";
 import type { ResponseStates, SimulatedResponse } from "./response-object.ts";
 
@@ -108,7 +108,7 @@ function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
 /** Tokens that an item costs before any of it shows: reasoning without a summary takes time as well. */
 function hiddenTokens(part: Part, items: ItemSettings): number {
   if (part.kind !== "reasoning") return 0;
-  return summaryOf(part, items).reduce((left, text) => left - countTokens(text), part.tokens);
+  return toSummary(part, items).reduce((left, text) => left - countTokens(text), part.tokens);
 }
 
 function partEvents(renderer: Renderer, part: Part, place: Place): Iterable<WireEvent> {
@@ -134,7 +134,7 @@ function partEvents(renderer: Renderer, part: Part, place: Place): Iterable<Wire
 
 function* reasoningEvents(renderer: Renderer, part: ReasoningPart, place: Place): Generator<WireEvent> {
   const { event, obfuscate, source } = renderer;
-  const shown = summaryOf(part, source.items);
+  const shown = toSummary(part, source.items);
   for (const [summary_index, text] of shown.entries()) {
     const at = { ...place, summary_index };
     yield event("response.reasoning_summary_part.added", { ...at, part: { type: "summary_text", text: "" } });
@@ -149,7 +149,7 @@ function* reasoningEvents(renderer: Renderer, part: ReasoningPart, place: Place)
 function* textEvents(renderer: Renderer, part: TextPart, place: Place): Generator<WireEvent> {
   const { event, obfuscate } = renderer;
   const at = { ...place, content_index: 0 };
-  const annotations = annotationsOf(part);
+  const annotations = toAnnotations(part);
   yield event("response.content_part.added", {
     ...at,
     part: { type: "output_text", annotations: [], logprobs: [], text: "" },
@@ -251,5 +251,5 @@ function failureEvents(
 
 function split(renderer: Renderer, text: string, firstDelta = 0): Iterable<string> {
   const style: DeltaStyle = { firstDelta, halfSurrogates: renderer.source.turn.halfSurrogates };
-  return deltasOf(text, style);
+  return splitDeltas(text, style);
 }

@@ -43,7 +43,7 @@ export function createOpenAIEmbeddings(): WireFormat {
     name: "openai-embeddings",
     endpoints: [`POST ${path}`],
     matches: (request) => request.path === path,
-    modelOf: namedModel,
+    getModel: namedModel,
     read: (request) => rejectingProblems(request, () => read(request)),
     reject: rejectAsOpenAI,
   };
@@ -79,7 +79,7 @@ const body = object({
 function answer(received: ReceivedRequest): WholeAnswer {
   body(received.body, "");
   const request = received.body as EmbeddingRequest;
-  const inputs = inputsOf(request.input);
+  const inputs = toInputs(request.input);
   const inputTokens = inputs.reduce((sum, { tokens: count }) => sum + count, 0);
   const data = inputs.map(({ text: each }, index) => ({
     object: "embedding",
@@ -95,10 +95,10 @@ function answer(received: ReceivedRequest): WholeAnswer {
 }
 
 /** The texts of a request, each with its number of tokens. Tokens are read like words. */
-function inputsOf(value: EmbeddingRequest["input"]): { text: string; tokens: number }[] {
+function toInputs(value: EmbeddingRequest["input"]): { text: string; tokens: number }[] {
   if (typeof value === "string") return [{ text: value, tokens: estimatePromptTokens(value) }];
   if (isTokens(value)) return [{ text: value.join(" "), tokens: value.length }];
-  return value.flatMap((each: string | readonly number[]) => inputsOf(each));
+  return value.flatMap((each: string | readonly number[]) => toInputs(each));
 }
 
 function isTokens(value: readonly (string | number | readonly number[])[]): value is readonly number[] {

@@ -14,7 +14,7 @@ export function createOpenAIModels(names: readonly string[]): WireFormat {
     name: "openai-models",
     endpoints: [`GET ${path}`, `GET ${path}/{model}`],
     matches: (request) => request.path === path || namedIn(request) !== undefined,
-    modelOf: (request) => namedIn(request) ?? "",
+    getModel: (request) => namedIn(request) ?? "",
     read: (request) => rejectingProblems(request, () => read(request, names)),
     reject: rejectAsOpenAI,
   };

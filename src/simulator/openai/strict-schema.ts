@@ -19,7 +19,7 @@ export function makeStrict(schema: unknown): unknown {
 
 function lookInto(schema: unknown, path: readonly string[]): string | undefined {
   if (Array.isArray(schema))
-    return firstOf(schema.map((each, index) => () => lookInto(each, [...path, String(index)])));
+    return findFirst(schema.map((each, index) => () => lookInto(each, [...path, String(index)])));
   if (!isSchema(schema)) return undefined;
   const properties = isSchema(schema.properties) ? schema.properties : undefined;
   const isObject = schema.type === "object" || properties !== undefined;
@@ -33,13 +33,13 @@ function lookInto(schema: unknown, path: readonly string[]): string | undefined 
   const branches = ["items", "anyOf", "$defs", "definitions"].map(
     (key) => () => lookIntoBranch(schema[key], [...path, key]),
   );
-  return firstOf([...below, ...branches]);
+  return findFirst([...below, ...branches]);
 }
 
 function lookIntoBranch(branch: unknown, path: readonly string[]): string | undefined {
   const isTable = path.at(-1) === "$defs" || path.at(-1) === "definitions";
   if (!isTable || !isSchema(branch)) return lookInto(branch, path);
-  return firstOf(
+  return findFirst(
     Object.entries(branch).map(
       ([name, each]) =>
         () =>
@@ -82,7 +82,7 @@ function closeEach(table: unknown): unknown {
   return Object.fromEntries(Object.entries(table).map(([name, schema]) => [name, closeObjects(schema)]));
 }
 
-function firstOf(looks: readonly (() => string | undefined)[]): string | undefined {
+function findFirst(looks: readonly (() => string | undefined)[]): string | undefined {
   for (const look of looks) {
     const found = look();
     if (found !== undefined) return found;

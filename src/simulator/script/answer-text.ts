@@ -1,6 +1,6 @@
 import type { Attachment, ToolResult } from "./prompt.ts";
 import { instanceOfSchema, type JsonValue } from "./schema-instance.ts";
-import { instanceSourceOf, type ScriptInput } from "./script-input.ts";
+import { getInstanceSource, type ScriptInput } from "./script-input.ts";
 
 /** Maximum number of characters of the question, and of one tool result, that an answer quotes. */
 const maxQuoteLength = { question: 200, result: 1000 };
@@ -26,7 +26,7 @@ export function writeAnswer(input: ScriptInput): string {
 }
 
 function instanceFor(input: ScriptInput, schema: unknown): JsonValue {
-  return instanceOfSchema(schema, instanceSourceOf(input));
+  return instanceOfSchema(schema, getInstanceSource(input));
 }
 
 function freeJson(input: ScriptInput): JsonValue {

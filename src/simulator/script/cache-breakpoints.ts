@@ -30,7 +30,7 @@ export function useBreakpoints(
   segments: readonly string[],
   { breakpoints, minimumTokens }: CacheSettings,
 ): CacheUse {
-  const ends = endsOf(model, segments);
+  const ends = getEnds(model, segments);
   const isLongEnough = (end: SegmentEnd | undefined): boolean => (end?.tokens ?? 0) >= minimumTokens;
   const places = breakpoints.filter(({ segment }) => isLongEnough(ends[segment]));
   const found = places
@@ -49,7 +49,7 @@ export function useBreakpoints(
   return { cachedTokens, cacheWriteTokens: written - cachedTokens, longCacheWriteTokens };
 }
 
-function endsOf(model: string, segments: readonly string[]): SegmentEnd[] {
+function getEnds(model: string, segments: readonly string[]): SegmentEnd[] {
   let entry = `breakpoints of ${model}`;
   let bytes = 0;
   return segments.map((segment) => {

@@ -24,7 +24,7 @@ export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCa
       outputTokens: sumTokens(parts),
       reasoningTokens: sumTokens(reasoning),
     },
-    callIds: callIdsOf(options),
+    callIds: getCallIds(options),
     halfSurrogates: options.half_surrogates === true,
     repeatsStart: options.repeat_start === true,
   };
@@ -77,7 +77,7 @@ function padText(text: string, size: number): string {
     : "wide ".repeat(Math.ceil(size / 5)) + text;
 }
 
-function callIdsOf(options: ModelOptions): Turn["callIds"] {
+function getCallIds(options: ModelOptions): Turn["callIds"] {
   if (options.no_ids === true) return "empty";
   return options.repeat_ids === true ? "repeated" : "unique";
 }

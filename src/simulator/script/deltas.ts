@@ -11,7 +11,7 @@ export interface DeltaStyle {
 const surrogatePair = /(?<=[\ud800-\udbff])(?=[\udc00-\udfff])/;
 
 /** Yields the deltas of a text, one per token. Concatenated they are the text. */
-export function* deltasOf(text: string, style: DeltaStyle): Generator<string> {
+export function* splitDeltas(text: string, style: DeltaStyle): Generator<string> {
   if (style.firstDelta > 0) yield text.slice(0, style.firstDelta);
   for (const token of splitTokens(text.slice(style.firstDelta))) {
     if (style.halfSurrogates) yield* token.split(surrogatePair);

@@ -33,7 +33,7 @@ function usePrefix(
   segments: readonly string[],
   minimumTokens: number,
 ): CacheUse {
-  const blocks = blocksOf(model, Buffer.from(segments.join("\n")));
+  const blocks = getBlocks(model, Buffer.from(segments.join("\n")));
   const isShort = (count: number): boolean => count * blockTokens < minimumTokens;
   if (isShort(blocks.length)) return { cachedTokens: 0, cacheWriteTokens: 0, longCacheWriteTokens: 0 };
   const firstNew = blocks.findIndex((block) => !entries.has(block));
@@ -48,7 +48,7 @@ function usePrefix(
 }
 
 /** One entry for each whole block, each covering everything before it. */
-function blocksOf(model: string, prompt: Buffer): string[] {
+function getBlocks(model: string, prompt: Buffer): string[] {
   const blocks: string[] = [];
   let before = model;
   for (let end = blockBytes; end <= prompt.length; end += blockBytes) {

@@ -24,13 +24,13 @@ export function readText(text: string): ReadContent {
 
 /** An image, by its URL, data or id. */
 export function readImage(source: string): ReadContent {
-  return attach({ kind: "image", label: labelOf(source), tokens: imageTokens });
+  return attach({ kind: "image", label: getLabel(source), tokens: imageTokens });
 }
 
 /** A document or audio, by its URL, data or id, and by its name where it has one. */
 export function readFile(kind: "document" | "audio", source: string, name = source): ReadContent {
   const tokens = Math.ceil(source.length / charactersPerToken);
-  return attach({ kind, label: labelOf(name), tokens });
+  return attach({ kind, label: getLabel(name), tokens });
 }
 
 /** The parts of one message, in order. */
@@ -46,7 +46,7 @@ function attach(attachment: Attachment): ReadContent {
 }
 
 /** Describes a source: a URL as it is, a data URI by its type, size and fingerprint. */
-function labelOf(source: string): string {
+function getLabel(source: string): string {
   const type = /^data:([^;,]*)[;,]/.exec(source.slice(0, 200))?.[1];
   if (type === undefined) return source.slice(0, longestLabel);
   const fingerprint = createHash("sha256").update(source).digest("hex").slice(0, 8);

@@ -80,7 +80,7 @@ function merge(left: Schema, right: Schema): Schema {
 
 function buildByType(schema: Schema, builder: Builder, depth: number): JsonValue {
   if ("const" in schema || "enum" in schema) return build(schema, builder, depth + 1);
-  switch (typeOf(schema)) {
+  switch (getType(schema)) {
     case "object":
       return buildObject(schema, builder, depth);
     case "array":
@@ -98,7 +98,7 @@ function buildByType(schema: Schema, builder: Builder, depth: number): JsonValue
   }
 }
 
-function typeOf(schema: Schema): unknown {
+function getType(schema: Schema): unknown {
   const type = schema.type;
   if (Array.isArray(type)) return type.find((each) => each !== "null") ?? "null";
   if (type !== undefined) return type;

@@ -23,7 +23,7 @@ export function createScriptInput(prompt: Prompt, options: ModelOptions): Script
  * The source of generated values: names that the question mentions (“Paris”), otherwise its long words, in turn, so that
  * a question about Paris calls `get_weather` with Paris.
  */
-export function instanceSourceOf(input: ScriptInput): InstanceSource {
+export function getInstanceSource(input: ScriptInput): InstanceSource {
   const text = input.prompt.question.slice(0, 2000);
   const names = [...text.matchAll(/(?<=[\p{L}\d,;:] )\p{Lu}[\p{L}\d]+/gu)].map(([word]) => word);
   const longWords = [...text.matchAll(/[\p{L}\d]{5,24}/gu)].map(([word]) => word);

@@ -66,7 +66,7 @@ export const scripts = {
 export type ScriptName = keyof typeof scripts;
 
 /** Options that apply to a script unless the model string sets them. */
-export function defaultsOf(name: ScriptName): ModelOptions {
+export function getDefaults(name: ScriptName): ModelOptions {
   const script: Script = scripts[name];
   return script.defaults ?? {};
 }

@@ -1,7 +1,7 @@
 import type { InstanceSource } from "./instance-source.ts";
 import type { CallableTool } from "./prompt.ts";
 import { instanceOfSchema } from "./schema-instance.ts";
-import { instanceSourceOf, type ScriptInput } from "./script-input.ts";
+import { getInstanceSource, type ScriptInput } from "./script-input.ts";
 import type { ToolCallPart } from "./turn.ts";
 
 /** Whether the model must call one of the caller's tools. */
@@ -30,7 +30,7 @@ export function callTools(input: ScriptInput): ToolCallPart[] {
       : input.prompt.tools;
   const wanted = tools.length === 0 ? 0 : (input.options.calls ?? 1);
   const count = parallelToolCalls ? wanted : Math.min(wanted, 1);
-  const source = instanceSourceOf(input);
+  const source = getInstanceSource(input);
   return Array.from({ length: count }, (_, index) => tools[index % tools.length])
     .filter((tool) => tool !== undefined)
     .map((tool) => callTool(tool, source));

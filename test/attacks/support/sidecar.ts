@@ -207,13 +207,13 @@ async function attackedSidecar(process: SidecarProcess, bystander: Bystander): P
   const { pid, url, adminUrl } = process;
   // The first calls load chunks and compile code, which stays.
   await bystander.warmUp(process);
-  const restMiB = (await memoryOf(pid)).residentMiB;
+  const restMiB = (await readMemory(pid)).residentMiB;
   return {
     url,
     adminUrl,
     log: () => process.log(),
     async withstand(attack) {
-      const heldUpBefore = await heldUpMsOf(pid);
+      const heldUpBefore = await readHeldUpMs(pid);
       await resetPeak(pid);
       const observed = await bystander.observe(process, async () => {
         try {
@@ -226,12 +226,12 @@ async function attackedSidecar(process: SidecarProcess, bystander: Bystander): P
       const isAlive = process.isAlive();
       const warnings = process.log().match(/^\(node:\d+\) .*$/gm) ?? [];
       if (!isAlive) return { ...observed, isAlive, warnings, peakMiB: Number.NaN, heldUpMs: 0 };
-      const heldUpMs = (await heldUpMsOf(pid)) - heldUpBefore;
-      return { ...observed, isAlive, warnings, peakMiB: (await memoryOf(pid)).peakMiB, heldUpMs };
+      const heldUpMs = (await readHeldUpMs(pid)) - heldUpBefore;
+      return { ...observed, isAlive, warnings, peakMiB: (await readMemory(pid)).peakMiB, heldUpMs };
     },
     async expectRecovered() {
       await vi.waitFor(
-        async () => expect((await memoryOf(pid)).residentMiB).toBeLessThan(restMiB + MAX_KEPT_MIB),
+        async () => expect((await readMemory(pid)).residentMiB).toBeLessThan(restMiB + MAX_KEPT_MIB),
         { timeout: RECOVERY_MS, interval: 100 },
       );
     },
@@ -239,7 +239,7 @@ async function attackedSidecar(process: SidecarProcess, bystander: Bystander): P
 }
 
 /** Resident memory of a process, now and at most (proc(5), status). */
-async function memoryOf(pid: number): Promise<{ residentMiB: number; peakMiB: number }> {
+async function readMemory(pid: number): Promise<{ residentMiB: number; peakMiB: number }> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const read = (field: string) =>
     Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) / 1024;
@@ -252,7 +252,7 @@ function resetPeak(pid: number): Promise<void> {
 }
 
 /** Time that the main thread of a process has waited for a core (proc(5), schedstat). */
-async function heldUpMsOf(pid: number): Promise<number> {
+async function readHeldUpMs(pid: number): Promise<number> {
   const [, waitedNs] = (await readFile(`/proc/${pid}/schedstat`, "utf8")).split(" ");
   return Number(waitedNs) / 1e6;
 }

@@ -44,13 +44,13 @@ function sendWhole(response: ServerResponse, chars: number): void {
 
 async function streamAnswer(response: ServerResponse, chars: number): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream" });
-  const full = eventOf({ content: "x".repeat(DELTA_CHARS) }, null);
+  const full = toEvent({ content: "x".repeat(DELTA_CHARS) }, null);
   for (let sent = 0; sent < chars && !response.destroyed; sent += DELTA_CHARS) {
     const rest = Math.min(DELTA_CHARS, chars - sent);
-    const event = rest === DELTA_CHARS ? full : eventOf({ content: "x".repeat(rest) }, null);
+    const event = rest === DELTA_CHARS ? full : toEvent({ content: "x".repeat(rest) }, null);
     if (!response.write(event)) await drained(response);
   }
-  response.end(`${eventOf({}, "stop")}data: [DONE]\n\n`);
+  response.end(`${toEvent({}, "stop")}data: [DONE]\n\n`);
 }
 
 /** Resolves when the response takes more, or is closed. */
@@ -64,7 +64,7 @@ function drained(response: ServerResponse): Promise<void> {
   });
 }
 
-function eventOf(delta: object, finish: string | null): string {
+function toEvent(delta: object, finish: string | null): string {
   const choices = [{ index: 0, delta, finish_reason: finish }];
   return `data: ${JSON.stringify({ ...HEAD, object: "chat.completion.chunk", choices })}\n\n`;
 }

@@ -79,7 +79,7 @@ async function runTask({ way, baseUrl, model, separator, simulator }: Way): Prom
   const work = join(folder, way, "work");
   mkdirSync(home, { recursive: true });
   mkdirSync(work);
-  writeFileSync(join(home, "config.toml"), configurationOf(baseUrl, model));
+  writeFileSync(join(home, "config.toml"), createConfiguration(baseUrl, model));
   const before = simulator.requests.length;
   const prompt = [
     "Greet the world.",
@@ -98,7 +98,7 @@ async function runTask({ way, baseUrl, model, separator, simulator }: Way): Prom
 }
 
 /** No sandbox: it needs privileges that a container may not have, and the command is known. */
-function configurationOf(baseUrl: string, model: string): string {
+function createConfiguration(baseUrl: string, model: string): string {
   return `
 model = "${model}"
 model_provider = "outrigger"

@@ -13,7 +13,7 @@ export interface Inputs {
  * output folder, so that removing that folder causes a new build.
  */
 export async function buildOnce(stamp: string, inputs: Inputs, build: () => Promise<void>): Promise<void> {
-  const key = hashOf(inputs);
+  const key = hashInputs(inputs);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === key) {
     return;
   }
@@ -22,7 +22,7 @@ export async function buildOnce(stamp: string, inputs: Inputs, build: () => Prom
   writeFileSync(stamp, key);
 }
 
-function hashOf(inputs: Inputs): string {
+function hashInputs(inputs: Inputs): string {
   const hash = createHash("sha256");
   for (const fact of inputs.facts) {
     hash.update(`fact ${fact}\0`);

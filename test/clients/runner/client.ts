@@ -38,6 +38,6 @@ export const root = fileURLToPath(new URL("../../../", import.meta.url));
 export const protos = `${root}proto`;
 
 /** The folder of a client's program. */
-export function folderOf(name: string): string {
+export function getFolder(name: string): string {
   return `${root}test/clients/${name}`;
 }

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { buildOnce } from "./build-cache.ts";
-import { folderOf, type TestClient } from "./client.ts";
+import { getFolder, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
 
-const folder = folderOf("codex");
+const folder = getFolder("codex");
 const cache = `${folder}/build`;
 
 /** The version of npm's `@openai/codex`. Its binary has 400 MB, so it is no dependency of the project. */

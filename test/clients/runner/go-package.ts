@@ -66,7 +66,7 @@ export const goPackage: TestClient = {
     const results = [...outcome.stdout.matchAll(/^ *--- (PASS|FAIL|SKIP): (Test\S+)/gm)].map(
       ([, verdict, name = ""]) => ({ name, passed: verdict === "PASS" }),
     );
-    const stdout = [unitLine(results), ...results.map(lineOf)].join("\n");
+    const stdout = [unitLine(results), ...results.map(toLine)].join("\n");
     return { ...outcome, stdout, stderr: `${failuresIn(outcome.stdout)}${outcome.stderr}` };
   },
 };
@@ -90,7 +90,7 @@ function unitLine(results: readonly Result[]): string {
   return failed.length === 0 ? "ok unit" : `FAIL unit: ${failed.join(", ")}`;
 }
 
-function lineOf({ name, passed }: Result): string {
+function toLine({ name, passed }: Result): string {
   const check = name.replace(suite, (_match, suiteName: string) => `${suiteName.toLowerCase()}/`);
   return passed ? `ok ${check}` : `FAIL ${check}: see the output below`;
 }

@@ -1,8 +1,8 @@
 import { buildOnce } from "./build-cache.ts";
-import { folderOf, languageChecks, protos, root, type TestClient } from "./client.ts";
+import { getFolder, languageChecks, protos, root, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
 
-const folder = folderOf("go");
+const folder = getFolder("go");
 const binaries = `${folder}/build/bin`;
 
 /** Go with protoc-gen-go and protoc-gen-go-grpc, at the versions that go.mod pins. */

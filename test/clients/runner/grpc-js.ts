@@ -1,6 +1,6 @@
-import { folderOf, languageChecks, type TestClient } from "./client.ts";
+import { getFolder, languageChecks, type TestClient } from "./client.ts";
 
-const folder = folderOf("grpc-js");
+const folder = getFolder("grpc-js");
 
 /** Node with @grpc/grpc-js. It reads the proto files at start, so there is nothing to build. */
 export const grpcJs: TestClient = {

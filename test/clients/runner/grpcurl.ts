@@ -1,8 +1,8 @@
 import { buildOnce } from "./build-cache.ts";
-import { folderOf, protos, root, type TestClient } from "./client.ts";
+import { getFolder, protos, root, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
 
-const folder = folderOf("grpcurl");
+const folder = getFolder("grpcurl");
 const binaries = `${folder}/build`;
 const version = "v1.9.4";
 /** Built like `dist/outrigger.binpb`. */

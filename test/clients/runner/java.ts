@@ -1,8 +1,8 @@
 import { buildOnce } from "./build-cache.ts";
-import { folderOf, languageChecks, protos, type TestClient } from "./client.ts";
+import { getFolder, languageChecks, protos, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
 
-const folder = folderOf("java");
+const folder = getFolder("java");
 
 /** Java with protobuf-maven-plugin. Maven is needed for the build only. */
 export const java: TestClient = {

@@ -1,8 +1,8 @@
-import { folderOf, type TestClient } from "./client.ts";
+import { getFolder, type TestClient } from "./client.ts";
 import { openaiSdkChecks } from "./openai-sdk.ts";
 import { build, probe } from "./process.ts";
 
-const folder = folderOf("openai-go");
+const folder = getFolder("openai-go");
 const binary = `${folder}/build/openai-go`;
 
 /** OpenAI's SDK for Go. Go itself knows what has to be built anew. */

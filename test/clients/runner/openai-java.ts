@@ -1,9 +1,9 @@
 import { buildOnce } from "./build-cache.ts";
-import { folderOf, type TestClient } from "./client.ts";
+import { getFolder, type TestClient } from "./client.ts";
 import { openaiSdkChecks } from "./openai-sdk.ts";
 import { build, probe } from "./process.ts";
 
-const folder = folderOf("openai-java");
+const folder = getFolder("openai-java");
 
 /** OpenAI's SDK for Java. Maven is needed for the build only. */
 export const openaiJava: TestClient = {

@@ -1,7 +1,7 @@
-import { folderOf, type TestClient } from "./client.ts";
+import { getFolder, type TestClient } from "./client.ts";
 import { openaiSdkChecks } from "./openai-sdk.ts";
 
-const folder = folderOf("openai-js");
+const folder = getFolder("openai-js");
 
 /** OpenAI's SDK for JavaScript. It is a development dependency, so there is nothing to build. */
 export const openaiJs: TestClient = {

@@ -1,9 +1,9 @@
 import { buildOnce } from "./build-cache.ts";
-import { folderOf, type TestClient } from "./client.ts";
+import { getFolder, type TestClient } from "./client.ts";
 import { atEachProvider, openaiSdkChecks } from "./openai-sdk.ts";
 import { build, probe } from "./process.ts";
 
-const folder = folderOf("openai-python");
+const folder = getFolder("openai-python");
 const requirements = `${folder}/requirements.txt`;
 const python = `${folder}/.venv/bin/python`;
 

@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { buildOnce } from "./build-cache.ts";
-import { folderOf, languageChecks, protos, type TestClient } from "./client.ts";
+import { getFolder, languageChecks, protos, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
 
-const folder = folderOf("python");
+const folder = getFolder("python");
 const requirements = `${folder}/requirements.txt`;
 const python = `${folder}/.venv/bin/python`;
 const stubs = `${folder}/build`;

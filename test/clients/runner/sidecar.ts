@@ -32,7 +32,7 @@ export async function startSidecar(args: readonly string[]): Promise<Sidecar> {
     env: { ...neutralEnvironment(), OUTRIGGER_LISTEN: address, OUTRIGGER_ADMIN_LISTEN: admin },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const output = tailOf(child);
+  const output = readTail(child);
   // The child must not outlive the runner.
   const kill = () => child.kill("SIGKILL");
   process.once("exit", kill);
@@ -94,7 +94,7 @@ export async function ready(child: ChildProcess, url: string, timeoutMs = startT
 }
 
 /** Keeps the end of a child's output, for the error message when it fails. */
-export function tailOf(child: ChildProcess): () => string {
+export function readTail(child: ChildProcess): () => string {
   let tail = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (text: string) => {

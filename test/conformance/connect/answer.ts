@@ -27,18 +27,18 @@ export function announceMetadata(definition: Metadata | undefined, context: Hand
 }
 
 /** Everything that the server received of a call, and the requests that a response answers. */
-export function requestInfoOf(context: HandlerContext, requests: Any[]): RequestInfo {
+export function readRequestInfo(context: HandlerContext, requests: Any[]): RequestInfo {
   const timeoutMs = context.timeoutMs();
   return create(RequestInfoSchema, {
-    requestHeaders: headersOf(context.requestHeader),
+    requestHeaders: createHeaders(context.requestHeader),
     requests,
     ...(timeoutMs === undefined ? {} : { timeoutMs: BigInt(Math.round(timeoutMs)) }),
-    ...(context.requestMethod === "GET" ? { connectGetInfo: getInfoOf(context.url) } : {}),
+    ...(context.requestMethod === "GET" ? { connectGetInfo: readGetInfo(context.url) } : {}),
   });
 }
 
 /** The error that a definition asks for, with the facts of the call in its details. */
-export function errorOf(definition: ErrorDefinition, requestInfo: RequestInfo | undefined): ConnectError {
+export function getError(definition: ErrorDefinition, requestInfo: RequestInfo | undefined): ConnectError {
   // Both enums use gRPC's numbers.
   const error = new ConnectError(definition.message ?? "", definition.code as number as Code);
   error.details = definition.details.map(({ typeUrl, value }) => ({
@@ -61,10 +61,10 @@ function appendTo(target: Headers, headers: readonly Header[] = []): void {
   }
 }
 
-function headersOf(pairs: Iterable<[string, string]>): Header[] {
+function createHeaders(pairs: Iterable<[string, string]>): Header[] {
   return [...pairs].map(([name, value]) => create(HeaderSchema, { name, value: [value] }));
 }
 
-function getInfoOf(url: string): ConnectGetInfo {
-  return create(ConnectGetInfoSchema, { queryParams: headersOf(new URL(url).searchParams) });
+function readGetInfo(url: string): ConnectGetInfo {
+  return create(ConnectGetInfoSchema, { queryParams: createHeaders(new URL(url).searchParams) });
 }

@@ -7,7 +7,7 @@ import {
   ConformancePayload_RequestInfoSchema as RequestInfoSchema,
   type StreamResponseDefinition,
 } from "../gen/connectrpc/conformance/v1/service_pb.ts";
-import { announceMetadata, errorOf, requestInfoOf, wait } from "./answer.ts";
+import { announceMetadata, getError, readRequestInfo, wait } from "./answer.ts";
 
 /** The responses that the first request of a stream asks for. */
 export interface Replies {
@@ -31,7 +31,7 @@ export function createReplies(
   const { responseData = [], responseDelayMs, error } = definition ?? {};
   let sent = 0;
   const next = async (requests: Any[]): Promise<ConformancePayload> => {
-    const requestInfo = sent === 0 ? requestInfoOf(context, requests) : requestsOnly(requests);
+    const requestInfo = sent === 0 ? readRequestInfo(context, requests) : requestsOnly(requests);
     const data = responseData[sent++] ?? new Uint8Array();
     await wait(responseDelayMs, context.signal);
     return create(ConformancePayloadSchema, requestInfo === undefined ? { data } : { data, requestInfo });
@@ -42,7 +42,7 @@ export function createReplies(
     async *rest(requests) {
       while (sent < responseData.length) yield await next(sent === 0 ? requests : []);
       if (error === undefined) return;
-      throw errorOf(error, sent === 0 ? requestInfoOf(context, requests) : undefined);
+      throw getError(error, sent === 0 ? readRequestInfo(context, requests) : undefined);
     },
   };
 }

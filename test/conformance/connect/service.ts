@@ -24,7 +24,7 @@ import {
   type UnaryResponseDefinition,
   UnaryResponseSchema,
 } from "../gen/connectrpc/conformance/v1/service_pb.ts";
-import { announceMetadata, errorOf, requestInfoOf, wait } from "./answer.ts";
+import { announceMetadata, getError, readRequestInfo, wait } from "./answer.ts";
 import { createReplies, type Replies } from "./replies.ts";
 
 /** The service without its method Unimplemented, which the transports must refuse. */
@@ -97,12 +97,12 @@ async function answerOnce(
   context: HandlerContext,
 ): Promise<ConformancePayload> {
   announceMetadata(definition, context);
-  const requestInfo = requestInfoOf(context, requests);
+  const requestInfo = readRequestInfo(context, requests);
   await wait(definition?.responseDelayMs, context.signal);
   const response = definition?.response;
   switch (response?.case) {
     case "error":
-      throw errorOf(response.value, requestInfo);
+      throw getError(response.value, requestInfo);
     case "responseData":
       return create(ConformancePayloadSchema, { data: response.value, requestInfo });
     case undefined:

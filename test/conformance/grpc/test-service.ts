@@ -23,7 +23,7 @@ export function createTestService(): Partial<ServiceImpl<typeof TestService>> {
     unaryCall(request, context) {
       echoMetadata(context);
       throwRequestedStatus(request.responseStatus);
-      return create(SimpleResponseSchema, { payload: payloadOf(request.responseSize) });
+      return create(SimpleResponseSchema, { payload: createPayload(request.responseSize) });
     },
     streamingOutputCall: (request) => answersTo(request),
     async streamingInputCall(requests) {
@@ -48,11 +48,11 @@ async function* answersTo({
 }: StreamingOutputCallRequest): AsyncGenerator<StreamingOutputCallResponse> {
   for (const { size, intervalUs } of responseParameters) {
     if (intervalUs > 0) await sleep(intervalUs / MICROSECONDS_PER_MS);
-    yield create(StreamingOutputCallResponseSchema, { payload: payloadOf(size) });
+    yield create(StreamingOutputCallResponseSchema, { payload: createPayload(size) });
   }
 }
 
-function payloadOf(size: number): Payload {
+function createPayload(size: number): Payload {
   return create(PayloadSchema, { body: new Uint8Array(size) });
 }
 

@@ -1,6 +1,6 @@
 import { Client } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
-import { responseIdOf } from "../../../src/endpoints/responses/ids.ts";
+import { toResponseId } from "../../../src/endpoints/responses/ids.ts";
 import { inputRoutes } from "../../../src/endpoints/responses/input-routes.ts";
 import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { ScriptedModel, type Turn } from "../../generation/support/scripted-model.ts";
@@ -8,7 +8,7 @@ import { createTestEngine, run, runRequest } from "../../runs/support/test-engin
 import { expectValid, expectValidOpenResponses } from "../schemas/validate.ts";
 import { call } from "../support/call.ts";
 import { createDirectory } from "../support/directory.ts";
-import { inputOf } from "./support/reading.ts";
+import { toInput } from "./support/reading.ts";
 
 let close: (() => Promise<void>)[] = [];
 
@@ -48,7 +48,7 @@ describe("POST /v1/responses/input_tokens", () => {
   it("counts the conversation that is continued", async () => {
     const { routes, engine } = await open();
     const { id } = await run(engine, runRequest(text));
-    const body = { model: "m", input: "hi", previous_response_id: responseIdOf(id) };
+    const body = { model: "m", input: "hi", previous_response_id: toResponseId(id) };
     const { body: answer } = await call(routes, "POST /v1/responses/input_tokens", { body });
     expect(answer.input_tokens).toBeGreaterThan(500);
   });
@@ -78,7 +78,7 @@ describe("POST /v1/responses/compact", () => {
     });
     const output = body.output as { type: string }[];
     expect(output.map(({ type }) => type)).toEqual(["message", "message", "compaction"]);
-    const messages = await inputOf(output, "gemini/gemini-3-pro");
+    const messages = await toInput(output, "gemini/gemini-3-pro");
     const texts = messages.map((message) => message?.content[0]?.part.value);
     expect(texts).toEqual([
       "Please book a table.",
@@ -103,7 +103,7 @@ describe("POST /v1/responses/compact", () => {
     const { id } = await run(engine, runRequest("first"));
     await run(engine, runRequest("second", { previousRunId: id }));
     await call(routes, "POST /v1/responses/compact", {
-      body: { model: "m", previous_response_id: responseIdOf(id) },
+      body: { model: "m", previous_response_id: toResponseId(id) },
       client,
     });
     expect(model.requests[0]?.messages[1]?.content[0]?.part.value).toBe(

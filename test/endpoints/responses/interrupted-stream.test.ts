@@ -7,16 +7,16 @@ import type { RunEvent } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { expectValidEvent, expectValidOpenResponses } from "../schemas/validate.ts";
 import { eventsIn } from "../support/events-in.ts";
 import { callEvents, textEvents } from "./support/model-events.ts";
-import { runEventsOf, runOf } from "./support/run-events.ts";
+import { createRunEvents, toRun } from "./support/run-events.ts";
 
-const run = runOf();
-const { events } = runEventsOf({
+const run = toRun();
+const { events } = createRunEvents({
   created: run,
   calls: [callEvents([...textEvents(0, "One", " two", " three"), ...textEvents(1, "Four", " five")])],
 });
 
 /** The body of a stream. @param readable How many events of the run can be read before the store fails. */
-async function bodyOf(startingAfter: number, readable = events.length): Promise<string> {
+async function getBody(startingAfter: number, readable = events.length): Promise<string> {
   async function* read(): AsyncGenerator<readonly RunEvent[], undefined> {
     for (const event of events.slice(0, readable)) yield [event];
     if (readable < events.length) throw new NetworkError("the database is unavailable");
@@ -43,27 +43,27 @@ describe("A stream that breaks off", () => {
   it.each(events.map((_, readable) => readable))(
     "loses nothing if it is resumed after the number of its error: after %i events of the run",
     async (readable) => {
-      const whole = await bodyOf(-1);
-      const broken = await bodyOf(-1, readable);
+      const whole = await getBody(-1);
+      const broken = await getBody(-1, readable);
       const received = eventsIn(broken);
       const error = received.at(-1);
-      const rest = eventsIn(await bodyOf(error?.sequence_number ?? -1));
+      const rest = eventsIn(await getBody(error?.sequence_number ?? -1));
       expect(error?.type).toBe("error");
       expect([...received.slice(0, -1), ...rest]).toEqual(eventsIn(whole));
     },
   );
 
   it("repeats the number that it was resumed after if it breaks off again before that event", async () => {
-    expect(eventsIn(await bodyOf(7, 3))).toMatchObject([{ type: "error", sequence_number: 7 }]);
+    expect(eventsIn(await getBody(7, 3))).toMatchObject([{ type: "error", sequence_number: 7 }]);
   });
 
   it("has no end marker", async () => {
-    expect(await bodyOf(-1)).toContain("data: [DONE]");
-    expect(await bodyOf(-1, 3)).not.toContain("[DONE]");
+    expect(await getBody(-1)).toContain("data: [DONE]");
+    expect(await getBody(-1, 3)).not.toContain("[DONE]");
   });
 
   it("has an error in OpenAI's documented form and in the form that its API sends", async () => {
-    const error = eventsIn(await bodyOf(-1, 3)).at(-1);
+    const error = eventsIn(await getBody(-1, 3)).at(-1);
     const members = { code: "server_error", message: "the database is unavailable", param: null };
     expect(error).toEqual({
       type: "error",

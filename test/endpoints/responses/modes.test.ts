@@ -6,7 +6,7 @@ import { type ApiServer, startApi } from "../support/api-server.ts";
 const servers = useTestServers();
 
 /** The events of a response, as their bytes, without what differs from one response to the next. */
-async function eventsOf({ fetch }: ApiServer, body: object): Promise<string[]> {
+async function getEvents({ fetch }: ApiServer, body: object): Promise<string[]> {
   const init = {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -31,12 +31,12 @@ describe("a response that is kept, and one that is not", () => {
       ];
       for (const model of ["sim-text", "sim-tools"]) {
         const body = { model: `${provider}/${model}`, input: "Weather in Oslo?", tools, stream: true };
-        const kept = await eventsOf(keeping, {
+        const kept = await getEvents(keeping, {
           ...body,
           store: true,
           include: ["reasoning.encrypted_content"],
         });
-        const unkept = await eventsOf(forgetting, {
+        const unkept = await getEvents(forgetting, {
           ...body,
           store: false,
           include: ["reasoning.encrypted_content"],

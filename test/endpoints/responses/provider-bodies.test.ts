@@ -66,11 +66,11 @@ function asCodexReturns(item: object): ResponseInputItem {
 }
 
 /** The bodies that the provider got, as its reader reads them. */
-function readingsOf({ simulator }: Pick<ApiServer, "simulator">, { read }: Column): Reading[] {
+function getReadings({ simulator }: Pick<ApiServer, "simulator">, { read }: Column): Reading[] {
   return simulator.requests.map(({ body }) => read(body as never));
 }
 
-function textsOf(reading: Reading | undefined, author: string): string[] {
+function collectTexts(reading: Reading | undefined, author: string): string[] {
   return (reading?.facts ?? []).flatMap((fact) =>
     fact.kind === "text" && fact.author === author ? [fact.text] : [],
   );
@@ -103,8 +103,8 @@ describe.each(columns)("$title", (column) => {
     const input = [...(request.input as ResponseInputItem[]), ...first.output.map(asCodexReturns), output];
     const second = await api.openai.responses.create({ ...request, input });
     expect(second.output_text).not.toBe("");
-    const [, reading] = readingsOf(api, column);
-    const instructions = textsOf(reading, "system").join("\n\n");
+    const [, reading] = getReadings(api, column);
+    const instructions = collectTexts(reading, "system").join("\n\n");
     expect(instructions).toBe("You are an agent.\n\nStay in /tmp.");
     expect(reading?.facts.filter((fact) => !("author" in fact && fact.author === "system"))).toMatchObject([
       { kind: "text", author: "user", text: "Weather in Paris?" },
@@ -165,8 +165,8 @@ describe.each(columns)("$title", (column) => {
       messages: [userMessage("Weather in Paris?"), answer.message, result],
     });
 
-    const [, returned] = readingsOf(api, column);
-    const [, direct] = readingsOf({ simulator }, column);
+    const [, returned] = getReadings(api, column);
+    const [, direct] = getReadings({ simulator }, column);
     expect(comparable(returned?.facts)).toEqual(comparable(direct?.facts));
     expect(direct?.facts.length).toBeGreaterThan(2);
     expect(returned?.effort).toEqual(direct?.effort);
@@ -195,7 +195,7 @@ describe.each(columns)("$title", (column) => {
       tools: [{ type: "function", name: "now", parameters, strict: true }],
       tool_choice: { type: "function", name: "now" },
     });
-    const [first, second] = readingsOf(api, column);
+    const [first, second] = getReadings(api, column);
     expect(first?.answerSchema).toMatchObject({ properties: { city: { type: "string" } } });
     expect(first?.facts).toContainEqual({ kind: "image", author: "user", source: image });
     expect(second?.toolChoice).toBe("now");

@@ -1,8 +1,8 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
+  createEmptyPart,
   decodeStates,
-  emptyPartOf,
   encodeOtherParts,
   encodeReasoning,
   StateAttacher,
@@ -15,21 +15,21 @@ function decode(encrypted: string) {
 
 type Part = NonNullable<MessageInitShape<typeof ContentPartSchema>["part"]>;
 
-function partOf(part: Part, data?: object, provider = "gemini"): ContentPart {
+function createPart(part: Part, data?: object, provider = "gemini"): ContentPart {
   const providerState =
     data === undefined ? undefined : { provider, model: "model-1", dataJson: JSON.stringify(data) };
   return create(ContentPartSchema, { part, ...(providerState === undefined ? {} : { providerState }) });
 }
 
 function call(id: string, data?: object): ContentPart {
-  return partOf(
+  return createPart(
     { case: "toolCall", value: { id, name: "f", input: { case: "argumentsJson", value: "{}" } } },
     data,
   );
 }
 
 function text(value: string, data?: object, provider?: string): ContentPart {
-  return partOf({ case: "text", value }, data, provider);
+  return createPart({ case: "text", value }, data, provider);
 }
 
 function withoutState(part: ContentPart): ContentPart {
@@ -39,7 +39,7 @@ function withoutState(part: ContentPart): ContentPart {
 
 describe("provider state in reasoning items", () => {
   it("brings back signature, text and the mark of withheld reasoning", () => {
-    const part = partOf(
+    const part = createPart(
       { case: "reasoning", value: { text: "Think. 🙂", redacted: false } },
       { block: { type: "thinking", signature: "c2ln" } },
       "anthropic",
@@ -51,17 +51,17 @@ describe("provider state in reasoning items", () => {
       text: "Think. 🙂",
       redacted: false,
     });
-    const hidden = partOf({ case: "reasoning", value: { text: "", redacted: true } }, { block: {} });
+    const hidden = createPart({ case: "reasoning", value: { text: "", redacted: true } }, { block: {} });
     expect(decode(encodeReasoning(hidden) ?? "")?.[0]?.redacted).toBe(true);
   });
 
   it("has none for reasoning without state", () => {
-    expect(encodeReasoning(partOf({ case: "reasoning", value: { text: "x" } }))).toBeNull();
+    expect(encodeReasoning(createPart({ case: "reasoning", value: { text: "x" } }))).toBeNull();
   });
 
   it("leaves the id of encrypted reasoning out, since the ids of other items are not carried", () => {
     const item = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" };
-    const part = partOf({ case: "reasoning", value: { redacted: true } }, { item, model: "m" }, "openai");
+    const part = createPart({ case: "reasoning", value: { redacted: true } }, { item, model: "m" }, "openai");
     const [carried] = decode(encodeReasoning(part) ?? "") ?? [];
     expect(JSON.parse(carried?.state.dataJson ?? "")).toEqual({
       item: { type: "reasoning", summary: [], encrypted_content: "gAAA" },
@@ -76,7 +76,7 @@ describe("provider state in reasoning items", () => {
       call("call_1", { part: { thoughtSignature: "b" } }),
       call("call_2"),
       text("one", { part: { thoughtSignature: "c" } }),
-      partOf(
+      createPart(
         { case: "image", value: { source: { case: "data", value: new Uint8Array([1, 2]) } } },
         { part: { thoughtSignature: "d" } },
       ),
@@ -91,7 +91,7 @@ describe("provider state in reasoning items", () => {
     const content = [text("answer"), text("", { part: { thoughtSignature: "end" } })];
     const carried = decode(encodeOtherParts(content) ?? "") ?? [];
     const left = new StateAttacher().attach([text("answer")], carried);
-    expect(left.map(emptyPartOf)).toEqual([content[1]]);
+    expect(left.map(createEmptyPart)).toEqual([content[1]]);
   });
 
   it("reports state whose part the client has changed or left out", () => {
@@ -104,10 +104,13 @@ describe("provider state in reasoning items", () => {
   it("does not carry what OpenAI's items show themselves, unless reasoning is found by its id", () => {
     const answer = text("hi", { item: { type: "message", id: "msg_1" }, part: {} }, "openai");
     const item = { type: "reasoning", id: "rs_1", summary: [] };
-    const encrypted = partOf({ case: "reasoning", value: {} }, { item: { ...item, encrypted_content: "x" } });
+    const encrypted = createPart(
+      { case: "reasoning", value: {} },
+      { item: { ...item, encrypted_content: "x" } },
+    );
     expect(encodeOtherParts([answer])).toBeNull();
     expect(encodeOtherParts([encrypted, answer])).toBeNull();
-    const byId = partOf({ case: "reasoning", value: {} }, { item });
+    const byId = createPart({ case: "reasoning", value: {} }, { item });
     expect(decode(encodeOtherParts([byId, answer]) ?? "")?.[0]?.state).toEqual(answer.providerState);
   });
 
@@ -117,15 +120,17 @@ describe("provider state in reasoning items", () => {
     ["nothing", { part: {} }, "gemini"],
   ])("does not carry state that says only %s", (_name, data, provider) => {
     const { part } = call("call_1");
-    expect(encodeOtherParts([partOf(part as Part, data, provider)])).toBeNull();
+    expect(encodeOtherParts([createPart(part as Part, data, provider)])).toBeNull();
     const signed = text("", { part: { thoughtSignature: "s" } });
-    expect(decode(encodeOtherParts([partOf(part as Part, data, provider), signed]) ?? "")).toHaveLength(2);
+    expect(decode(encodeOtherParts([createPart(part as Part, data, provider), signed]) ?? "")).toHaveLength(
+      2,
+    );
   });
 
   it("carries the caller of a call that the model's code made", () => {
     const { part } = call("call_1");
     const data = { block: { caller: { type: "code_execution_20260120", tool_id: "srvtoolu_1" } } };
-    expect(encodeOtherParts([partOf(part as Part, data, "anthropic")])).not.toBeNull();
+    expect(encodeOtherParts([createPart(part as Part, data, "anthropic")])).not.toBeNull();
   });
 
   it.each([

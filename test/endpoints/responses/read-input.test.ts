@@ -2,11 +2,11 @@ import { create, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
 import { encodeCompaction } from "../../../src/endpoints/responses/compaction.ts";
-import { itemIdOf } from "../../../src/endpoints/responses/ids.ts";
+import { toItemId } from "../../../src/endpoints/responses/ids.ts";
 import { encodeOtherParts, encodeReasoning } from "../../../src/endpoints/responses/provider-state.ts";
 import { type Message, MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { type ThreadMessage, ThreadMessageSchema } from "../../../src/gen/outrigger/v1/thread_pb.ts";
-import { inputOf, read } from "./support/reading.ts";
+import { read, toInput } from "./support/reading.ts";
 
 const user = { role: "ROLE_USER", content: [{ text: "hi" }] };
 
@@ -326,7 +326,7 @@ const natives: readonly ResponseInputItem[] = [
 
 describe("the input of a request", () => {
   it.each(items)("may be $name", async ({ input, messages, model }) => {
-    expect(jsonOf(await inputOf(input, model))).toEqual(messages);
+    expect(jsonOf(await toInput(input, model))).toEqual(messages);
   });
 
   it.each(natives)("keeps an item of type $type as it was spelled", async (item) => {
@@ -343,7 +343,7 @@ describe("the input of a request", () => {
     "is refused where another provider would read it without its %s",
     async (type) => {
       const input = [{ type, encrypted_content: "gAAA" }];
-      await expect(inputOf(input, "anthropic/claude-sonnet-4-5")).rejects.toMatchObject({
+      await expect(toInput(input, "anthropic/claude-sonnet-4-5")).rejects.toMatchObject({
         violations: [{ field: "input[0]" }],
         errorCode: "unsupported_value",
       });
@@ -357,7 +357,7 @@ describe("the input of a request", () => {
         content: [{ type: "input_text", text: "hi", prompt_cache_breakpoint: { mode: "explicit" } }],
       },
     ];
-    const [own] = await inputOf(input);
+    const [own] = await toInput(input);
     expect(own?.content[0]?.part).toMatchObject({ case: "native", value: { kind: "input_text" } });
     const { settings } = await read({ model: "local/m", input });
     expect(settings.warnings).toEqual([
@@ -386,47 +386,47 @@ describe("what an earlier response had", () => {
   const output = { type: "function_call_output", call_id: "call_1", output: "1" };
 
   it("is found by a reference, part by part", async () => {
-    const messages = await inputOf(
-      [{ type: "item_reference", id: itemIdOf("function_call", messageId, 1) }, output],
+    const messages = await toInput(
+      [{ type: "item_reference", id: toItemId("function_call", messageId, 1) }, output],
       "gemini/gemini-3-pro",
       { messages: [answer] },
     );
     expect(messages[0]?.content).toEqual([answer.message?.content[1]]);
     const said = keptMessage({ role: Role.USER, content: [{ part: { case: "text", value: "hi" } }] });
-    const id = itemIdOf("message", messageId, 0);
-    expect(await inputOf([{ id }], "gpt-5.2", { messages: [said] })).toEqual([said.message]);
+    const id = toItemId("message", messageId, 0);
+    expect(await toInput([{ id }], "gpt-5.2", { messages: [said] })).toEqual([said.message]);
   });
 
   it("gives returned items their state, unless they were changed or nothing is kept", async () => {
     const item = {
       type: "function_call",
-      id: itemIdOf("function_call", messageId, 1),
+      id: toItemId("function_call", messageId, 1),
       call_id: "call_1",
       name: "f",
       arguments: "{}",
     };
     const kept = { messages: [answer] };
-    const stateOf = async (fields: object, settings: object = {}) => {
+    const toState = async (fields: object, settings: object = {}) => {
       const body = { model: "gemini/gemini-3-pro", input: [{ ...item, ...fields }, output], ...settings };
       return (await read(body, kept)).input.input?.[0]?.message?.content[0]?.providerState;
     };
-    expect(await stateOf({})).toMatchObject(state);
-    expect(await stateOf({ arguments: '{"a":1}' })).toBeUndefined();
-    expect(await stateOf({}, { store: false })).toBeUndefined();
-    expect(await stateOf({ id: `fc_${"0".repeat(39)}` })).toBeUndefined();
+    expect(await toState({})).toMatchObject(state);
+    expect(await toState({ arguments: '{"a":1}' })).toBeUndefined();
+    expect(await toState({}, { store: false })).toBeUndefined();
+    expect(await toState({ id: `fc_${"0".repeat(39)}` })).toBeUndefined();
   });
 
   it("is refused where it is not stored", async () => {
-    await expect(inputOf([{ type: "item_reference", id: `msg_${"0".repeat(39)}` }])).rejects.toMatchObject({
+    await expect(toInput([{ type: "item_reference", id: `msg_${"0".repeat(39)}` }])).rejects.toMatchObject({
       violations: [{ field: "input[0].id", description: expect.stringContaining("stored item") }],
     });
-    await expect(inputOf([{ id: "msg_of_openai" }], "gemini/gemini-3-pro")).rejects.toMatchObject({
+    await expect(toInput([{ id: "msg_of_openai" }], "gemini/gemini-3-pro")).rejects.toMatchObject({
       violations: [{ field: "input[0].id" }],
     });
   });
 
   it("names the call that an approval is for", async () => {
-    const id = itemIdOf("mcp_approval_request", messageId, 1);
+    const id = toItemId("mcp_approval_request", messageId, 1);
     const approval = { type: "mcp_approval_response", approval_request_id: id, approve: false, reason: "no" };
     const request = await read({ model: "gpt-5.2", input: [approval] }, { messages: [answer] });
     expect(request.input.request.approvals).toMatchObject([
@@ -462,7 +462,7 @@ describe("state that the client returned", () => {
     }).message;
     const content = written?.content ?? [];
     const [reasoning] = content;
-    const messages = await inputOf([
+    const messages = await toInput([
       { type: "reasoning", summary: [], encrypted_content: reasoning && encodeReasoning(reasoning) },
       { role: "assistant", content: "Hi." },
       { type: "reasoning", summary: [], encrypted_content: encodeOtherParts(content) },
@@ -491,7 +491,7 @@ describe("state that the client returned", () => {
       arguments: args,
       output: "found",
     });
-    const messages = await inputOf([
+    const messages = await toInput([
       item("mcp_1", "[1]"),
       item("mcp_2", "[2]"),
       { type: "reasoning", summary: [], encrypted_content: encodeOtherParts(kept.message?.content ?? []) },
@@ -516,7 +516,7 @@ describe("state that the client returned", () => {
     });
     expect(settings.warnings).toMatchObject([{ param: "input[1]", code: "foreign_state_stripped" }]);
     await expect(
-      inputOf([{ type: "reasoning", summary: [], encrypted_content: encrypted.slice(0, 20) }]),
+      toInput([{ type: "reasoning", summary: [], encrypted_content: encrypted.slice(0, 20) }]),
     ).rejects.toMatchObject({ violations: [{ field: "input[0].encrypted_content" }] });
   });
 });

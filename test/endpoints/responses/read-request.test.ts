@@ -2,7 +2,7 @@ import { create, toJson } from "@bufbuild/protobuf";
 import type { ResponseCreateParams, Tool } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
 import { encodeOtherParts } from "../../../src/endpoints/responses/provider-state.ts";
-import { defaultSettings, getSettings, originOf } from "../../../src/endpoints/responses/settings.ts";
+import { defaultSettings, getOrigin, getSettings } from "../../../src/endpoints/responses/settings.ts";
 import { ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RunSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
@@ -12,24 +12,24 @@ const hex = "0123456789abcdef".repeat(2);
 const CLAUDE = "anthropic/claude-sonnet-4-5";
 
 /** The request to the engine that a body is read as, in its JSON form. */
-async function runOf(body: Partial<ResponseCreateParams> & Record<string, unknown>) {
+async function toRun(body: Partial<ResponseCreateParams> & Record<string, unknown>) {
   const { input } = await read({ model: "gpt-5.2", input: "hi", ...body });
   return toJson(CreateRunRequestSchema, input.request) as Record<string, unknown>;
 }
 
 /** The request to the model. */
-async function requestOf(body: Partial<ResponseCreateParams> & Record<string, unknown>) {
-  const { options } = await runOf(body);
+async function toRequest(body: Partial<ResponseCreateParams> & Record<string, unknown>) {
+  const { options } = await toRun(body);
   return (options as { request: Record<string, unknown> }).request;
 }
 
-async function warningsOf(body: Record<string, unknown>): Promise<string[]> {
+async function readWarnings(body: Record<string, unknown>): Promise<string[]> {
   const { settings } = await read({ model: CLAUDE, input: "hi", ...body });
   return settings.warnings.map(({ param }) => param);
 }
 
-async function nativeOptionsOf(body: Record<string, unknown>): Promise<unknown> {
-  const request = await requestOf(body);
+async function readNativeOptions(body: Record<string, unknown>): Promise<unknown> {
+  const request = await toRequest(body);
   const options = request.providerOptionsJson as Record<string, string> | undefined;
   return options === undefined ? undefined : JSON.parse(options.openai ?? "null");
 }
@@ -45,7 +45,7 @@ const weather: Tool = {
 describe("the settings of a request", () => {
   it("become those of the contract", async () => {
     expect(
-      await runOf({
+      await toRun({
         instructions: "Be brief.",
         temperature: 0.5,
         top_p: 0.25,
@@ -80,7 +80,7 @@ describe("the settings of a request", () => {
       { type: "TYPE_JSON_SCHEMA", name: "p", schemaJson: '{"type":"object","b":1,"a":2}', strict: true },
     ],
   ])("read the format %o of the answer", async (text, responseFormat) => {
-    const request = await requestOf({ text: text as never });
+    const request = await toRequest({ text: text as never });
     expect(request.responseFormat).toEqual(responseFormat);
   });
 
@@ -107,7 +107,7 @@ describe("the settings of a request", () => {
         format: { type: "json_schema", name: "p", description: "A person.", schema: { type: "object" } },
       },
     };
-    expect(await nativeOptionsOf(body)).toEqual({
+    expect(await readNativeOptions(body)).toEqual({
       ...settings,
       max_tool_calls: 3,
       include: ["web_search_call.action.sources"],
@@ -128,7 +128,7 @@ describe("the settings of a request", () => {
       text: { verbosity: "high" },
       include: ["reasoning.encrypted_content", "message.output_text.logprobs"],
     };
-    expect(await warningsOf(lost)).toEqual([
+    expect(await readWarnings(lost)).toEqual([
       "prompt_cache_key",
       "truncation",
       "top_logprobs",
@@ -139,7 +139,7 @@ describe("the settings of a request", () => {
       "include[1]",
     ]);
     expect(
-      await warningsOf({
+      await readWarnings({
         truncation: "disabled",
         top_logprobs: 0,
         service_tier: "auto",
@@ -150,21 +150,24 @@ describe("the settings of a request", () => {
 
   it("become Anthropic's where it has a counterpart", async () => {
     const body = { safety_identifier: "u1", user: "u2", service_tier: "default" };
-    const request = await requestOf({ model: CLAUDE, ...body } as never);
+    const request = await toRequest({ model: CLAUDE, ...body } as never);
     expect(request.metadata).toEqual({ user_id: "u1" });
     expect(request.providerOptionsJson).toEqual({ anthropic: '{"service_tier":"standard_only"}' });
-    expect(await warningsOf(body)).toEqual([]);
-    expect(await warningsOf({ service_tier: "flex" })).toEqual(["service_tier"]);
+    expect(await readWarnings(body)).toEqual([]);
+    expect(await readWarnings({ service_tier: "flex" })).toEqual(["service_tier"]);
   });
 
   it("pass the penalties of Open Responses on where the provider has them", async () => {
     const body = { frequency_penalty: 0.5, presence_penalty: 0 };
-    const optionsOf = async (model: string) => (await requestOf({ model, ...body })).providerOptionsJson;
-    expect(await optionsOf("local/m")).toEqual({ local: '{"frequency_penalty":0.5}' });
-    expect(await optionsOf("gemini/m")).toEqual({ gemini: '{"generationConfig":{"frequencyPenalty":0.5}}' });
-    expect(await optionsOf("openai/m")).toBeUndefined();
-    expect(await warningsOf({ ...body, model: "openai/m" })).toEqual(["frequency_penalty"]);
-    expect(await warningsOf(body)).toEqual(["frequency_penalty"]);
+    const getErrorOptions = async (model: string) =>
+      (await toRequest({ model, ...body })).providerOptionsJson;
+    expect(await getErrorOptions("local/m")).toEqual({ local: '{"frequency_penalty":0.5}' });
+    expect(await getErrorOptions("gemini/m")).toEqual({
+      gemini: '{"generationConfig":{"frequencyPenalty":0.5}}',
+    });
+    expect(await getErrorOptions("openai/m")).toBeUndefined();
+    expect(await readWarnings({ ...body, model: "openai/m" })).toEqual(["frequency_penalty"]);
+    expect(await readWarnings(body)).toEqual(["frequency_penalty"]);
     const { settings } = await read({ model: "m", input: "hi", ...body });
     expect(settings.echoed).toMatchObject(body);
   });
@@ -174,7 +177,7 @@ describe("the settings of a request", () => {
     await expect(read({ model: CLAUDE, input: "hi", [name]: value })).rejects.toMatchObject({
       violations: [{ field: name }],
     });
-    expect(await nativeOptionsOf({ [name]: value })).toEqual({ [name]: value });
+    expect(await readNativeOptions({ [name]: value })).toEqual({ [name]: value });
   });
 
   it("are repeated with OpenAI's defaults, and kept with the run", async () => {
@@ -287,7 +290,7 @@ describe("the tools of a request", () => {
 
   it("may be those of the model's own provider, in its own form", async () => {
     const tool = { type: "web_search_20250305", name: "web_search", max_uses: 2 };
-    const request = await requestOf({ model: CLAUDE, tools: [tool, { type: "web_search" }] } as never);
+    const request = await toRequest({ model: CLAUDE, tools: [tool, { type: "web_search" }] } as never);
     expect(request.tools).toEqual([
       { hosted: { provider: "anthropic", configJson: JSON.stringify(tool) } },
       { hosted: { provider: "openai", configJson: '{"type":"web_search"}' } },
@@ -296,12 +299,12 @@ describe("the tools of a request", () => {
 
   it("are counted where the sidecar executes them", async () => {
     const mcp = { type: "mcp", server_label: "docs", server_url: "https://d.test" };
-    const limitsOf = async (tools: readonly object[]) => {
-      const { options } = await runOf({ max_tool_calls: 3, tools: tools as never });
+    const createLimits = async (tools: readonly object[]) => {
+      const { options } = await toRun({ max_tool_calls: 3, tools: tools as never });
       return (options as { limits?: object }).limits;
     };
-    expect(await limitsOf([mcp])).toEqual({ maxToolCalls: 3 });
-    expect(await limitsOf([weather])).toBeUndefined();
+    expect(await createLimits([mcp])).toEqual({ maxToolCalls: 3 });
+    expect(await createLimits([weather])).toBeUndefined();
   });
 
   const named = (toolName: string) => ({ mode: "MODE_NAMED", toolName });
@@ -324,12 +327,12 @@ describe("the tools of a request", () => {
       description: "",
       tools: [{ type: "function", name: "spawn" }],
     };
-    const request = await requestOf({ tools: [weather, group] as never, tool_choice: tool_choice as never });
+    const request = await toRequest({ tools: [weather, group] as never, tool_choice: tool_choice as never });
     expect(request.toolChoice).toEqual(toolChoice);
   });
 
   it("are only those that the choice allows", async () => {
-    const request = await requestOf({
+    const request = await toRequest({
       tools: [weather, { type: "web_search" }, { type: "custom", name: "c" }],
       tool_choice: {
         type: "allowed_tools",
@@ -343,17 +346,17 @@ describe("the tools of a request", () => {
 
   it("may be called at the same time where there are any", async () => {
     const choice = { mode: "MODE_AUTO", parallel: false };
-    expect((await requestOf({ tools: [weather], parallel_tool_calls: false })).toolChoice).toEqual(choice);
-    expect((await requestOf({ parallel_tool_calls: false })).toolChoice).toBeUndefined();
+    expect((await toRequest({ tools: [weather], parallel_tool_calls: false })).toolChoice).toEqual(choice);
+    expect((await toRequest({ parallel_tool_calls: false })).toolChoice).toBeUndefined();
   });
 
   it("cannot be those of a server where there are others", async () => {
     const mcp = { type: "mcp", server_label: "docs", server_url: "https://d.test" };
     const tool_choice = { type: "mcp", server_label: "docs" };
-    const request = await requestOf({ tools: [mcp] as never, tool_choice: tool_choice as never });
+    const request = await toRequest({ tools: [mcp] as never, tool_choice: tool_choice as never });
     expect(request.toolChoice).toEqual({ mode: "MODE_REQUIRED" });
     await expect(
-      requestOf({ tools: [mcp, weather] as never, tool_choice: tool_choice as never }),
+      toRequest({ tools: [mcp, weather] as never, tool_choice: tool_choice as never }),
     ).rejects.toMatchObject({
       violations: [{ field: "tool_choice.name" }],
     });
@@ -363,7 +366,7 @@ describe("the tools of a request", () => {
     const { echoed } = defaultSettings;
     const previous = {
       ...create(RunSchema, { id: `run_${hex}` }),
-      origin: originOf({ ...defaultSettings, echoed: { ...echoed, tools: [weather as never] } }),
+      origin: getOrigin({ ...defaultSettings, echoed: { ...echoed, tools: [weather as never] } }),
     };
     const body = { model: "gpt-5.2", input: "hi", previous_response_id: `resp_${hex}` };
     const { input, settings } = await read(body, { runs: [previous] });
@@ -377,7 +380,7 @@ describe("the tools of a request", () => {
 
 describe("the path of what the engine finds wrong", () => {
   it("is that of the body", async () => {
-    const { bodyPathOf } = await read({
+    const { toBodyPath } = await read({
       model: "m",
       input: [
         {
@@ -395,14 +398,14 @@ describe("the path of what the engine finds wrong", () => {
         { type: "mcp", server_label: "d" },
       ],
     });
-    expect(bodyPathOf("options.request.messages[0].content[1].image")).toBe("input[0].content[1]");
-    expect(bodyPathOf("messages[1].content[1].tool_call.id")).toBe("input[2]");
-    expect(bodyPathOf("messages[1]")).toBe("input[1]");
-    expect(bodyPathOf("options.request.tools[0].function.name")).toBe("tools[0].tools[0]");
-    expect(bodyPathOf("mcp_servers[0].server_url")).toBe("tools[1]");
-    expect(bodyPathOf("options.request.max_tokens")).toBe("max_output_tokens");
-    expect(bodyPathOf("options.request.tool_choice.mode")).toBe("tool_choice");
-    expect(bodyPathOf("metadata")).toBe("metadata");
+    expect(toBodyPath("options.request.messages[0].content[1].image")).toBe("input[0].content[1]");
+    expect(toBodyPath("messages[1].content[1].tool_call.id")).toBe("input[2]");
+    expect(toBodyPath("messages[1]")).toBe("input[1]");
+    expect(toBodyPath("options.request.tools[0].function.name")).toBe("tools[0].tools[0]");
+    expect(toBodyPath("mcp_servers[0].server_url")).toBe("tools[1]");
+    expect(toBodyPath("options.request.max_tokens")).toBe("max_output_tokens");
+    expect(toBodyPath("options.request.tool_choice.mode")).toBe("tool_choice");
+    expect(toBodyPath("metadata")).toBe("metadata");
   });
 });
 

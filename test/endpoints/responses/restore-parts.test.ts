@@ -1,9 +1,9 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { itemIdOf } from "../../../src/endpoints/responses/ids.ts";
+import { toItemId } from "../../../src/endpoints/responses/ids.ts";
 import { type ContentPartSchema, MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ThreadMessageSchema } from "../../../src/gen/outrigger/v1/thread_pb.ts";
-import { inputOf, read } from "./support/reading.ts";
+import { read, toInput } from "./support/reading.ts";
 
 type Part = MessageInitShape<typeof ContentPartSchema>;
 
@@ -44,14 +44,14 @@ describe("A stored message that a client returns", () => {
   it.each([
     [
       "unchanged",
-      { id: itemIdOf("reasoning", messageId, 0) },
-      { id: itemIdOf("function_call", messageId, 1) },
+      { id: toItemId("reasoning", messageId, 0) },
+      { id: toItemId("function_call", messageId, 1) },
     ],
     ["without ids", {}, {}],
   ])("has Claude's empty thinking with its signature again: %s", async (_how, reasoningId, callId) => {
     const stored = kept(reasoning("", thinking), call("call_1", '{"a":1}'));
     const items = [{ type: "reasoning", summary: [], ...reasoningId }, callItem(callId), result];
-    const [message] = await inputOf(items, `anthropic/${claude}`, stored);
+    const [message] = await toInput(items, `anthropic/${claude}`, stored);
     expect(message).toEqual(stored.messages[0]?.message);
   });
 
@@ -62,10 +62,10 @@ describe("A stored message that a client returns", () => {
       reasoning("Two", thinking),
       call("call_1", '{"a":1}'),
     );
-    const [message] = await inputOf([callItem(), result], `anthropic/${claude}`, stored);
+    const [message] = await toInput([callItem(), result], `anthropic/${claude}`, stored);
     expect(message?.content.map(({ part }) => part.case)).toEqual(["reasoning", "reasoning", "toolCall"]);
     const items = [{ role: "assistant", content: "Let me see." }, callItem(), result];
-    const [whole] = await inputOf(items, `anthropic/${claude}`, stored);
+    const [whole] = await toInput(items, `anthropic/${claude}`, stored);
     expect(whole).toEqual(stored.messages[0]?.message);
   });
 
@@ -74,7 +74,7 @@ describe("A stored message that a client returns", () => {
       part: { case: "text", value: "" },
       providerState: signed,
     });
-    const [message] = await inputOf([callItem(), result], `gemini/${gemini}`, stored);
+    const [message] = await toInput([callItem(), result], `gemini/${gemini}`, stored);
     expect(message).toEqual(stored.messages[0]?.message);
   });
 
@@ -88,13 +88,13 @@ describe("A stored message that a client returns", () => {
   it("has the arguments again as the model spelled them", async () => {
     const stored = kept(call("call_1", '{"a":1,"b":[2.0]}', signed));
     const items = [callItem({ arguments: '{ "a": 1, "b": [2.0] }' }), result];
-    const [message] = await inputOf(items, `gemini/${gemini}`, stored);
+    const [message] = await toInput(items, `gemini/${gemini}`, stored);
     expect(message).toEqual(stored.messages[0]?.message);
   });
 
   it("gets nothing for a call that was changed", async () => {
     const stored = kept(call("call_1", '{"a":1}', signed));
-    const [message] = await inputOf([callItem({ arguments: '{"a":2}' }), result], `gemini/${gemini}`, stored);
+    const [message] = await toInput([callItem({ arguments: '{"a":2}' }), result], `gemini/${gemini}`, stored);
     expect(message?.content[0]?.providerState).toBeUndefined();
   });
 
@@ -117,13 +117,13 @@ describe("A stored message that a client returns", () => {
     );
     const item = (index: number) => ({
       type: "mcp_call",
-      id: itemIdOf("mcp_call", messageId, index),
+      id: toItemId("mcp_call", messageId, index),
       server_label: "docs",
       name: "f",
       arguments: args,
       output: "found",
     });
-    const messages = await inputOf([item(1), item(2)], `anthropic/${claude}`, stored);
+    const messages = await toInput([item(1), item(2)], `anthropic/${claude}`, stored);
     const cases = messages.map((message) => message?.content.map(({ part }) => part.case));
     expect(cases).toEqual([["reasoning", "toolCall"], ["toolResult"], ["toolCall"], ["toolResult"]]);
   });
@@ -134,8 +134,8 @@ describe("A stored message that a client returns", () => {
     const stored = kept({
       part: { case: "native", value: { provider: "openai", kind: "web_search_call", dataJson } },
     });
-    const item = { ...JSON.parse(dataJson), id: itemIdOf("web_search_call", messageId, 0) };
-    const [message] = await inputOf([item, { role: "user", content: "hi" }], "gpt-5.2", stored);
+    const item = { ...JSON.parse(dataJson), id: toItemId("web_search_call", messageId, 0) };
+    const [message] = await toInput([item, { role: "user", content: "hi" }], "gpt-5.2", stored);
     expect(message).toEqual(stored.messages[0]?.message);
   });
 });
@@ -143,7 +143,7 @@ describe("A stored message that a client returns", () => {
 describe("Items of OpenAI that a client sends", () => {
   const rs = { type: "reasoning", id: "rs_0a", summary: [], encrypted_content: "gAAA" };
   const dataIn = async (items: readonly object[], model = "gpt-5.2") => {
-    const [message] = await inputOf(items, model);
+    const [message] = await toInput(items, model);
     return message?.content.map(({ providerState }) => JSON.parse(providerState?.dataJson ?? "null"));
   };
 
@@ -170,7 +170,7 @@ describe("Items of OpenAI that a client sends", () => {
     const annotations = [
       { type: "url_citation", url: "https://a.test/", title: "A", start_index: 0, end_index: 2 },
     ];
-    const [message] = await inputOf(
+    const [message] = await toInput(
       [{ role: "assistant", content: [{ type: "output_text", text: "Hi.", annotations }] }],
       "gpt-5.2",
     );

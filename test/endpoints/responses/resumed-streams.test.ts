@@ -9,7 +9,7 @@ import { useTestServers } from "../../server/support/test-server.ts";
 import { type ApiServer, startApi } from "../support/api-server.ts";
 import { eventsIn } from "../support/events-in.ts";
 import { callEvents, textEvents } from "./support/model-events.ts";
-import { runEventsOf, runOf } from "./support/run-events.ts";
+import { createRunEvents, toRun } from "./support/run-events.ts";
 
 const servers = useTestServers();
 
@@ -81,8 +81,11 @@ describe("A stream of a long response that is resumed", () => {
   });
 
   it("lets other work run while it skips events", async () => {
-    const run = runOf();
-    const { events } = runEventsOf({ created: run, calls: [callEvents(textEvents(0, "a", "b", "c", "d"))] });
+    const run = toRun();
+    const { events } = createRunEvents({
+      created: run,
+      calls: [callEvents(textEvents(0, "a", "b", "c", "d"))],
+    });
     let turns = 0;
     const counter = setInterval(() => (turns += 1), 0);
     /** A store in this process that is busy for longer than the loop may be. */
@@ -113,10 +116,10 @@ describe("A stream of a long response that is resumed", () => {
 });
 
 describe("The marks of a run", () => {
-  const run = runOf();
+  const run = toRun();
   const settings = getSettings(run);
   const deltas = Array.from({ length: 40_000 }, (_, index) => `${index} `);
-  const { events } = runEventsOf({ created: run, calls: [callEvents(textEvents(0, ...deltas))] });
+  const { events } = createRunEvents({ created: run, calls: [callEvents(textEvents(0, ...deltas))] });
 
   /** Replays the run as a reader does. */
   async function replay(marks: ReplayMarks): Promise<void> {
@@ -157,12 +160,12 @@ describe("The marks of a run", () => {
     const ids = Array.from({ length: 8 }, (_, index) => `run_${String(index).padStart(32, "0")}`);
     const mark = marks.open(run, settings).find(40_000);
     for (const id of ids) {
-      const other = marks.open(runOf({ id }), settings);
+      const other = marks.open(toRun({ id }), settings);
       if (mark !== undefined) other.note(mark.writer, events.slice(-1));
     }
     expect(marks.bytes).toBeLessThanOrEqual(6 * 1024 * 1024);
     expect(size).toBeGreaterThan(0);
-    const last = runOf({ id: ids.at(-1) ?? "" });
+    const last = toRun({ id: ids.at(-1) ?? "" });
     expect(marks.open(last, settings).find(40_000)).toBeDefined();
     marks.forget(last.id);
     expect(marks.open(last, settings).find(40_000)).toBeUndefined();

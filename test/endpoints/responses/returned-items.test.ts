@@ -54,7 +54,7 @@ const settings: Readonly<Record<string, Partial<Body>>> = {
   "stores the response and asks for encrypted reasoning": { include: ["reasoning.encrypted_content"] },
 };
 
-async function answerOf(
+async function toAnswer(
   { openai }: ApiServer,
   body: Body,
   streams: boolean,
@@ -63,7 +63,7 @@ async function answerOf(
   return await openai.responses.stream({ ...body, stream: true }).finalResponse();
 }
 
-function resultsOf(output: Output): Items {
+function getResults(output: Output): Items {
   return output.flatMap((item) =>
     item.type === "function_call"
       ? [{ type: "function_call_output", call_id: item.call_id, output: "Rain, 4 °C." } as const]
@@ -85,13 +85,13 @@ describe.each(Object.entries(settings))("A client that %s", (_setting, extra) =>
       async (model, streams) => {
         const api = await startApi(servers);
         const body = { model, tools, ...extra };
-        const first = await answerOf(api, { ...body, input: [user] }, streams);
-        const results = resultsOf(first.output);
+        const first = await toAnswer(api, { ...body, input: [user] }, streams);
+        const results = getResults(first.output);
         expect(results.length).toBeGreaterThan(0);
-        await answerOf(api, { ...body, previous_response_id: first.id, input: results }, streams);
+        await toAnswer(api, { ...body, previous_response_id: first.id, input: results }, streams);
         const expected = latestBody(api);
         const input = [user, ...change(first.output), ...results] as Items;
-        const second = await answerOf(api, { ...body, input }, streams);
+        const second = await toAnswer(api, { ...body, input }, streams);
         expect(second.status).toBe("completed");
         expect((second as { warnings?: unknown }).warnings).toBeUndefined();
         if (!/calls alone/.test(name)) expect(latestBody(api)).toEqual(expected);
@@ -107,9 +107,9 @@ describe.each(["returns them unchanged", "drops their ids"])(
       "sends the provider what it wrote: %s, streamed: %s",
       async (model, streams) => {
         const api = await startApi(servers);
-        const first = await answerOf(api, { model, tools, input: [user], store: false }, streams);
-        const input = [user, ...(clients[name]?.(first.output) ?? []), ...resultsOf(first.output)] as Items;
-        const second = await answerOf(api, { model, tools, input, store: false }, streams);
+        const first = await toAnswer(api, { model, tools, input: [user], store: false }, streams);
+        const input = [user, ...(clients[name]?.(first.output) ?? []), ...getResults(first.output)] as Items;
+        const second = await toAnswer(api, { model, tools, input, store: false }, streams);
         expect(second.status).toBe("completed");
         expect((second as { warnings?: unknown }).warnings).toBeUndefined();
       },

@@ -10,7 +10,7 @@ import {
   Role,
 } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { inputOf } from "./support/reading.ts";
+import { toInput } from "./support/reading.ts";
 
 const { echoed } = defaultSettings;
 
@@ -90,7 +90,7 @@ function jsonOf(content: readonly ContentPart[]): unknown {
   return toJson(MessageSchema, create(MessageSchema, { content: [...content] }));
 }
 
-function outputOf(content: readonly ContentPart[]): readonly WrittenItem[] {
+function toOutput(content: readonly ContentPart[]): readonly WrittenItem[] {
   const message = create(MessageSchema, { role: Role.ASSISTANT, content: [...content] });
   return writer.answer(`msg_${"0".repeat(36)}`, create(ResponseSchema, { message }));
 }
@@ -104,8 +104,8 @@ describe("an answer that a client sends back", () => {
   it("is the same message with its provider state, although the client knows only OpenAI's items", async () => {
     await fc.assert(
       fc.asyncProperty(content, async (parts) => {
-        const items = outputOf(parts).map(asCodexReturns);
-        const [message, ...more] = await inputOf(JSON.parse(JSON.stringify(items)), "gemini/gemini-3-pro");
+        const items = toOutput(parts).map(asCodexReturns);
+        const [message, ...more] = await toInput(JSON.parse(JSON.stringify(items)), "gemini/gemini-3-pro");
         expect(more).toEqual([]);
         expect(jsonOf(message?.content ?? [])).toEqual(jsonOf(emptyLast(parts)));
       }),
@@ -116,9 +116,9 @@ describe("an answer that a client sends back", () => {
   it("gives the same items when it is written again", async () => {
     await fc.assert(
       fc.asyncProperty(content, async (parts) => {
-        const items = outputOf(emptyLast(parts));
-        const [message] = await inputOf(JSON.parse(JSON.stringify(items)), "gemini/gemini-3-pro");
-        expect(outputOf(message?.content ?? [])).toEqual(items);
+        const items = toOutput(emptyLast(parts));
+        const [message] = await toInput(JSON.parse(JSON.stringify(items)), "gemini/gemini-3-pro");
+        expect(toOutput(message?.content ?? [])).toEqual(items);
       }),
       { numRuns: 100 },
     );

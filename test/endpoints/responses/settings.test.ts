@@ -1,14 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
-  conversationIdOf,
-  itemIdOf,
   placeOfItem,
-  responseIdOf,
-  runIdOf,
-  threadIdOf,
+  toConversationId,
+  toItemId,
+  toResponseId,
+  toRunId,
+  toThreadId,
 } from "../../../src/endpoints/responses/ids.ts";
-import { defaultSettings, getSettings, originOf } from "../../../src/endpoints/responses/settings.ts";
+import { defaultSettings, getOrigin, getSettings } from "../../../src/endpoints/responses/settings.ts";
 import { RunOriginSchema } from "../../../src/gen/outrigger/storage/v1/bodies_pb.ts";
 import { RunSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 
@@ -21,7 +21,7 @@ describe("the settings of a response", () => {
       echoed: { ...defaultSettings.echoed, instructions: "Be brief.", tools: [{ type: "web_search" }] },
       include: ["reasoning.encrypted_content"],
     };
-    expect(getSettings({ ...create(RunSchema), origin: originOf(settings) })).toEqual(settings);
+    expect(getSettings({ ...create(RunSchema), origin: getOrigin(settings) })).toEqual(settings);
   });
 
   it("take the default for what an earlier version did not keep", () => {
@@ -50,22 +50,22 @@ describe("the settings of a response", () => {
 
 describe("the ids of the API", () => {
   it("name the runs and threads of the engine", () => {
-    expect(responseIdOf(`run_${hex}`)).toBe(`resp_${hex}`);
-    expect(runIdOf(`resp_${hex}`)).toBe(`run_${hex}`);
-    expect(threadIdOf(conversationIdOf(`thread_${hex}`))).toBe(`thread_${hex}`);
+    expect(toResponseId(`run_${hex}`)).toBe(`resp_${hex}`);
+    expect(toRunId(`resp_${hex}`)).toBe(`run_${hex}`);
+    expect(toThreadId(toConversationId(`thread_${hex}`))).toBe(`thread_${hex}`);
   });
 
   it.each(["", "resp_", `resp_${hex}0`, `run_${hex}`, `resp_${hex.toUpperCase()}`, `resp_${hex}\n`])(
     "do not name a run where they are %j",
     (id) => {
-      expect(runIdOf(id)).toBeUndefined();
+      expect(toRunId(id)).toBeUndefined();
     },
   );
 
   it("tell where an item is kept", () => {
     const messageId = `msg_${hex}0000`;
-    expect(itemIdOf("function_call", messageId, 17)).toBe(`fc_${hex}0000011`);
-    expect(placeOfItem(itemIdOf("tool_search_call", messageId, 4095))).toEqual({ messageId, part: 4095 });
+    expect(toItemId("function_call", messageId, 17)).toBe(`fc_${hex}0000011`);
+    expect(placeOfItem(toItemId("tool_search_call", messageId, 4095))).toEqual({ messageId, part: 4095 });
     expect(placeOfItem(`fc_${hex}`)).toBeUndefined();
   });
 });

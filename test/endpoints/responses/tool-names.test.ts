@@ -25,8 +25,8 @@ describe("the names of tools", () => {
     });
     expect(names.called("agents__say")?.type).toBe("custom");
     expect(names.called("web_search")).toBeUndefined();
-    expect(names.nameOf("read", undefined)).toBe("read");
-    expect(names.nameOf("read", "agents")).toBe("agents__read");
+    expect(names.getName("read", undefined)).toBe("read");
+    expect(names.getName("read", "agents")).toBe("agents__read");
   });
 
   it("are unique where a function has the joined name", () => {
@@ -34,7 +34,7 @@ describe("the names of tools", () => {
       namespace("a", { type: "function", name: "b" }),
       { type: "function", name: "a__b" },
     ]);
-    const joined = names.nameOf("b", "a");
+    const joined = names.getName("b", "a");
     expect(joined).toMatch(/^a__b_[0-9a-f]{8}$/);
     expect(names.called(joined)?.namespace).toBe("a");
     expect(names.called("a__b")?.namespace).toBeUndefined();
@@ -45,7 +45,7 @@ describe("the names of tools", () => {
     const names = new ToolNames([
       namespace("fs.v1", { type: "function", name: `${long}1` }, { type: "function", name: `${long}2` }),
     ]);
-    const [first, second] = [names.nameOf(`${long}1`, "fs.v1"), names.nameOf(`${long}2`, "fs.v1")];
+    const [first, second] = [names.getName(`${long}1`, "fs.v1"), names.getName(`${long}2`, "fs.v1")];
     expect(first).toMatch(/^fs_v1__x+_[0-9a-f]{8}$/);
     expect(first).toHaveLength(64);
     expect(first).not.toBe(second);
@@ -53,7 +53,7 @@ describe("the names of tools", () => {
   });
 
   it("are the same for a tool that an earlier turn had", () => {
-    expect(new ToolNames([]).nameOf("read", "agents")).toBe("agents__read");
-    expect(new ToolNames([]).nameOf("gone", undefined)).toBe("gone");
+    expect(new ToolNames([]).getName("read", "agents")).toBe("agents__read");
+    expect(new ToolNames([]).getName("gone", undefined)).toBe("gone");
   });
 });

@@ -10,9 +10,9 @@ import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-alloc
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { build } from "../../providers/openai-responses/build.ts";
 import { factsFor } from "../../support/decode.ts";
-import { bytesOf, recordingsOf } from "../../support/recordings.ts";
-import { inputOf, read } from "./support/reading.ts";
-import { RUN_ID, runOf } from "./support/run-events.ts";
+import { getRecordings, toBytes } from "../../support/recordings.ts";
+import { read, toInput } from "./support/reading.ts";
+import { RUN_ID, toRun } from "./support/run-events.ts";
 
 const model = "gpt-5.4";
 const weather = { type: "function", name: "get_weather", parameters: { type: "object" } };
@@ -23,10 +23,10 @@ const group = {
   tools: [{ ...weather, name: "find" }],
 };
 
-const recordings = recordingsOf("openai-responses", ".json").filter(({ file }) => /tool-search/.test(file));
+const recordings = getRecordings("openai-responses", ".json").filter(({ file }) => /tool-search/.test(file));
 
 /** Items of a response that is not stored. */
-function itemsOf(body: string) {
+function getItems(body: string) {
   const answer = toResponse(body, factsFor("openai", { model }), new ToolCallIdAllocator("inf_1"));
   const settings = { ...defaultSettings, echoed: { ...defaultSettings.echoed, store: false } };
   return new ItemWriter(settings).answer(`msg_${"0".repeat(36)}`, answer);
@@ -36,13 +36,13 @@ describe("Recorded answers with a search of tools", () => {
   it.each(recordings.map((recording) => [recording.file, recording] as const))(
     "go back to OpenAI as they came, by a client that keeps the conversation: %s",
     async (_, recording) => {
-      const body = bytesOf(recording).toString("utf8");
+      const body = toBytes(recording).toString("utf8");
       const { output } = JSON.parse(body) as { output: { type: string; call_id?: string }[] };
-      const items = JSON.parse(JSON.stringify(itemsOf(body)));
+      const items = JSON.parse(JSON.stringify(getItems(body)));
       const results = output.flatMap(({ type, call_id }) =>
         type === "function_call" ? [{ type: "function_call_output", call_id, output: "done" }] : [],
       );
-      const messages = await inputOf([...items, ...results, { role: "user", content: "hi" }], model);
+      const messages = await toInput([...items, ...results, { role: "user", content: "hi" }], model);
       const { body: sent } = await build({ model, messages: messages.flatMap((message) => message ?? []) });
       const content = (item: object) => ({ ...item, id: undefined, status: undefined });
       const calls = output.filter(({ type }) => type !== "message");
@@ -61,7 +61,7 @@ describe("Calls of tools in groups", () => {
   const output = { type: "function_call_output", call_id: "call_1", output: "done" };
 
   it("go to OpenAI with their group if the request does not have it", async () => {
-    const messages = (await inputOf([item, output], model)).flatMap((message) => message ?? []);
+    const messages = (await toInput([item, output], model)).flatMap((message) => message ?? []);
     const { body } = await build({ model, messages });
     expect(body.input).toMatchObject([item, output]);
   });
@@ -78,7 +78,7 @@ describe("Calls of tools in groups", () => {
       status: "completed",
       output: [{ id: "fc_1", status: "completed", ...item }],
     });
-    expect(itemsOf(body)).toMatchObject([{ name: "find", namespace: "crm" }]);
+    expect(getItems(body)).toMatchObject([{ name: "find", namespace: "crm" }]);
   });
 });
 
@@ -114,7 +114,7 @@ describe("The output of a search that the client runs", () => {
   const output = { type: "function_call_output", call_id: "call_1", output: "[]" };
 
   it("is sent as it is", async () => {
-    const messages = (await inputOf([search, output], model)).flatMap((message) => message ?? []);
+    const messages = (await toInput([search, output], model)).flatMap((message) => message ?? []);
     const { body } = await build({ model, messages });
     expect(body.input).toEqual([search, output]);
   });
@@ -128,7 +128,7 @@ describe("The output of a search that the client runs", () => {
     const steps = [create(StepResultSchema, { response: create(ResponseSchema, { message }) })];
     const request = await read(
       { model, input: [output], previous_response_id: RUN_ID.replace("run_", "resp_") },
-      { runs: [runOf({ steps })] },
+      { runs: [toRun({ steps })] },
     );
     expect(request.input.input?.[0]?.message?.content[0]?.part.case).toBe("native");
   });

@@ -66,7 +66,7 @@ class Connection {
 }
 
 /** The final response of a stream. */
-function responseOf(events: readonly ResponsesServerEvent[]) {
+function createResponse(events: readonly ResponsesServerEvent[]) {
   const last = events.at(-1);
   if (last?.type !== "response.completed")
     throw new Error(`expected a response, found ${JSON.stringify(last)}`);
@@ -74,7 +74,7 @@ function responseOf(events: readonly ResponsesServerEvent[]) {
 }
 
 function textOf(events: readonly ResponsesServerEvent[]): string {
-  return responseOf(events)
+  return createResponse(events)
     .output.flatMap((item) => (item.type === "message" ? item.content : []))
     .map((part) => (part.type === "output_text" ? part.text : ""))
     .join("");
@@ -101,8 +101,8 @@ describe.each(columns)("With $title behind it, a WebSocket of the API", ({ name 
 
   it("continues a stored response of another connection", async () => {
     const api = await startApi(servers);
-    const first = responseOf(await new Connection(api).create({ model, input: "one" }));
-    const second = responseOf(
+    const first = createResponse(await new Connection(api).create({ model, input: "one" }));
+    const second = createResponse(
       await new Connection(api).create({ model, input: "two", previous_response_id: first.id }),
     );
     expect(second.previous_response_id).toBe(first.id);
@@ -115,14 +115,14 @@ describe.each(columns)("With $title behind it, a WebSocket of the API", ({ name 
   it("continues its latest response where that was not stored, and only on the same connection", async () => {
     const api = await startApi(servers);
     const connection = new Connection(api);
-    const first = responseOf(await connection.create({ model, input: "one", store: false }));
+    const first = createResponse(await connection.create({ model, input: "one", store: false }));
     const seen = () => JSON.stringify(api.simulator.requests.at(-1)?.body);
     const request = { model, input: "two", store: false, previous_response_id: first.id } satisfies Request;
     const other = await new Connection(api).create(request);
     expect(other).toMatchObject([{ type: "error", status: 400 }]);
-    const second = responseOf(await connection.create(request));
+    const second = createResponse(await connection.create(request));
     expect(seen()).toMatch(/one.*one.*two/s);
-    responseOf(await connection.create({ ...request, input: "three", previous_response_id: second.id }));
+    createResponse(await connection.create({ ...request, input: "three", previous_response_id: second.id }));
     expect(seen()).toMatch(/one.*one.*two.*two.*three/s);
     const stale = await connection.create({ ...request, input: "late" });
     expect(stale).toMatchObject([{ type: "error", status: 400 }]);
@@ -147,7 +147,7 @@ describe.each(columns)("With $title behind it, a WebSocket of the API", ({ name 
       },
     ];
     const asked = { model: `${name}/sim-tools`, store: false } satisfies Request;
-    const first = responseOf(await connection.create({ ...asked, tools, input: "Weather in Paris?" }));
+    const first = createResponse(await connection.create({ ...asked, tools, input: "Weather in Paris?" }));
     const call = first.output.find((item) => item.type === "function_call");
     expect(call).toMatchObject({ name: "get_weather" });
     const output: ResponseInput = [
@@ -158,7 +158,7 @@ describe.each(columns)("With $title behind it, a WebSocket of the API", ({ name 
       },
     ];
     const second = await connection.create({ ...asked, input: output, previous_response_id: first.id });
-    expect(responseOf(second).status).toBe("completed");
+    expect(createResponse(second).status).toBe("completed");
     expect(JSON.stringify(api.simulator.requests.at(-1)?.body)).toMatch(/get_weather.*sunny/s);
   });
 });
@@ -179,7 +179,7 @@ describe("The lanes of a WebSocket", () => {
         ...(previous !== undefined && { previous_response_id: previous }),
       });
       for (const event of events) expect((event as { stream_id?: string }).stream_id).toBe(stream_id);
-      return responseOf(events);
+      return createResponse(events);
     };
     const main = await ask("one", undefined);
     const left = await ask("left", "a".repeat(256), main.id);
@@ -229,15 +229,15 @@ describe("The lanes of a WebSocket", () => {
   it("have at most 32 names", async () => {
     const connection = new Connection(await startApi(servers));
     for (let lane = 0; lane < 32; lane += 1)
-      responseOf(await connection.create({ model, input: "x", stream_id: `lane-${lane}` }));
+      createResponse(await connection.create({ model, input: "x", stream_id: `lane-${lane}` }));
     const refused = await connection.create({ model, input: "x", stream_id: "lane-32" });
     expect(refused).toMatchObject([{ type: "error", error: { code: "invalid_stream_id" } }]);
-    responseOf(await connection.create({ model, input: "x", stream_id: "lane-0" }));
+    createResponse(await connection.create({ model, input: "x", stream_id: "lane-0" }));
   });
 
   it("forget a response that a request failed to continue", async () => {
     const connection = new Connection(await startApi(servers));
-    const first = responseOf(await connection.create({ model, input: "one", store: false }));
+    const first = createResponse(await connection.create({ model, input: "one", store: false }));
     const next = { model, input: "two", store: false, previous_response_id: first.id } satisfies Request;
     expect(await connection.create({ ...next, temperature: 9 })).toMatchObject([
       { type: "error", status: 400 },
@@ -254,12 +254,12 @@ describe("The lanes of a WebSocket", () => {
   it.each([true, false])("prepare a request without calling the model, with store: %s", async (store) => {
     const api = await startApi(servers);
     const connection = new Connection(api);
-    const first = responseOf(
+    const first = createResponse(
       await connection.create({ model, input: "one", store, generate: false, instructions: "Be brief." }),
     );
     expect(first).toMatchObject({ status: "completed", output: [] });
     expect(api.simulator.requests).toHaveLength(0);
-    const second = responseOf(
+    const second = createResponse(
       await connection.create({ model, input: "two", store, previous_response_id: first.id }),
     );
     expect(second.previous_response_id).toBe(first.id);
@@ -291,10 +291,10 @@ describe("A WebSocket of the API", () => {
     });
     await expect.poll(() => api.simulator.requests.length).toBe(1);
     connection.socket.close();
-    const statusOf = async () => {
+    const getStatus = async () => {
       const { runs } = await api.engine.listRuns("", create(ListRunsRequestSchema));
       return runs[0]?.status;
     };
-    await expect.poll(statusOf).toBe(RunStatus.CANCELLED);
+    await expect.poll(getStatus).toBe(RunStatus.CANCELLED);
   });
 });

@@ -15,7 +15,7 @@ import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.
 import { eventsIn, type ResponsesEvent } from "../support/events-in.ts";
 import { expectWholeStream } from "../support/expect-whole-stream.ts";
 import { callEvents, type ModelEvent, textEvents, toolCallEvents } from "./support/model-events.ts";
-import { RUN_ID, runEventsOf, runOf } from "./support/run-events.ts";
+import { createRunEvents, RUN_ID, toRun } from "./support/run-events.ts";
 import { runWith, written, writtenByCopy } from "./support/written.ts";
 
 const DIGITS = RUN_ID.slice("run_".length);
@@ -25,18 +25,18 @@ function whole(partIndex: number, part: MessageInitShape<typeof ContentPartSchem
 }
 
 /** The types of the events between the first two and the last one, without `response.`. */
-function typesOf(events: readonly ResponsesEvent[]): string[] {
+function getTypes(events: readonly ResponsesEvent[]): string[] {
   return events.slice(2, -1).map(({ type }) => type.replace("response.", ""));
 }
 
-function outputOf(events: readonly ResponsesEvent[]): Record<string, unknown>[] {
+function toOutput(events: readonly ResponsesEvent[]): Record<string, unknown>[] {
   const { response } = events.at(-1) as unknown as { response: { output: Record<string, unknown>[] } };
   return response.output;
 }
 
 /** What becomes of model calls, also if a copy of the writer continues. */
-function eventsOf(calls: readonly StreamEvent[][], run = runOf()): readonly ResponsesEvent[] {
-  const { events } = runEventsOf({ created: run, calls });
+function getEvents(calls: readonly StreamEvent[][], run = toRun()): readonly ResponsesEvent[] {
+  const { events } = createRunEvents({ created: run, calls });
   const whole = written(events, run);
   for (const place of events.keys())
     expect(eventsIn(writtenByCopy(events, run, place)), `copied after ${place} events`).toEqual(whole);
@@ -46,14 +46,14 @@ function eventsOf(calls: readonly StreamEvent[][], run = runOf()): readonly Resp
 describe("The events of a response", () => {
   it("have the text of a refusal as a refusal", () => {
     const [, ...rest] = textEvents(0, "I can", "not.");
-    const events = eventsOf([
+    const events = getEvents([
       callEvents([
         { case: "textStart", value: { partIndex: 0, refusal: true } },
         ...rest.slice(0, -1),
         { case: "textEnd", value: { partIndex: 0 } },
       ]),
     ]);
-    expect(typesOf(events)).toEqual([
+    expect(getTypes(events)).toEqual([
       "output_item.added",
       "content_part.added",
       "refusal.delta",
@@ -63,33 +63,33 @@ describe("The events of a response", () => {
       "output_item.done",
     ]);
     expectWholeStream(events);
-    expect(outputOf(events)).toMatchObject([{ content: [{ type: "refusal", refusal: "I cannot." }] }]);
+    expect(toOutput(events)).toMatchObject([{ content: [{ type: "refusal", refusal: "I cannot." }] }]);
   });
 
   it("begin items in the order of the parts, also where a later part begins first", () => {
     const [start, delta, end] = textEvents(1, "Later");
     const [first, ...others] = textEvents(0, "Earlier");
-    const events = eventsOf([
+    const events = getEvents([
       callEvents([start, delta, first, ...others, end].flatMap((event) => event ?? [])),
     ]);
     expectWholeStream(events);
-    expect(outputOf(events)).toMatchObject([
+    expect(toOutput(events)).toMatchObject([
       { id: `msg_${DIGITS}0001000`, content: [{ text: "Earlier" }] },
       { id: `msg_${DIGITS}0001001`, content: [{ text: "Later" }] },
     ]);
   });
 
   it("leave out a text without characters", () => {
-    expect(typesOf(eventsOf([callEvents(textEvents(0))]))).toEqual([]);
+    expect(getTypes(getEvents([callEvents(textEvents(0))]))).toEqual([]);
   });
 
   it("count items over all steps", () => {
-    const events = eventsOf([
+    const events = getEvents([
       callEvents(toolCallEvents(0, "a", "{}"), Reason.TOOL_CALLS),
       callEvents(textEvents(0, "Done")),
     ]);
     expectWholeStream(events);
-    expect(outputOf(events)).toMatchObject([
+    expect(toOutput(events)).toMatchObject([
       { type: "function_call", id: `fc_${DIGITS}0001000` },
       { type: "message", id: `msg_${DIGITS}0002000` },
     ]);
@@ -98,28 +98,28 @@ describe("The events of a response", () => {
   it("call tools by the names that the caller gave them", () => {
     const member = { type: "function", name: "read", parameters: {} };
     const run = runWith({ tools: [{ type: "namespace", name: "files", description: "", tools: [member] }] });
-    const events = eventsOf(
+    const events = getEvents(
       [callEvents(toolCallEvents(0, "files__read", '{"a":1}'), Reason.TOOL_CALLS)],
       run,
     );
-    expect(outputOf(events)).toMatchObject([{ name: "read", namespace: "files", arguments: '{"a":1}' }]);
+    expect(toOutput(events)).toMatchObject([{ name: "read", namespace: "files", arguments: '{"a":1}' }]);
     expect(events.find(({ type }) => type === "response.function_call_arguments.done")?.name).toBe("read");
   });
 
   it("have the text of a custom tool that the provider called as a function", () => {
     const run = runWith({ tools: [{ type: "custom", name: "run" }] });
-    const events = eventsOf(
+    const events = getEvents(
       [callEvents(toolCallEvents(0, "run", '{"input":"ls \\"x\\""}'), Reason.TOOL_CALLS)],
       run,
     );
-    expect(typesOf(events)).toEqual([
+    expect(getTypes(events)).toEqual([
       "output_item.added",
       "custom_tool_call_input.delta",
       "custom_tool_call_input.done",
       "output_item.done",
     ]);
     expectWholeStream(events);
-    expect(outputOf(events)).toMatchObject([{ type: "custom_tool_call", input: 'ls "x"' }]);
+    expect(toOutput(events)).toMatchObject([{ type: "custom_tool_call", input: 'ls "x"' }]);
   });
 
   it("show the progress of a tool that the provider executed", () => {
@@ -130,8 +130,8 @@ describe("The events of a response", () => {
       action: { type: "search", query: "q" },
     };
     const native = { provider: "openai", kind: "web_search_call", dataJson: JSON.stringify(data) };
-    const events = eventsOf([callEvents([whole(0, { part: { case: "native", value: native } })])]);
-    expect(typesOf(events)).toEqual([
+    const events = getEvents([callEvents([whole(0, { part: { case: "native", value: native } })])]);
+    expect(getTypes(events)).toEqual([
       "output_item.added",
       "web_search_call.in_progress",
       "web_search_call.searching",
@@ -139,14 +139,14 @@ describe("The events of a response", () => {
       "output_item.done",
     ]);
     expectWholeStream(events);
-    expect(outputOf(events)).toEqual([{ ...data, id: `ws_${DIGITS}0001000` }]);
+    expect(toOutput(events)).toEqual([{ ...data, id: `ws_${DIGITS}0001000` }]);
   });
 
   it("name blocks of other providers by the provider, with the unchanged block", () => {
     const dataJson = '{"type":"server_tool_use","input":{"b":1,"a":12345678901234567890}}';
     const native = { provider: "anthropic", kind: "server_tool_use", dataJson };
-    const run = runOf();
-    const { events } = runEventsOf({
+    const run = toRun();
+    const { events } = createRunEvents({
       created: run,
       calls: [callEvents([whole(0, { part: { case: "native", value: native } })])],
     });
@@ -164,15 +164,15 @@ describe("The events of a response", () => {
       { case: "reasoningEnd", value: { partIndex: 0 } },
       ...textEvents(1, "Yes"),
     ];
-    const asked = eventsOf(
+    const asked = getEvents(
       [callEvents(reasoning)],
       runWith({ reasoning: { effort: "low", summary: "auto" } }),
     );
     expectWholeStream(asked);
-    expect(outputOf(asked)[0]).toMatchObject({ summary: [{ type: "summary_text", text: "Hm." }] });
-    const plain = eventsOf([callEvents(reasoning)]);
+    expect(toOutput(asked)[0]).toMatchObject({ summary: [{ type: "summary_text", text: "Hm." }] });
+    const plain = getEvents([callEvents(reasoning)]);
     expectWholeStream(plain);
-    expect(outputOf(plain)[0]).toMatchObject({
+    expect(toOutput(plain)[0]).toMatchObject({
       summary: [],
       content: [{ type: "reasoning_text", text: "Hm." }],
     });
@@ -188,11 +188,11 @@ describe("The events of a response", () => {
         Reason.TOOL_CALLS,
       ),
     ];
-    const kept = eventsOf(calls);
-    expect(outputOf(kept).map(({ type }) => type)).toEqual(["function_call"]);
-    const events = eventsOf(calls, runWith({ store: false }));
+    const kept = getEvents(calls);
+    expect(toOutput(kept).map(({ type }) => type)).toEqual(["function_call"]);
+    const events = getEvents(calls, runWith({ store: false }));
     expectWholeStream(events);
-    expect(outputOf(events)).toMatchObject([
+    expect(toOutput(events)).toMatchObject([
       { type: "function_call" },
       { type: "reasoning", summary: [], encrypted_content: expect.stringMatching(/^or1\./) },
     ]);
@@ -200,30 +200,30 @@ describe("The events of a response", () => {
 
   it("mark the last item of an answer that was cut", () => {
     const calls = [callEvents([...textEvents(0, "One"), ...textEvents(1, "Tw")], Reason.LENGTH)];
-    const run = runOf();
-    const { events } = runEventsOf({ created: run, calls, end: { status: RunStatus.INCOMPLETE } });
+    const run = toRun();
+    const { events } = createRunEvents({ created: run, calls, end: { status: RunStatus.INCOMPLETE } });
     const stream = written(events, run);
     expectWholeStream(stream);
     expect(stream.at(-1)?.type).toBe("response.incomplete");
-    expect(outputOf(stream).map(({ status }) => status)).toEqual(["completed", "incomplete"]);
+    expect(toOutput(stream).map(({ status }) => status)).toEqual(["completed", "incomplete"]);
   });
 
   it("end a response that was cancelled as incomplete, without what a step had begun", () => {
-    const run = runOf();
+    const run = toRun();
     const calls = [
       callEvents(textEvents(0, "Kept"), Reason.TOOL_CALLS),
       callEvents(textEvents(0, "Begun")).slice(0, 3),
     ];
-    const { events } = runEventsOf({ created: run, calls, end: { status: RunStatus.CANCELLED } });
+    const { events } = createRunEvents({ created: run, calls, end: { status: RunStatus.CANCELLED } });
     const last = written(events, run).at(-1);
     expect(last).toMatchObject({ type: "response.incomplete", response: { status: "cancelled" } });
     expect(last?.response).toMatchObject({ output: [{ content: [{ text: "Kept" }] }] });
   });
 
   it("are queued first where the run is", () => {
-    const run = runOf({ status: RunStatus.QUEUED, background: true });
-    const begun = create(RunEventSchema, { event: { case: "run", value: runOf({ background: true }) } });
-    const { events } = runEventsOf({ created: run, calls: [callEvents(textEvents(0, "Hi"))] });
+    const run = toRun({ status: RunStatus.QUEUED, background: true });
+    const begun = create(RunEventSchema, { event: { case: "run", value: toRun({ background: true }) } });
+    const { events } = createRunEvents({ created: run, calls: [callEvents(textEvents(0, "Hi"))] });
     const stream = written([...events.slice(0, 1), begun, ...events.slice(1)], run);
     expect(stream.slice(0, 3).map(({ type }) => type)).toEqual([
       "response.created",
@@ -234,8 +234,8 @@ describe("The events of a response", () => {
   });
 
   it("pad deltas to multiples of 16 characters where that is asked for", () => {
-    const run = runOf();
-    const { events } = runEventsOf({
+    const run = toRun();
+    const { events } = createRunEvents({
       created: run,
       calls: [callEvents(textEvents(0, "a", "0123456789abcdef", "0123456789abcdefg"))],
     });
@@ -250,8 +250,8 @@ describe("The events of a response", () => {
   });
 
   it("do not end where those of the run do not", () => {
-    const run = runOf();
-    const { events } = runEventsOf({ created: run, calls: [callEvents(textEvents(0, "Hi"))] });
+    const run = toRun();
+    const { events } = createRunEvents({ created: run, calls: [callEvents(textEvents(0, "Hi"))] });
     expect(() => written(events.slice(0, -1), run)).toThrow("ended before the run did");
   });
 });
@@ -278,9 +278,9 @@ describe("The events of tools of MCP servers", () => {
     status: RunStatus,
     approvals: readonly object[] = [],
   ): readonly ResponsesEvent[] {
-    const run = runOf();
+    const run = toRun();
     const model = callEvents(toolCallEvents(0, tool.name, '{"q":1}'), Reason.TOOL_CALLS);
-    const { events, run: ended } = runEventsOf({ created: run, calls: [model] });
+    const { events, run: ended } = createRunEvents({ created: run, calls: [model] });
     const list: Value = { case: "mcpToolList", value: { serverLabel: "docs", tools: [tool] } };
     const finish = events.findIndex(({ event }) => event.case === "stepFinish");
     const last = { ...ended, status, requiredApprovals: approvals } as typeof ended;
@@ -317,7 +317,7 @@ describe("The events of tools of MCP servers", () => {
 
   it("list the tools, and show a call with its result", () => {
     const events = runOfCall(result(false), RunStatus.COMPLETED);
-    expect(typesOf(events)).toEqual([
+    expect(getTypes(events)).toEqual([
       ...listTypes,
       "output_item.added",
       "mcp_call.in_progress",
@@ -327,7 +327,7 @@ describe("The events of tools of MCP servers", () => {
       "output_item.done",
     ]);
     expectWholeStream(events);
-    expect(outputOf(events)).toMatchObject([
+    expect(toOutput(events)).toMatchObject([
       { type: "mcp_list_tools", server_label: "docs", tools: [{ name: "search", description: "Searches" }] },
       {
         type: "mcp_call",
@@ -342,8 +342,8 @@ describe("The events of tools of MCP servers", () => {
 
   it("say that a call failed", () => {
     const events = runOfCall(result(true), RunStatus.COMPLETED);
-    expect(typesOf(events)).toContain("mcp_call.failed");
-    expect(outputOf(events)[1]).toMatchObject({
+    expect(getTypes(events)).toContain("mcp_call.failed");
+    expect(toOutput(events)[1]).toMatchObject({
       status: "failed",
       output: null,
       error: { type: "mcp_tool_execution_error", content: [{ type: "text", text: "Found" }] },
@@ -352,10 +352,10 @@ describe("The events of tools of MCP servers", () => {
 
   it("ask for approval in the place of the call", () => {
     const events = runOfCall([], RunStatus.REQUIRES_ACTION, [search]);
-    expect(typesOf(events)).toEqual([...listTypes, "output_item.added", "output_item.done"]);
+    expect(getTypes(events)).toEqual([...listTypes, "output_item.added", "output_item.done"]);
     expectWholeStream(events);
     expect(events.at(-1)?.type).toBe("response.completed");
-    expect(outputOf(events)[1]).toEqual({
+    expect(toOutput(events)[1]).toEqual({
       type: "mcp_approval_request",
       id: `mcpr_${DIGITS}0001000`,
       name: "search",
@@ -367,7 +367,7 @@ describe("The events of tools of MCP servers", () => {
   it("keep a call that was not executed", () => {
     const events = runOfCall([], RunStatus.INCOMPLETE);
     expectWholeStream(events);
-    expect(outputOf(events)[1]).toMatchObject({ type: "mcp_call", status: "incomplete", output: null });
+    expect(toOutput(events)[1]).toMatchObject({ type: "mcp_call", status: "incomplete", output: null });
   });
 });
 
@@ -377,7 +377,7 @@ describe("The events of a step that was begun again", () => {
 
   /** The events of a run whose process stopped after some events of its model call. */
   function runRestartedAfter(count: number): readonly RunEvent[] {
-    const { events } = runEventsOf({ calls: [callEvents(textEvents(0, "Before")), callEvents(last)] });
+    const { events } = createRunEvents({ calls: [callEvents(textEvents(0, "Before")), callEvents(last)] });
     const begin = events.findIndex(({ step }) => step === 2);
     const abandoned = callEvents([...whole])
       .slice(0, count)
@@ -396,7 +396,7 @@ describe("The events of a step that was begun again", () => {
     ["within a call", 6, ["message", "function_call"]],
     ["after its last item", 7, ["message", "function_call"]],
   ] as const)("are the same for a reader from a mark if it was abandoned %s", (_name, count, begun) => {
-    const run = runOf();
+    const run = toRun();
     const events = runRestartedAfter(count);
     const all = written(events, run);
     for (const place of events.keys())
@@ -408,7 +408,7 @@ describe("The events of a step that was begun again", () => {
     });
     const answer = expect.objectContaining({ type: "message", status: "completed" });
     expect(items).toEqual([answer, ...abandoned, answer]);
-    expect(outputOf(all)).toMatchObject([
+    expect(toOutput(all)).toMatchObject([
       { id: `msg_${DIGITS}0001000`, content: [{ text: "Before" }] },
       { id: `msg_${DIGITS}8002000`, content: [{ text: "Whole answer." }] },
     ]);

@@ -92,7 +92,7 @@ function union(members: readonly Schema[], schemas: Schemas): Schema {
   const groups = new Map<unknown, Schema[]>();
   const others: Schema[] = [];
   for (const member of members) {
-    const types = typesOf(member, schemas);
+    const types = getTypes(member, schemas);
     if (types.length === 0) others.push(member);
     for (const type of types) groups.set(type, [...(groups.get(type) ?? []), member]);
   }
@@ -118,7 +118,7 @@ function typeIn(groups: ReadonlyMap<unknown, unknown>): Schema {
 }
 
 /** The values that a required `type` may have in a schema of an object; none where anything is allowed. */
-function typesOf(member: Schema, schemas: Schemas): readonly unknown[] {
+function getTypes(member: Schema, schemas: Schemas): readonly unknown[] {
   const { properties, required } = resolved(member, schemas);
   return required?.includes("type") ? (properties?.type?.enum ?? []) : [];
 }

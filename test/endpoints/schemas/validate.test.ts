@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+import { getRecordings, toBytes } from "../../support/recordings.ts";
 import { eventsIn } from "../support/events-in.ts";
-import { expectValid, expectValidEvent, mistakesOf, mistakesOfEvent } from "./validate.ts";
+import { expectValid, expectValidEvent, loadMistakes, mistakesOfEvent } from "./validate.ts";
 
 /** Recordings that are not the published API: of other servers, older or newer than its description, or failures. */
 const others = [
@@ -11,7 +11,7 @@ const others = [
   /error|rate-limited/,
 ];
 
-const recorded = recordingsOf("openai-responses", ".sse").filter(
+const recorded = getRecordings("openai-responses", ".sse").filter(
   ({ file, origin }) => origin === "recorded" && !others.some((other) => other.test(file)),
 );
 
@@ -41,7 +41,7 @@ describe("the schemas of OpenAI", () => {
   it.each(recorded.map((recording) => [recording.file, recording] as const))(
     "accept every event of %s",
     (_, recording) => {
-      const events = eventsIn(bytesOf(recording).toString("utf8"));
+      const events = eventsIn(toBytes(recording).toString("utf8"));
       expect(events.length).toBeGreaterThan(3);
       for (const event of events) expectValidEvent(event);
       expectValid("Response", events.at(-1)?.response);
@@ -65,7 +65,7 @@ describe("the schemas of OpenAI", () => {
   });
 
   it("require every field of a response", () => {
-    const mistakes = mistakesOf("Response", { id: "resp_1", object: "response" }).join();
+    const mistakes = loadMistakes("Response", { id: "resp_1", object: "response" }).join();
     for (const field of ["created_at", "error", "incomplete_details", "instructions", "metadata", "output"]) {
       expect(mistakes).toContain(`required property '${field}'`);
     }

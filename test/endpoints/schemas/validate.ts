@@ -22,16 +22,16 @@ export type OpenResponsesSchemaName = keyof typeof openResponsesDescription.sche
 
 type Validator = (name: string) => ValidateFunction;
 
-const openai = validatorOf(closeSchemas(openaiDescription.schemas, amendments));
-const openResponses = validatorOf(openResponsesDescription.schemas);
+const openai = createValidator(closeSchemas(openaiDescription.schemas, amendments));
+const openResponses = createValidator(openResponsesDescription.schemas);
 
 /** The mistakes of an event of a stream of `/v1/responses`; none where it is valid. */
 export function mistakesOfEvent(event: unknown): string[] {
-  return mistakesOf("ResponseStreamEvent", event);
+  return loadMistakes("ResponseStreamEvent", event);
 }
 
 /** The mistakes of a value that should have one of OpenAI's schemas; none where it is valid. */
-export function mistakesOf(name: SchemaName, value: unknown): string[] {
+export function loadMistakes(name: SchemaName, value: unknown): string[] {
   return check(openai(name), value);
 }
 
@@ -50,7 +50,7 @@ export function expectValidEvent(event: unknown): void {
 
 /** Fails the test where a value does not have one of OpenAI's schemas. */
 export function expectValid(name: SchemaName, value: unknown): void {
-  expect(mistakesOf(name, value), `${name} ${JSON.stringify(value)}`).toEqual([]);
+  expect(loadMistakes(name, value), `${name} ${JSON.stringify(value)}`).toEqual([]);
 }
 
 /** Fails the test where a value does not have one of the schemas of Open Responses. */
@@ -58,7 +58,7 @@ export function expectValidOpenResponses(name: OpenResponsesSchemaName, value: u
   expect(mistakesOfOpenResponses(name, value), `${name} ${JSON.stringify(value)}`).toEqual([]);
 }
 
-function validatorOf(schemas: Schemas): Validator {
+function createValidator(schemas: Schemas): Validator {
   const ajv = new Ajv2020.default({ allErrors: true, strict: false, discriminator: false });
   formats.default(ajv);
   ajv.addFormat("unixtime", { type: "number", validate: Number.isInteger });

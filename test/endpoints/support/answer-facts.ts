@@ -22,7 +22,7 @@ export function factsOfAnswer({ message, finishReason, usage }: Response): Answe
   return {
     text: parts.map(textOf).join(""),
     reasoning: parts.map(reasoningOf).join(""),
-    calls: parts.flatMap(callOf),
+    calls: parts.flatMap(createCall),
     status: finishReason !== undefined && isUnfinished(finishReason, parts) ? "incomplete" : "completed",
     usage: [usage?.inputTokens ?? 0, usage?.outputTokens ?? 0, usage?.totalTokens ?? 0],
   };
@@ -49,7 +49,7 @@ function reasoningOf({ part }: ContentPart): string {
   return part.case === "reasoning" && !part.value.redacted ? part.value.text : "";
 }
 
-function callOf({ part }: ContentPart): (readonly [string, string])[] {
+function createCall({ part }: ContentPart): (readonly [string, string])[] {
   return part.case === "toolCall" ? [[part.value.name, part.value.input.value ?? ""]] : [];
 }
 

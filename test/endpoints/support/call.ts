@@ -1,7 +1,7 @@
 import { anyCaller, type Caller } from "../../../src/core/caller.ts";
 import type { EndpointResponse } from "../../../src/endpoints/endpoint.ts";
 import { failedResponse } from "../../../src/endpoints/responses/errors.ts";
-import { endpointOf, type RouteDefinition } from "../../../src/endpoints/route-table.ts";
+import { createEndpoint, type RouteDefinition } from "../../../src/endpoints/route-table.ts";
 import type { ModelClient } from "../../../src/generation/model-calls.ts";
 
 /** What a request has beside its path. */
@@ -26,7 +26,7 @@ export async function call(
 ): Promise<Answer> {
   const [method = "", url = ""] = target.split(" ");
   const [path = "", query = ""] = url.split("?");
-  const route = endpointOf(routes, failedResponse, "/v1/").find(path, method);
+  const route = createEndpoint(routes, failedResponse, "/v1/").find(path, method);
   if (route === undefined) throw new Error(`there is no route ${target}`);
   const text = typeof body === "string" ? body : JSON.stringify(body ?? "");
   const response = await route.serve({

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+import { getRecordings, toBytes } from "../../support/recordings.ts";
 import { eventsIn, type ResponsesEvent } from "./events-in.ts";
 import { expectWholeStream } from "./expect-whole-stream.ts";
 
-const recordings = recordingsOf("openai-responses", ".sse");
+const recordings = getRecordings("openai-responses", ".sse");
 
 function recorded(name: string): ResponsesEvent[] {
   const recording = recordings.find(({ file }) => file.endsWith(`/${name}.sse`));
   if (recording === undefined) throw new Error(`there is no recording ${name}`);
-  return eventsIn(bytesOf(recording).toString("utf8"));
+  return eventsIn(toBytes(recording).toString("utf8"));
 }
 
 function numbered(events: readonly ResponsesEvent[]): ResponsesEvent[] {

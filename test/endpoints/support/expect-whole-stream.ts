@@ -104,7 +104,7 @@ function finishItem(item: OpenItem, done: Item, at: string): void {
   expect(done.type, at).toBe(item.added.type);
   if (done.type === "message") expect(done.content?.length, at).toBe(item.contentParts);
   if (item.summaryParts > 0) expect(done.summary?.length, at).toBe(item.summaryParts);
-  for (const [key, { text }] of item.texts) expect(textsOf(done), `${at}: ${key}`).toContain(text);
+  for (const [key, { text }] of item.texts) expect(collectTexts(done), `${at}: ${key}`).toContain(text);
   item.done = done;
 }
 
@@ -136,7 +136,7 @@ function followText(item: OpenItem, event: ResponsesEvent, at: string): void {
 }
 
 /** Every text of an item. */
-function textsOf(item: Item): unknown[] {
+function collectTexts(item: Item): unknown[] {
   const parts = [...(item.content ?? []), ...(item.summary ?? [])] as Record<string, unknown>[];
   const own = item as unknown as Record<string, unknown>;
   return [...parts.flatMap(({ text, refusal }) => [text, refusal]), own.arguments, own.input, own.code];

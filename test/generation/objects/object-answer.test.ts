@@ -39,7 +39,7 @@ function toolCall(name: string, value: string): PartInput {
   return { part: { case: "toolCall", value: { id: "c1", name, input: { case: "argumentsJson", value } } } };
 }
 
-function failureOf(run: () => unknown): NoObjectGeneratedError {
+function toFailure(run: () => unknown): NoObjectGeneratedError {
   try {
     run();
   } catch (error) {
@@ -77,7 +77,7 @@ describe("readObject()", () => {
 
   it("says what does not match, with the text and the usage", () => {
     const json = '{"name":"Ann","age":"old"}';
-    const error = failureOf(() => readObject(answer([text(json)]), readerFor("native"), usage));
+    const error = toFailure(() => readObject(answer([text(json)]), readerFor("native"), usage));
     expect(error.message).toBe("the answer is not valid for the schema");
     expect(error).toMatchObject({ text: json, usage, outputStarted: true, retryable: false });
     expect(error.schemaViolations).toEqual([
@@ -100,7 +100,7 @@ describe("readObject()", () => {
       "the answer is not valid JSON (the answer was stopped by a content filter)",
     ],
   ])("takes %s for no object", (_name, written, reason, message) => {
-    const error = failureOf(() => readObject(answer([text(written)], reason), readerFor("native"), usage));
+    const error = toFailure(() => readObject(answer([text(written)], reason), readerFor("native"), usage));
     expect(error.message).toBe(message);
     expect(error.text).toBe(written);
     expect(error.schemaViolations).toHaveLength(1);
@@ -137,7 +137,7 @@ describe("a value that is no object", () => {
   });
 
   it("has to match the caller's schema", () => {
-    const failed = failureOf(() =>
+    const failed = toFailure(() =>
       readObject(answer([text('{"value":["a"]}')]), readerFor("native", LIST), usage),
     );
     expect(failed.schemaViolations[0]).toMatch(/^\/0: /);

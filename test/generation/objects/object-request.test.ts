@@ -20,13 +20,13 @@ const request = create(RequestSchema, {
   messages: [systemMessage("Be brief."), developerMessage("No slang."), userMessage("Who?")],
 });
 
-function formatOf(strategy: ObjectStrategy, fields: Partial<ObjectFormat> = {}): ObjectFormat {
+function getFormat(strategy: ObjectStrategy, fields: Partial<ObjectFormat> = {}): ObjectFormat {
   return { schemaJson: JSON.stringify(schema), schema, name: "person", description: "", strategy, ...fields };
 }
 
 describe("objectRequest()", () => {
   it("asks for the provider's structured output, held to the schema", () => {
-    const { responseFormat, messages } = objectRequest(request, formatOf("native"));
+    const { responseFormat, messages } = objectRequest(request, getFormat("native"));
     expect(responseFormat).toMatchObject({
       type: ResponseFormat_Type.JSON_SCHEMA,
       name: "person",
@@ -37,7 +37,7 @@ describe("objectRequest()", () => {
   });
 
   it("puts the description into a schema that has none", () => {
-    const described = objectRequest(request, formatOf("native", { description: "a person" }));
+    const described = objectRequest(request, getFormat("native", { description: "a person" }));
     expect(JSON.parse(described.responseFormat?.schemaJson ?? "")).toEqual({
       description: "a person",
       ...schema,
@@ -45,20 +45,20 @@ describe("objectRequest()", () => {
     const own = { description: "own", ...schema };
     const kept = objectRequest(
       request,
-      formatOf("native", { description: "a person", schema: own, schemaJson: JSON.stringify(own) }),
+      getFormat("native", { description: "a person", schema: own, schemaJson: JSON.stringify(own) }),
     );
     expect(kept.responseFormat?.schemaJson).toBe(JSON.stringify(own));
   });
 
   it("makes the model call a tool whose parameters are the schema", () => {
-    const { tools, toolChoice } = objectRequest(request, formatOf("tool", { description: "a person" }));
+    const { tools, toolChoice } = objectRequest(request, getFormat("tool", { description: "a person" }));
     const value = { name: "person", description: "a person", parametersJson: JSON.stringify(schema) };
     expect(tools).toMatchObject([{ tool: { case: "function", value } }]);
     expect(toolChoice).toMatchObject({ mode: ToolChoice_Mode.NAMED, toolName: "person", parallel: false });
   });
 
   it("puts the schema behind the leading system messages", () => {
-    const { messages } = objectRequest(request, formatOf("prompt", { description: "a person" }));
+    const { messages } = objectRequest(request, getFormat("prompt", { description: "a person" }));
     expect(messages.map(textOf)).toEqual([
       "Be brief.",
       "No slang.",

@@ -14,12 +14,12 @@ const format: ObjectFormat = {
 
 type Event = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 
-function eventOf(event: Event): StreamEvent {
+function toEvent(event: Event): StreamEvent {
   return create(StreamEventSchema, { event });
 }
 
 function text(delta: string): StreamEvent {
-  return eventOf({ case: "textDelta", value: { partIndex: 0, delta } });
+  return toEvent({ case: "textDelta", value: { partIndex: 0, delta } });
 }
 
 describe("PartialObjectReader", () => {
@@ -38,9 +38,9 @@ describe("PartialObjectReader", () => {
   it("reads the arguments of the tool that stands for the object, and no other text", () => {
     const reader = new PartialObjectReader({ ...format, strategy: "tool" });
     const start = (partIndex: number, name: string) =>
-      eventOf({ case: "toolCallStart", value: { partIndex, id: `call-${partIndex}`, name } });
+      toEvent({ case: "toolCallStart", value: { partIndex, id: `call-${partIndex}`, name } });
     const delta = (partIndex: number, piece: string) =>
-      eventOf({ case: "toolCallDelta", value: { partIndex, delta: piece } });
+      toEvent({ case: "toolCallDelta", value: { partIndex, delta: piece } });
     expect(reader.push([text('{"no":1}'), start(1, "other"), delta(1, '{"no":2}')])).toBeUndefined();
     expect(reader.push([start(2, "person"), delta(2, '{"yes":'), delta(2, "1}")])).toEqual({ yes: 1 });
   });

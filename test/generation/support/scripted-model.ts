@@ -85,10 +85,10 @@ export class ScriptedModel implements ProviderAdapter {
     while (typeof turn === "function") turn = turn(request);
     if (turn === undefined) throw new Error("the script is empty");
     if (turn instanceof Error) throw turn;
-    return this.#responseOf(turn, options, this.requests.length);
+    return this.#createResponse(turn, options, this.requests.length);
   }
 
-  #responseOf(
+  #createResponse(
     turn: string | readonly ScriptedCall[] | CustomTurn,
     { inferenceId = "" }: CallOptions,
     turnNumber: number,

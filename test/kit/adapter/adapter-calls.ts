@@ -77,7 +77,7 @@ export async function read(
 }
 
 /** The cases of some events. */
-export function casesOf(events: readonly StreamEvent[]): (string | undefined)[] {
+export function getCases(events: readonly StreamEvent[]): (string | undefined)[] {
   return events.map(({ event }) => event.case);
 }
 

@@ -9,7 +9,7 @@ import { GeminiAdapter } from "../../../src/providers/gemini/adapter.ts";
 import { OpenAIChatAdapter } from "../../../src/providers/openai-chat/adapter.ts";
 import { OpenAIAdapter } from "../../../src/providers/openai-responses/adapter.ts";
 import { serveHttp, type TestServer, waitUntil } from "../http/servers.ts";
-import { ask, casesOf, KEY, openAdapter, read } from "./adapter-calls.ts";
+import { ask, getCases, KEY, openAdapter, read } from "./adapter-calls.ts";
 
 const CREATED = 'data: {"type":"response.created","response":{"model":"m"}}\n\n';
 
@@ -121,7 +121,7 @@ describe("a stream without end", () => {
     });
     expect((error as SDKError).message).toBe(`the provider's answer has ${message}`);
     // What was said before the limit has reached the caller.
-    expect(casesOf(events).at(-1)).toBe("error");
+    expect(getCases(events).at(-1)).toBe("error");
     expect(events.length).toBeGreaterThan(before);
     await waitUntil(() => server.sockets.every(({ destroyed }) => destroyed));
   });

@@ -5,7 +5,7 @@ import { textPart } from "../../../src/core/parts.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReasonSchema, RateLimitInfoSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { type Answer, responseOf } from "../../../src/kit/adapter/call-facts.ts";
+import { type Answer, createResponse } from "../../../src/kit/adapter/call-facts.ts";
 import { warning } from "../../../src/kit/adapter/loss-report.ts";
 import { factsFor } from "../../support/decode.ts";
 
@@ -27,7 +27,7 @@ const facts = {
 
 describe("responseOf()", () => {
   it("puts an answer and the facts of its call together", () => {
-    expect(responseOf(facts, answer)).toMatchObject({
+    expect(createResponse(facts, answer)).toMatchObject({
       id: "resp_1",
       model: "reported",
       provider: "main",
@@ -43,7 +43,7 @@ describe("responseOf()", () => {
   });
 
   it("leaves unset what the provider did not say, and names the model that was asked for", () => {
-    const response = responseOf(
+    const response = createResponse(
       { ...facts, rateLimit: undefined },
       { ...answer, model: "", usage: undefined },
     );
@@ -51,7 +51,9 @@ describe("responseOf()", () => {
   });
 
   it("takes the id of the exchange from the body where that tells it", () => {
-    expect(responseOf(facts, { ...answer, providerRequestId: "in_body" }).providerRequestId).toBe("in_body");
+    expect(createResponse(facts, { ...answer, providerRequestId: "in_body" }).providerRequestId).toBe(
+      "in_body",
+    );
   });
 
   it.each([
@@ -65,6 +67,6 @@ describe("responseOf()", () => {
     const usage = create(UsageSchema, { inputTokens: 1000, outputTokens: 100, totalTokens: 1100 });
     const models = catalogProvider === undefined ? undefined : shippedModels(catalogProvider);
     if (told !== undefined) usage.costNanoUsd = told;
-    expect(responseOf({ ...facts, models }, { ...answer, model, usage }).usage?.costNanoUsd).toBe(cost);
+    expect(createResponse({ ...facts, models }, { ...answer, model, usage }).usage?.costNanoUsd).toBe(cost);
   });
 });

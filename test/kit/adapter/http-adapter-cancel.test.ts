@@ -4,7 +4,7 @@ import { accumulate } from "../../../src/core/accumulator.ts";
 import { AbortError, RequestTimeoutError, SDKError, ServerError } from "../../../src/core/errors.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { pause, serveHttp, waitUntil } from "../http/servers.ts";
-import { ask, casesOf, openAdapter, PROMPT, read, relayTo, settle, useSimulator } from "./adapter-calls.ts";
+import { ask, getCases, openAdapter, PROMPT, read, relayTo, settle, useSimulator } from "./adapter-calls.ts";
 
 const simulator = useSimulator();
 
@@ -13,7 +13,7 @@ async function expectClosed(): Promise<void> {
   expect(await simulator().waitForClose()).toMatchObject({ aborted: true });
 }
 
-function listenersOf(signal: AbortSignal): number {
+function toListeners(signal: AbortSignal): number {
   return getEventListeners(signal, "abort").length;
 }
 
@@ -49,7 +49,7 @@ describe("an aborted signal", () => {
       const { events, error } = await reading;
       expect(events).toEqual([]);
       expect(error).toBeInstanceOf(AbortError);
-      expect(listenersOf(controller.signal)).toBe(0);
+      expect(toListeners(controller.signal)).toBe(0);
     },
   );
 
@@ -68,8 +68,8 @@ describe("an aborted signal", () => {
       expect(error).toBeInstanceOf(AbortError);
       expect(error).toMatchObject({ retryable: false, outputStarted: wanted !== "streamStart" });
       expect(events.at(-1)?.event).toEqual({ case: "error", value: (error as SDKError).toProto() });
-      expect(casesOf(events)).not.toContain("finish");
-      expect(listenersOf(controller.signal)).toBe(0);
+      expect(getCases(events)).not.toContain("finish");
+      expect(toListeners(controller.signal)).toBe(0);
     },
   );
 
@@ -87,7 +87,7 @@ describe("an aborted signal", () => {
       controller.abort();
       await expectClosed();
       expect(await call).toBeInstanceOf(AbortError);
-      expect(listenersOf(controller.signal)).toBe(0);
+      expect(toListeners(controller.signal)).toBe(0);
     },
   );
 
@@ -111,7 +111,7 @@ describe("an aborted signal", () => {
         if (reason === undefined) expect(await failure).toBeInstanceOf(AbortError);
         else expect(await failure).toBe(deadline);
       }
-      expect(listenersOf(controller.signal)).toBe(0);
+      expect(toListeners(controller.signal)).toBe(0);
     }
     await waitUntil(() => server.sockets.every(({ destroyed }) => destroyed));
   });
@@ -131,7 +131,7 @@ describe("an aborted signal", () => {
     });
     expect(error).toBeInstanceOf(RequestTimeoutError);
     expect(error).toMatchObject({ message: deadline.message, retryable: true, outputStarted: true });
-    expect(casesOf(events).at(-1)).toBe("error");
+    expect(getCases(events).at(-1)).toBe("error");
   });
 
   it("sends nothing where it was aborted before", async () => {
@@ -151,7 +151,7 @@ describe("an aborted signal", () => {
       const { error } = await read(adapter.stream(ask(model), controller));
       await adapter.complete(ask("sim-text"), controller);
       expect(error === undefined || error instanceof ServerError).toBe(true);
-      expect(listenersOf(controller.signal)).toBe(0);
+      expect(toListeners(controller.signal)).toBe(0);
       await settle();
       controller.abort();
     }
@@ -188,7 +188,7 @@ describe("a reader who leaves", () => {
     const { error } = await read(stream, ({ event }) => event.case === wanted);
     await expectClosed();
     expect(error).toBeUndefined();
-    expect(listenersOf(signal)).toBe(0);
+    expect(toListeners(signal)).toBe(0);
   });
 
   it("at the last event leaves the connection for the next call", async () => {

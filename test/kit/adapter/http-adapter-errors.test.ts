@@ -5,9 +5,9 @@ import { NetworkError, ProviderError, SDKError, ServerError, StreamError } from 
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { MAX_ERROR_BYTES } from "../../../src/kit/adapter/http-adapter.ts";
-import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+import { getRecordings, toBytes } from "../../support/recordings.ts";
 import { serveHttp, type TestServer, waitUntil } from "../http/servers.ts";
-import { ask, casesOf, KEY, openAdapter, PROMPT, read, useSimulator } from "./adapter-calls.ts";
+import { ask, getCases, KEY, openAdapter, PROMPT, read, useSimulator } from "./adapter-calls.ts";
 
 const simulator = useSimulator();
 
@@ -193,7 +193,7 @@ describe("what an error repeats", () => {
     const response = await adapter.complete(ask("m"));
     expect(response).toMatchObject({ model: "(key)", providerRequestId: "(key)", id: "resp_(key)" });
     const { events, error } = await read(adapter.stream(ask("m")));
-    expect(casesOf(events)).toEqual(["streamStart", "error"]);
+    expect(getCases(events)).toEqual(["streamStart", "error"]);
     const seen = JSON.stringify([events, error], (_key, value: unknown) =>
       typeof value === "bigint" ? String(value) : value,
     );
@@ -252,7 +252,7 @@ describe("a call that breaks", () => {
       outputStarted: true,
     });
     expect(events.at(-1)?.event).toEqual({ case: "error", value: (error as SDKError).toProto() });
-    expect(casesOf(events)).toContain("textDelta");
+    expect(getCases(events)).toContain("textDelta");
     if (fault.startsWith("cut")) expect((error as SDKError).cause).toBeInstanceOf(NetworkError);
   });
 
@@ -264,7 +264,7 @@ describe("a call that breaks", () => {
       errorCode: "rate_limit_exceeded",
       outputStarted: true,
     });
-    expect(casesOf(events).at(-1)).toBe("error");
+    expect(getCases(events).at(-1)).toBe("error");
     await expect(openAdapter(simulator()).complete(ask(model))).rejects.toMatchObject({
       kind: ErrorKind.RATE_LIMIT,
     });
@@ -338,11 +338,11 @@ describe("the body of an answer", () => {
   });
 
   it("is decoded where a server compresses it unasked", async () => {
-    const [recording] = recordingsOf("openai-responses", ".json").filter(({ file }) =>
+    const [recording] = getRecordings("openai-responses", ".json").filter(({ file }) =>
       file.includes("structured"),
     );
     if (recording === undefined) throw new Error("there is no such recording");
-    const body = bytesOf(recording);
+    const body = toBytes(recording);
     const server = (headers: Record<string, string>, bytes: Uint8Array) =>
       serveHttp(async (request, response) => {
         await text(request);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { NetworkError, RequestTimeoutError, type SDKError } from "../../../src/core/errors.ts";
 import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { hangingPort } from "../http/servers.ts";
-import { ask, casesOf, openAdapter, read, useSimulator } from "./adapter-calls.ts";
+import { ask, getCases, openAdapter, read, useSimulator } from "./adapter-calls.ts";
 
 const simulator = useSimulator();
 
@@ -16,7 +16,7 @@ function askWithin(
   return ask(model, { timeouts: Object.fromEntries(timeouts) });
 }
 
-async function failureOf(call: Promise<unknown>): Promise<unknown> {
+async function toFailure(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     () => undefined,
     (error: unknown) => error,
@@ -28,7 +28,7 @@ describe("the limit of a request", () => {
     const adapter = openAdapter(simulator());
     const request = askWithin("sim-text:delay_ms=60000", { request: 50 });
     for (const error of [
-      await failureOf(adapter.complete(request)),
+      await toFailure(adapter.complete(request)),
       (await read(adapter.stream(request))).error,
     ]) {
       expect(error).toBeInstanceOf(RequestTimeoutError);
@@ -56,9 +56,9 @@ describe("the limit of a request", () => {
   it("of 0 takes the adapter's own limit away", async () => {
     const adapter = openAdapter(simulator(), { timeouts: { requestMs: 50 } });
     const model = "sim-text:delay_ms=120";
-    expect(await failureOf(adapter.complete(ask(model)))).toBeInstanceOf(RequestTimeoutError);
-    expect(await failureOf(adapter.complete(askWithin(model, { request: 0 })))).toBeUndefined();
-    expect(await failureOf(adapter.complete(ask(model)))).toBeInstanceOf(RequestTimeoutError);
+    expect(await toFailure(adapter.complete(ask(model)))).toBeInstanceOf(RequestTimeoutError);
+    expect(await toFailure(adapter.complete(askWithin(model, { request: 0 })))).toBeUndefined();
+    expect(await toFailure(adapter.complete(ask(model)))).toBeInstanceOf(RequestTimeoutError);
   });
 });
 
@@ -69,7 +69,7 @@ describe("the limit between bytes", () => {
     expect(error).toBeInstanceOf(RequestTimeoutError);
     expect(error).toMatchObject({ retryable: true, outputStarted: true });
     expect((error as Error).message).toMatch(/^127.0.0.1:\d+ sent nothing for 0.8 seconds/);
-    expect(casesOf(events)).toEqual(["streamStart", "textStart", "textDelta", "textDelta", "error"]);
+    expect(getCases(events)).toEqual(["streamStart", "textStart", "textDelta", "textDelta", "error"]);
     expect((await simulator().waitForClose()).aborted).toBe(true);
   });
 
@@ -90,7 +90,7 @@ describe("the limit between bytes", () => {
 
   it("does not count the wait for the head of the answer", async () => {
     const request = askWithin("sim-text:delay_ms=1200", { betweenBytes: 1000 });
-    expect(await failureOf(openAdapter(simulator()).complete(request))).toBeUndefined();
+    expect(await toFailure(openAdapter(simulator()).complete(request))).toBeUndefined();
   });
 
   it("is the adapter's where the request sets none", async () => {
@@ -103,7 +103,7 @@ describe("the limit between bytes", () => {
 describe("the limit of connecting", () => {
   it("ends a call to a server that does not take the connection", async () => {
     const adapter = openAdapter({ port: await hangingPort() });
-    const error = await failureOf(adapter.complete(askWithin("m", { connect: 50 })));
+    const error = await toFailure(adapter.complete(askWithin("m", { connect: 50 })));
     expect(error).toBeInstanceOf(NetworkError);
     expect((error as Error).message).toMatch(/^no connection to 127.0.0.1:\d+ within 0.05 seconds$/);
     expect((await read(adapter.stream(askWithin("m", { connect: 50 })))).error).toBeInstanceOf(NetworkError);

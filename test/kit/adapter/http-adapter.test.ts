@@ -9,9 +9,9 @@ import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { DEFAULT_ANSWER_LIMITS } from "../../../src/kit/stream/answer-limits.ts";
-import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+import { getRecordings, toBytes } from "../../support/recordings.ts";
 import { serveHttp, type TestServer, waitUntil } from "../http/servers.ts";
-import { ask, casesOf, KEY, openAdapter, read, relayTo, settle, useSimulator } from "./adapter-calls.ts";
+import { ask, getCases, KEY, openAdapter, read, relayTo, settle, useSimulator } from "./adapter-calls.ts";
 
 const simulator = useSimulator();
 
@@ -90,7 +90,7 @@ describe("complete() and stream()", () => {
     const adapter = openAdapter(simulator());
     const request = ask("sim-text", { stopSequences: ["END"], lossPolicy: LossPolicy.REFUSE });
     await expect(adapter.complete(request)).rejects.toThrow("stop_sequences");
-    expect(casesOf((await read(adapter.stream(request))).events)).toEqual([]);
+    expect(getCases((await read(adapter.stream(request))).events)).toEqual([]);
     adapter.stream(ask("sim-text"));
     await settle();
     expect(simulator().requests).toEqual([]);
@@ -129,7 +129,7 @@ describe("include_raw", () => {
     expect([whole.rawJson, whole.usage?.rawJson]).toEqual(["", ""]);
     const { events } = await read(adapter.stream(ask("sim-text")));
     expect(events.at(-1)?.event.value).toMatchObject({ response: { rawJson: "", usage: { rawJson: "" } } });
-    expect(casesOf(events)).not.toContain("providerEvent");
+    expect(getCases(events)).not.toContain("providerEvent");
   });
 
   it("on keeps the provider's body letter by letter, and its usage", async () => {
@@ -155,10 +155,10 @@ describe("include_raw", () => {
 });
 
 describe("a whole answer to a request for a stream", () => {
-  const recordings = recordingsOf("openai-responses", ".json").filter(({ status }) => status === 200);
+  const recordings = getRecordings("openai-responses", ".json").filter(({ status }) => status === 200);
 
   it("becomes the events of the same answer, for every recorded one", async () => {
-    const bodies = new Map(recordings.map((recording) => [recording.file, bytesOf(recording)]));
+    const bodies = new Map(recordings.map((recording) => [recording.file, toBytes(recording)]));
     const server = await serveHttp(async (request: IncomingMessage, response: ServerResponse) => {
       const { model } = (await json(request)) as { model: string };
       response.writeHead(200, JSON_TYPE).end(bodies.get(model));
@@ -223,19 +223,19 @@ describe("the connection", () => {
   });
 
   it("serves again although the answer ends later than its end marker", async () => {
-    const [recording] = recordingsOf("openai-responses", ".sse");
+    const [recording] = getRecordings("openai-responses", ".sse");
     if (recording === undefined) throw new Error("there is no recorded stream");
     const ended: number[] = [];
     let end = () => {};
     const server = await serveHttp((request, response) => {
       request.resume();
-      response.writeHead(200, { "content-type": "text/event-stream" }).write(bytesOf(recording));
+      response.writeHead(200, { "content-type": "text/event-stream" }).write(toBytes(recording));
       end = () => response.end(": late\n\n", () => ended.push(server.sockets.length));
     });
     const adapter = openAdapter(server);
     for (let call = 1; call <= 3; call += 1) {
       const { events, error } = await read(adapter.stream(ask("m")));
-      expect([casesOf(events).at(-1), error]).toEqual(["finish", undefined]);
+      expect([getCases(events).at(-1), error]).toEqual(["finish", undefined]);
       end();
       await waitUntil(() => ended.length === call);
       await settle();

@@ -4,7 +4,7 @@ import { assistantMessage, userMessage } from "../../../src/core/message.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 
-function historyOf(...ids: string[]): Message[] {
+function createHistory(...ids: string[]): Message[] {
   return ids.map((id) => assistantMessage({ part: { case: "toolCall", value: { id, name: "look" } } }));
 }
 
@@ -17,7 +17,7 @@ describe("ToolCallIdAllocator.take()", () => {
     ["passes over ids that it made itself", [], ["a", "a", "a_2"], ["a", "a_2", "a_2_2"]],
     ["passes over made ids of an earlier turn", ["call_1"], [""], ["call_1_2"]],
   ])("%s", (_what, history, given, want) => {
-    const ids = new ToolCallIdAllocator("inf_1", historyOf(...history));
+    const ids = new ToolCallIdAllocator("inf_1", createHistory(...history));
     expect(given.map((id) => ids.take(id))).toEqual(want);
   });
 
@@ -30,8 +30,8 @@ describe("ToolCallIdAllocator.take()", () => {
     fc.assert(
       fc.property(fc.array(id), fc.array(id), (history, given) => {
         const [left, right] = [
-          new ToolCallIdAllocator("r", historyOf(...history)),
-          new ToolCallIdAllocator("r", historyOf(...history)),
+          new ToolCallIdAllocator("r", createHistory(...history)),
+          new ToolCallIdAllocator("r", createHistory(...history)),
         ];
         const taken = given.map((id) => left.take(id));
         expect(given.map((id) => right.take(id))).toEqual(taken);

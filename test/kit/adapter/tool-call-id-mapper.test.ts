@@ -9,7 +9,7 @@ const WORDS: ToolCallIdRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, prefix: "call_
 /** So few ids that they meet. */
 const FEW: ToolCallIdRule = { pattern: /^[a-zA-Z0-9]$/, prefix: "", length: 1 };
 
-function idsOf(rule: ToolCallIdRule, ids: readonly string[]): { sent: string[]; notes: string[] } {
+function collectIds(rule: ToolCallIdRule, ids: readonly string[]): { sent: string[]; notes: string[] } {
   const loss = new LossReport();
   const calls = new ToolCallIdMapper(rule, loss);
   const sent = ids.map((id, index) => calls.ofCall(id, `messages[${index}].id`));
@@ -18,11 +18,11 @@ function idsOf(rule: ToolCallIdRule, ids: readonly string[]): { sent: string[]; 
 
 describe("ToolCallIdMapper", () => {
   it("keeps the ids that the provider takes, and tells nothing", () => {
-    expect(idsOf(WORDS, ["toolu_01", "call-2"])).toEqual({ sent: ["toolu_01", "call-2"], notes: [] });
+    expect(collectIds(WORDS, ["toolu_01", "call-2"])).toEqual({ sent: ["toolu_01", "call-2"], notes: [] });
   });
 
   it("makes ids that the provider takes, and tells it once", () => {
-    const { sent, notes } = idsOf(NINE, ["abcdefghi", "call_1", "toolu_2"]);
+    const { sent, notes } = collectIds(NINE, ["abcdefghi", "call_1", "toolu_2"]);
     expect(sent).toEqual([
       "abcdefghi",
       expect.stringMatching(NINE.pattern),
@@ -53,8 +53,8 @@ describe("ToolCallIdMapper", () => {
   });
 
   it("makes the same id from the same id on every machine", () => {
-    expect(idsOf(NINE, ["call_1"]).sent).toEqual(idsOf(NINE, ["call_1"]).sent);
-    expect(idsOf(WORDS, ["functions.look:0"]).sent).toEqual(["call_ugpEWjZsO9bPlzWG1GGz4GzK"]);
+    expect(collectIds(NINE, ["call_1"]).sent).toEqual(collectIds(NINE, ["call_1"]).sent);
+    expect(collectIds(WORDS, ["functions.look:0"]).sent).toEqual(["call_ugpEWjZsO9bPlzWG1GGz4GzK"]);
   });
 
   it("makes no id twice, and keeps what it made while the conversation grows", () => {
@@ -64,10 +64,10 @@ describe("ToolCallIdMapper", () => {
       fc.array(id, { maxLength: 20 }),
       fc.array(id, { maxLength: 10 }),
       (rule, turn, more) => {
-        const { sent } = idsOf(rule, turn);
+        const { sent } = collectIds(rule, turn);
         for (const each of sent) expect(each).toMatch(rule.pattern);
         expect(new Set(sent).size).toBe(sent.length);
-        expect(idsOf(rule, [...turn, ...more]).sent.slice(0, turn.length)).toEqual(sent);
+        expect(collectIds(rule, [...turn, ...more]).sent.slice(0, turn.length)).toEqual(sent);
       },
     );
     fc.assert(check, { numRuns: 200, seed: 7 });

@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { AbortError, RequestTimeoutError } from "../../../src/core/errors.ts";
-import { abortErrorOf } from "../../../src/kit/http/abort.ts";
+import { toAbortError } from "../../../src/kit/http/abort.ts";
 
 describe("abortErrorOf()", () => {
   it("gives a reason that is one of our errors as it is", () => {
     const reason = new RequestTimeoutError("the deadline ran out");
-    expect(abortErrorOf(AbortSignal.abort(reason))).toBe(reason);
+    expect(toAbortError(AbortSignal.abort(reason))).toBe(reason);
   });
 
   it("takes the reason of AbortSignal.timeout() for a time limit", () => {
     const reason = new DOMException("The operation was aborted due to timeout", "TimeoutError");
-    expect(abortErrorOf(AbortSignal.abort(reason))).toBeInstanceOf(RequestTimeoutError);
+    expect(toAbortError(AbortSignal.abort(reason))).toBeInstanceOf(RequestTimeoutError);
   });
 
   it.each([undefined, "left", new Error("left")])("takes %s for a caller who left", (reason) => {
-    expect(abortErrorOf(AbortSignal.abort(reason))).toBeInstanceOf(AbortError);
+    expect(toAbortError(AbortSignal.abort(reason))).toBeInstanceOf(AbortError);
   });
 });

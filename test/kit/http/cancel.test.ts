@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AbortError, RequestTimeoutError } from "../../../src/core/errors.ts";
-import { errorOf, hangingPort, openTransport, pause, serveHttp, serveTcp, waitUntil } from "./servers.ts";
+import { getError, hangingPort, openTransport, pause, serveHttp, serveTcp, waitUntil } from "./servers.ts";
 
 const request = { headers: {}, body: "x" };
 
@@ -12,7 +12,7 @@ function closed(socket: Socket | undefined): Promise<void> {
   return waitUntil(() => socket?.destroyed ?? false);
 }
 
-function listenersOf(signal: AbortSignal): number {
+function toListeners(signal: AbortSignal): number {
   return getEventListeners(signal, "abort").length;
 }
 
@@ -24,7 +24,7 @@ function connecting(): number {
 describe("an aborted signal", () => {
   it("sends nothing where it was aborted before", async () => {
     const { port, sockets } = await serveHttp((_request, response) => response.end());
-    const error = await errorOf(
+    const error = await getError(
       openTransport({ port }).post("a", { ...request, signal: AbortSignal.abort() }),
     );
     expect(error).toBeInstanceOf(AbortError);
@@ -44,7 +44,7 @@ describe("an aborted signal", () => {
     const transport = openTransport({ port, maxConnections: 1 });
     const first = transport.post("first", request);
     const controller = new AbortController();
-    const queued = errorOf(transport.post("queued", { ...request, signal: controller.signal }));
+    const queued = getError(transport.post("queued", { ...request, signal: controller.signal }));
     const third = transport.post("third", request);
     await waitUntil(() => urls.length > 0);
     controller.abort();
@@ -54,7 +54,7 @@ describe("an aborted signal", () => {
     expect(await (await first).text(10)).toBe("ok");
     expect(await (await third).text(10)).toBe("ok");
     expect([urls, sockets.length]).toEqual([["/first", "/third"], 1]);
-    expect(listenersOf(controller.signal)).toBe(0);
+    expect(toListeners(controller.signal)).toBe(0);
   });
 
   it("keeps a request from a connection that is used again and about to take it", async () => {
@@ -68,7 +68,7 @@ describe("an aborted signal", () => {
     await (await transport.post("first", request)).text(10);
     await pause(10);
     const controller = new AbortController();
-    const call = errorOf(transport.post("second", { ...request, signal: controller.signal }));
+    const call = getError(transport.post("second", { ...request, signal: controller.signal }));
     controller.abort();
     expect(await call).toBeInstanceOf(AbortError);
     await (await transport.post("third", request)).text(10);
@@ -79,19 +79,19 @@ describe("an aborted signal", () => {
     const port = await hangingPort();
     const before = connecting();
     const controller = new AbortController();
-    const call = errorOf(openTransport({ port }).post("a", { ...request, signal: controller.signal }));
+    const call = getError(openTransport({ port }).post("a", { ...request, signal: controller.signal }));
     await waitUntil(() => connecting() === before + 1);
     controller.abort();
     expect(await call).toBeInstanceOf(AbortError);
     await waitUntil(() => connecting() === before);
-    expect(listenersOf(controller.signal)).toBe(0);
+    expect(toListeners(controller.signal)).toBe(0);
   });
 
   it("closes the socket amid the TLS handshake", async () => {
     const { port, sockets } = await serveTcp((socket) => void socket.resume());
     const controller = new AbortController();
     const transport = openTransport({ baseUrl: `https://127.0.0.1:${port}` });
-    const call = errorOf(transport.post("a", { ...request, signal: controller.signal }));
+    const call = getError(transport.post("a", { ...request, signal: controller.signal }));
     await waitUntil(() => (sockets[0]?.bytesRead ?? 0) > 0);
     controller.abort();
     expect(await call).toBeInstanceOf(AbortError);
@@ -101,12 +101,12 @@ describe("an aborted signal", () => {
   it("closes the socket before the head of the answer", async () => {
     const { port, sockets } = await serveHttp((incoming) => void incoming.resume());
     const controller = new AbortController();
-    const call = errorOf(openTransport({ port }).post("a", { ...request, signal: controller.signal }));
+    const call = getError(openTransport({ port }).post("a", { ...request, signal: controller.signal }));
     await waitUntil(() => (sockets[0]?.bytesRead ?? 0) > 0);
     controller.abort();
     expect(await call).toBeInstanceOf(AbortError);
     await closed(sockets[0]);
-    expect(listenersOf(controller.signal)).toBe(0);
+    expect(toListeners(controller.signal)).toBe(0);
   });
 
   it("closes the socket in the middle of the body, and the reader sees nothing more", async () => {
@@ -118,11 +118,11 @@ describe("an aborted signal", () => {
     const answer = await openTransport({ port }).post("a", { ...request, signal: controller.signal });
     const reader = answer.body[Symbol.asyncIterator]();
     expect((await reader.next()).done).toBe(false);
-    const waiting = errorOf(reader.next());
+    const waiting = getError(reader.next());
     controller.abort();
     expect(await waiting).toBeInstanceOf(AbortError);
     await closed(sockets[0]);
-    expect(listenersOf(controller.signal)).toBe(0);
+    expect(toListeners(controller.signal)).toBe(0);
   });
 
   it("drops bytes that have arrived and were not read", async () => {
@@ -135,7 +135,7 @@ describe("an aborted signal", () => {
     await waitUntil(() => (sockets[0]?.bytesWritten ?? 0) > 0);
     await pause(20);
     controller.abort();
-    expect(await errorOf(answer.body[Symbol.asyncIterator]().next())).toBeInstanceOf(AbortError);
+    expect(await getError(answer.body[Symbol.asyncIterator]().next())).toBeInstanceOf(AbortError);
   });
 
   it("gives the signal's own error where that is one of ours, else AbortError with the reason as cause", async () => {
@@ -143,7 +143,7 @@ describe("an aborted signal", () => {
     const transport = openTransport({ port });
     const deadline = new RequestTimeoutError("the caller's deadline ran out");
     const [ours, theirs] = [new AbortController(), new AbortController()];
-    const calls = [ours, theirs].map(({ signal }) => errorOf(transport.post("a", { ...request, signal })));
+    const calls = [ours, theirs].map(({ signal }) => getError(transport.post("a", { ...request, signal })));
     ours.abort(deadline);
     theirs.abort("whatever");
     expect(await calls[0]).toBe(deadline);
@@ -161,11 +161,11 @@ describe("an aborted signal", () => {
     const { signal } = new AbortController();
     const transport = openTransport({ port });
     const answer = await transport.post("a", { ...request, signal });
-    expect(listenersOf(signal)).toBeLessThanOrEqual(1);
+    expect(toListeners(signal)).toBeLessThanOrEqual(1);
     await answer.text(10);
-    expect(listenersOf(signal)).toBe(0);
-    await errorOf(transport.post("cut", { ...request, signal }));
-    expect(listenersOf(signal)).toBe(0);
+    expect(toListeners(signal)).toBe(0);
+    await getError(transport.post("cut", { ...request, signal }));
+    expect(toListeners(signal)).toBe(0);
   });
 });
 
@@ -182,7 +182,7 @@ describe("a reader who leaves", () => {
       break;
     }
     await closed(sockets[0]);
-    expect(listenersOf(signal)).toBe(0);
+    expect(toListeners(signal)).toBe(0);
   });
 
   it("by destroy() closes the socket, and a read under way rejects with AbortError", async () => {
@@ -191,7 +191,7 @@ describe("a reader who leaves", () => {
       response.flushHeaders();
     });
     const answer = await openTransport({ port }).post("a", request);
-    const reading = errorOf(answer.text(100));
+    const reading = getError(answer.text(100));
     answer.destroy();
     answer.destroy();
     expect(await reading).toBeInstanceOf(AbortError);
@@ -234,7 +234,7 @@ describe("release()", () => {
         answer.release();
         break;
       }
-      expect(listenersOf(signal)).toBe(0);
+      expect(toListeners(signal)).toBe(0);
       end();
     }
     expect(sockets).toHaveLength(1);
@@ -284,15 +284,15 @@ describe("close()", () => {
     });
     const transport = openTransport({ port, maxConnections: 2 });
     const answer = await transport.post("body", request);
-    const reading = errorOf(answer.text(100));
-    const waiting = errorOf(transport.post("waiting", request));
-    const queued = errorOf(transport.post("queued", request));
+    const reading = getError(answer.text(100));
+    const waiting = getError(transport.post("waiting", request));
+    const queued = getError(transport.post("queued", request));
     await waitUntil(() => (sockets[1]?.bytesRead ?? 0) > 0);
     await transport.close();
     for (const error of [await reading, await waiting, await queued])
       expect(error).toBeInstanceOf(AbortError);
     await waitUntil(() => sockets.every((socket) => socket.destroyed));
-    expect(await errorOf(transport.post("late", request))).toBeInstanceOf(AbortError);
+    expect(await getError(transport.post("late", request))).toBeInstanceOf(AbortError);
     await transport.close();
   });
 
@@ -300,7 +300,7 @@ describe("close()", () => {
     const port = await hangingPort();
     const before = connecting();
     const transport = openTransport({ port });
-    const call = errorOf(transport.post("a", request));
+    const call = getError(transport.post("a", request));
     await waitUntil(() => connecting() === before + 1);
     await transport.close();
     expect(await call).toBeInstanceOf(AbortError);

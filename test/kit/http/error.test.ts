@@ -1,7 +1,7 @@
 import { errors } from "undici";
 import { describe, expect, it } from "vitest";
 import { AbortError, ConfigurationError, NetworkError } from "../../../src/core/errors.ts";
-import { httpErrorOf } from "../../../src/kit/http/error.ts";
+import { toHttpError } from "../../../src/kit/http/error.ts";
 import { DEFAULT_HTTP_TIMEOUTS } from "../../../src/kit/http/timeouts.ts";
 
 const exchange = { peer: "a.example:443", timeouts: DEFAULT_HTTP_TIMEOUTS };
@@ -20,24 +20,24 @@ describe("httpErrorOf()", () => {
     ["reading", systemError("EPIPE"), "to a.example:443 was lost in the middle of the answer (EPIPE)"],
     ["reading", new TypeError("what is this"), "in the middle of the answer (TypeError)"],
   ] as const)("while %s makes NetworkError of %s", (phase, error, want) => {
-    const mapped = httpErrorOf(error, { ...exchange, phase });
+    const mapped = toHttpError(error, { ...exchange, phase });
     expect(mapped).toBeInstanceOf(NetworkError);
     expect(mapped.retryable).toBe(true);
     expect(mapped.message).toContain(want);
   });
 
   it("makes AbortError of a closed pool and ConfigurationError of what cannot be sent", () => {
-    const closed = httpErrorOf(new errors.ClientDestroyedError(), { ...exchange, phase: "waiting" });
+    const closed = toHttpError(new errors.ClientDestroyedError(), { ...exchange, phase: "waiting" });
     expect(closed).toBeInstanceOf(AbortError);
     const invalid = new errors.InvalidArgumentError("invalid x-key header");
-    const unsendable = httpErrorOf(invalid, { ...exchange, phase: "connecting" });
+    const unsendable = toHttpError(invalid, { ...exchange, phase: "connecting" });
     expect(unsendable).toBeInstanceOf(ConfigurationError);
     expect(unsendable.message).toBe("the request to a.example:443 cannot be sent: invalid x-key header");
   });
 
   it("does not take a text for a code", () => {
     const error = Object.assign(new Error("x"), { code: "secret words" });
-    const mapped = httpErrorOf(error, { ...exchange, phase: "connecting" });
+    const mapped = toHttpError(error, { ...exchange, phase: "connecting" });
     expect(mapped.message).toBe("cannot connect to a.example:443 (Error)");
   });
 });

@@ -3,9 +3,9 @@ import { connect, type Socket } from "node:net";
 import { getCACertificates, setDefaultCACertificates, TLSSocket } from "node:tls";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { AbortError, ConfigurationError, NetworkError } from "../../../src/core/errors.ts";
-import { proxySettingsOf } from "../../../src/kit/http/proxy.ts";
+import { getProxySettings } from "../../../src/kit/http/proxy.ts";
 import { certificate } from "./certificate.ts";
-import { errorOf, openTransport, pause, serveHttp, serveHttps, serveTcp, waitUntil } from "./servers.ts";
+import { getError, openTransport, pause, serveHttp, serveHttps, serveTcp, waitUntil } from "./servers.ts";
 
 const call = { headers: { authorization: "Bearer key" }, body: "x" };
 
@@ -124,7 +124,7 @@ describe("with proxies in the environment", () => {
       const { port, sockets } = await serveTcp((socket) => socket.once("data", () => socket.write(refusal)));
       const variables = { HTTP_PROXY: `http://u:secret@127.0.0.1:${port}` };
       const transport = openTransport({ baseUrl: `${scheme}://a.invalid`, environment: variables });
-      const error = await errorOf(transport.post("a", call));
+      const error = await getError(transport.post("a", call));
       expect(error).toBeInstanceOf(ConfigurationError);
       expect(error.message).toMatch(/^the proxy before a\.invalid:\d+ asks for credentials \(407\)$/);
       expect(`${error.stack}${error.cause}`).not.toContain("secret");
@@ -138,11 +138,11 @@ describe("with proxies in the environment", () => {
     });
     const baseUrl = "https://a.invalid";
     const refused = openTransport({ baseUrl, environment: { HTTPS_PROXY: `http://127.0.0.1:${port}` } });
-    const error = await errorOf(refused.post("a", call));
+    const error = await getError(refused.post("a", call));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error.message).toContain("cannot connect to a.invalid:443 (Proxy response (502)");
     const away = openTransport({ baseUrl, environment: { HTTPS_PROXY: "http://127.0.0.1:1" } });
-    expect(await errorOf(away.post("a", call))).toMatchObject({
+    expect(await getError(away.post("a", call))).toMatchObject({
       name: "NetworkError",
       message: "cannot connect to a.invalid:443 (ECONNREFUSED)",
     });
@@ -151,7 +151,9 @@ describe("with proxies in the environment", () => {
   it("a proxy that closes the tunnel early fails the call once", async () => {
     const { port, sockets } = await serveTcp((socket) => socket.once("data", () => socket.destroy()));
     const environment = { HTTPS_PROXY: `http://127.0.0.1:${port}` };
-    const error = await errorOf(openTransport({ baseUrl: "https://a.invalid", environment }).post("a", call));
+    const error = await getError(
+      openTransport({ baseUrl: "https://a.invalid", environment }).post("a", call),
+    );
     expect(error).toBeInstanceOf(NetworkError);
     await pause(50);
     expect(sockets).toHaveLength(1);
@@ -162,7 +164,7 @@ describe("with proxies in the environment", () => {
     const controller = new AbortController();
     const environment = { HTTPS_PROXY: `http://127.0.0.1:${port}` };
     const transport = openTransport({ baseUrl: "https://a.invalid", environment });
-    const failed = errorOf(transport.post("a", { ...call, signal: controller.signal }));
+    const failed = getError(transport.post("a", { ...call, signal: controller.signal }));
     await waitUntil(() => (sockets[0]?.bytesRead ?? 0) > 0);
     controller.abort();
     expect(await failed).toBeInstanceOf(AbortError);
@@ -175,7 +177,7 @@ describe("with proxies in the environment", () => {
     const controller = new AbortController();
     const environment = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
     const transport = openTransport({ baseUrl: `https://localhost:${target.port}`, environment });
-    const failed = errorOf(transport.post("a", { ...call, signal: controller.signal }));
+    const failed = getError(transport.post("a", { ...call, signal: controller.signal }));
     await waitUntil(() => (target.sockets[0]?.bytesRead ?? 0) > 0);
     controller.abort();
     expect(await failed).toBeInstanceOf(AbortError);
@@ -186,7 +188,7 @@ describe("with proxies in the environment", () => {
     const { port, sockets } = await serveTcp((socket) => void socket.resume());
     const environment = { HTTPS_PROXY: `http://127.0.0.1:${port}` };
     const transport = openTransport({ baseUrl: "https://a.invalid", environment });
-    const error = await errorOf(transport.post("a", { ...call, timeouts: { connectMs: 50 } }));
+    const error = await getError(transport.post("a", { ...call, timeouts: { connectMs: 50 } }));
     expect(error).toMatchObject({ message: "no connection to a.invalid:443 within 0.05 seconds" });
     await waitUntil(() => sockets.every((socket) => socket.destroyed));
   });
@@ -204,7 +206,7 @@ describe("with proxies in the environment", () => {
       const transport = openTransport({ baseUrl: `${scheme}://localhost:${target.port}`, environment });
       const controller = new AbortController();
       const answer = await transport.post("a", { ...call, signal: controller.signal });
-      const reading = errorOf(answer.text(100));
+      const reading = getError(answer.text(100));
       controller.abort();
       expect(await reading).toBeInstanceOf(AbortError);
       await waitUntil(() => [...proxy.sockets, ...target.sockets].every((socket) => socket.destroyed));
@@ -214,12 +216,12 @@ describe("with proxies in the environment", () => {
 
 describe("proxySettingsOf()", () => {
   it("finds nothing where nothing, or nothing but NO_PROXY, is set", () => {
-    expect(proxySettingsOf({})).toBeUndefined();
-    expect(proxySettingsOf({ HTTP_PROXY: "", https_proxy: "", NO_PROXY: "a" })).toBeUndefined();
+    expect(getProxySettings({})).toBeUndefined();
+    expect(getProxySettings({ HTTP_PROXY: "", https_proxy: "", NO_PROXY: "a" })).toBeUndefined();
   });
 
   it("names the variable that holds no proxy URL, not its value", () => {
-    const read = () => proxySettingsOf({ https_proxy: "ftp://user:secret@a" });
+    const read = () => getProxySettings({ https_proxy: "ftp://user:secret@a" });
     expect(read).toThrow(ConfigurationError);
     expect(read).toThrow("HTTPS_PROXY holds no proxy URL");
     expect(read).not.toThrow("secret");
@@ -241,7 +243,7 @@ describe("without proxies, TLS", () => {
 
   it("refuses a certificate without a trusted issuer", async () => {
     const { port } = await serveHttps(certificate, (_incoming, response) => response.end("ok"));
-    const error = await errorOf(openTransport({ baseUrl: `https://localhost:${port}` }).post("a", call));
+    const error = await getError(openTransport({ baseUrl: `https://localhost:${port}` }).post("a", call));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error.message).toBe(`cannot connect to localhost:${port} (DEPTH_ZERO_SELF_SIGNED_CERT)`);
   });

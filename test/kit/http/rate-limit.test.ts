@@ -1,12 +1,12 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { rateLimitOf } from "../../../src/kit/http/rate-limit.ts";
+import { getRateLimit } from "../../../src/kit/http/rate-limit.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 
 function read(headers: Record<string, string>) {
-  const info = rateLimitOf(createHeaders(headers), NOW);
+  const info = getRateLimit(createHeaders(headers), NOW);
   if (info === undefined) return undefined;
   const { $typeName, resetAt, ...counts } = info;
   expect($typeName).toBe("outrigger.v1.RateLimitInfo");

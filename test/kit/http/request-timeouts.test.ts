@@ -1,12 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { TimeoutsSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { timeoutsOf } from "../../../src/kit/http/request-timeouts.ts";
+import { toTimeouts } from "../../../src/kit/http/request-timeouts.ts";
 
 describe("timeoutsOf()", () => {
   it("gives nothing where the request sets nothing", () => {
-    expect(timeoutsOf(undefined)).toEqual({});
-    expect(Object.keys(timeoutsOf(create(TimeoutsSchema)))).toEqual([]);
+    expect(toTimeouts(undefined)).toEqual({});
+    expect(Object.keys(toTimeouts(create(TimeoutsSchema)))).toEqual([]);
   });
 
   it.each([
@@ -14,7 +14,7 @@ describe("timeoutsOf()", () => {
     ["request", "requestMs"],
     ["betweenBytes", "betweenBytesMs"],
   ])("sets of %s the limit %s alone", (field, limit) => {
-    expect(timeoutsOf(create(TimeoutsSchema, { [field]: { seconds: 7n } }))).toStrictEqual({ [limit]: 7000 });
+    expect(toTimeouts(create(TimeoutsSchema, { [field]: { seconds: 7n } }))).toStrictEqual({ [limit]: 7000 });
   });
 
   it.each([
@@ -24,6 +24,6 @@ describe("timeoutsOf()", () => {
     [{ seconds: 0n, nanos: 0 }, 0],
     [{ seconds: 315_576_000_000n }, 315_576_000_000_000],
   ])("rounds up to whole milliseconds (%#)", (request, want) => {
-    expect(timeoutsOf(create(TimeoutsSchema, { request })).requestMs).toBe(want);
+    expect(toTimeouts(create(TimeoutsSchema, { request })).requestMs).toBe(want);
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
+  getRetryAfter,
+  getShouldRetry,
   parseGoDuration,
   parseRetryDelay,
-  retryAfterOf,
   retryDelayInText,
-  shouldRetryOf,
 } from "../../../src/kit/http/retry-after.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 
@@ -31,7 +31,7 @@ describe("retryAfterOf()", () => {
     [{ "retry-after": "" }, undefined],
     [{}, undefined],
   ])("reads %j as %s", (headers, want) => {
-    expect(retryAfterOf(createHeaders(headers), NOW)).toBe(want);
+    expect(getRetryAfter(createHeaders(headers), NOW)).toBe(want);
   });
 });
 
@@ -42,7 +42,7 @@ describe("shouldRetryOf()", () => {
     ["yes", undefined],
     [undefined, undefined],
   ])("reads %s as %s", (value, want) => {
-    expect(shouldRetryOf(createHeaders({ "x-should-retry": value }))).toBe(want);
+    expect(getShouldRetry(createHeaders({ "x-should-retry": value }))).toBe(want);
   });
 });
 

@@ -106,7 +106,7 @@ export async function pause(milliseconds: number): Promise<void> {
 }
 
 /** The error that a promise rejects with. */
-export async function errorOf(promise: Promise<unknown>): Promise<Error> {
+export async function getError(promise: Promise<unknown>): Promise<Error> {
   try {
     await promise;
   } catch (error) {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, NetworkError, RequestTimeoutError } from "../../../src/core/errors.ts";
 import { DEFAULT_HTTP_TIMEOUTS, layTimeouts } from "../../../src/kit/http/timeouts.ts";
-import { errorOf, hangingPort, openTransport, pause, serveHttp, serveTcp, waitUntil } from "./servers.ts";
+import { getError, hangingPort, openTransport, pause, serveHttp, serveTcp, waitUntil } from "./servers.ts";
 
 const request = { headers: {}, body: "x" };
 
 describe("the connect limit", () => {
   it("ends an attempt that gets no answer", async () => {
     const port = await hangingPort();
-    const error = await errorOf(openTransport({ port, timeouts: { connectMs: 50 } }).post("a", request));
+    const error = await getError(openTransport({ port, timeouts: { connectMs: 50 } }).post("a", request));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error).toMatchObject({
       message: `no connection to 127.0.0.1:${port} within 0.05 seconds`,
@@ -19,7 +19,7 @@ describe("the connect limit", () => {
   it("covers the TLS handshake, may be set by the request, and closes the socket", async () => {
     const { port, sockets } = await serveTcp((socket) => void socket.resume());
     const transport = openTransport({ baseUrl: `https://127.0.0.1:${port}` });
-    const error = await errorOf(transport.post("a", { ...request, timeouts: { connectMs: 40 } }));
+    const error = await getError(transport.post("a", { ...request, timeouts: { connectMs: 40 } }));
     expect(error.message).toBe(`no connection to 127.0.0.1:${port} within 0.04 seconds`);
     await waitUntil(() => sockets.every((socket) => socket.destroyed));
   });
@@ -38,7 +38,7 @@ describe("the request limit", () => {
   it("ends an exchange whose head does not come, although the limit between bytes is shorter", async () => {
     const { port, sockets } = await serveHttp((incoming) => void incoming.resume());
     const transport = openTransport({ port, timeouts: { requestMs: 200, betweenBytesMs: 20 } });
-    const error = await errorOf(transport.post("a", request));
+    const error = await getError(transport.post("a", request));
     expect(error).toBeInstanceOf(RequestTimeoutError);
     expect(error.message).toBe(
       `no complete answer from 127.0.0.1:${port} within 0.2 seconds, the limit of a request`,
@@ -57,7 +57,7 @@ describe("the request limit", () => {
     const reading = (async () => {
       for await (const chunk of answer.body) bytes += chunk.byteLength;
     })();
-    expect(await errorOf(reading)).toBeInstanceOf(RequestTimeoutError);
+    expect(await getError(reading)).toBeInstanceOf(RequestTimeoutError);
     expect(bytes).toBeGreaterThan(0);
     await waitUntil(() => sockets.every((socket) => socket.destroyed));
   });
@@ -65,8 +65,8 @@ describe("the request limit", () => {
   it("counts the wait for a free connection", async () => {
     const { port } = await serveHttp((incoming) => void incoming.resume());
     const transport = openTransport({ port, maxConnections: 1 });
-    const holder = errorOf(transport.post("a", request));
-    const error = await errorOf(transport.post("b", { ...request, timeouts: { requestMs: 50 } }));
+    const holder = getError(transport.post("a", request));
+    const error = await getError(transport.post("b", { ...request, timeouts: { requestMs: 50 } }));
     expect(error).toBeInstanceOf(RequestTimeoutError);
     await transport.close();
     await holder;
@@ -82,7 +82,7 @@ describe("the limit between bytes", () => {
     const answer = await openTransport({ port, timeouts: { betweenBytesMs: 500 } }).post("a", request);
     const reader = answer.body[Symbol.asyncIterator]();
     expect((await reader.next()).done).toBe(false);
-    const error = await errorOf(Promise.resolve(reader.next()));
+    const error = await getError(Promise.resolve(reader.next()));
     expect(error).toBeInstanceOf(RequestTimeoutError);
     expect(error.message).toBe(`127.0.0.1:${port} sent nothing for 0.5 seconds, the limit between bytes`);
     await waitUntil(() => sockets.every((socket) => socket.destroyed));
@@ -127,7 +127,7 @@ describe("the limit between bytes", () => {
     const reading = (async () => {
       for await (const chunk of answer.body) bytes += chunk.byteLength;
     })();
-    expect(await errorOf(reading)).toBeInstanceOf(RequestTimeoutError);
+    expect(await getError(reading)).toBeInstanceOf(RequestTimeoutError);
     expect(bytes).toBe(32 * 1024);
   });
 });

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, NetworkError, StreamError } from "../../../src/core/errors.ts";
 import { createHttpTransport } from "../../../src/kit/http/transport.ts";
-import { errorOf, openTransport, serveHttp, serveTcp, waitUntil } from "./servers.ts";
+import { getError, openTransport, serveHttp, serveTcp, waitUntil } from "./servers.ts";
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -180,7 +180,7 @@ describe("the body", () => {
     const reading = (async () => {
       for await (const chunk of answer.body) chunks.push(Buffer.from(chunk).toString());
     })();
-    const error = await errorOf(reading);
+    const error = await getError(reading);
     expect(chunks).toEqual(["abcd"]);
     expect(error).toBeInstanceOf(NetworkError);
     expect(error.message).toBe(
@@ -200,7 +200,7 @@ describe("the body", () => {
     await new Promise(setImmediate);
     const reader = answer.body[Symbol.asyncIterator]();
     expect(Buffer.from((await reader.next()).value ?? []).toString()).toBe("abcd");
-    expect(await errorOf(Promise.resolve(reader.next()))).toBeInstanceOf(NetworkError);
+    expect(await getError(Promise.resolve(reader.next()))).toBeInstanceOf(NetworkError);
   });
 
   it.each([
@@ -214,7 +214,7 @@ describe("the body", () => {
       socket.once("data", () => socket.end(`HTTP/1.1 200 OK\r\n${rest}`));
     });
     const answer = await openTransport({ port }).post("a", { headers: {}, body: "x" });
-    const error = await errorOf(collect(answer.body));
+    const error = await getError(collect(answer.body));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error.message).toContain("lost in the middle of the answer (closed by the other side)");
   });
@@ -227,7 +227,7 @@ describe("the body", () => {
     const answer = await openTransport({ port }).post("a", { headers: {}, body: "x" });
     const [first, second] = [answer.body, answer.body].map((body) => body[Symbol.asyncIterator]());
     expect(Buffer.from((await first?.next())?.value ?? [])).toEqual(Buffer.from("a"));
-    const waiting = errorOf(Promise.resolve(first?.next()));
+    const waiting = getError(Promise.resolve(first?.next()));
     await expect(second?.next()).rejects.toThrow("read twice");
     answer.destroy();
     await waiting;
@@ -259,7 +259,7 @@ describe("text()", () => {
     const fits = await transport.post("1000", { headers: {}, body: "x" });
     expect(await fits.text(1000)).toHaveLength(1000);
     const over = await transport.post("1001", { headers: {}, body: "x" });
-    const error = await errorOf(over.text(1000));
+    const error = await getError(over.text(1000));
     expect(error).toBeInstanceOf(StreamError);
     expect(error).toMatchObject({
       retryable: false,
@@ -302,7 +302,7 @@ describe("what is refused", () => {
     const { port } = await serveTcp((socket) => {
       socket.once("data", () => socket.write(`HTTP/1.1 200 OK\r\nx-big: ${"a".repeat(70_000)}\r\n\r\n`));
     });
-    const error = await errorOf(openTransport({ port }).post("a", { headers: {}, body: "x" }));
+    const error = await getError(openTransport({ port }).post("a", { headers: {}, body: "x" }));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error.message).toContain("over 65536 bytes");
   });
@@ -311,7 +311,7 @@ describe("what is refused", () => {
     const { port } = await serveTcp((socket) => {
       socket.once("data", () => socket.write("secret words of an answer\r\n\r\n"));
     });
-    const error = await errorOf(openTransport({ port }).post("a", { headers: {}, body: "x" }));
+    const error = await getError(openTransport({ port }).post("a", { headers: {}, body: "x" }));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error.message).toBe(`the answer of 127.0.0.1:${port} breaks HTTP/1.1`);
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain("secret");
@@ -322,7 +322,7 @@ describe("what is refused", () => {
       request.resume();
       response.writeHead(200, { "content-encoding": "zstd" }).write("x");
     });
-    const error = await errorOf(openTransport({ port }).post("a", { headers: {}, body: "x" }));
+    const error = await getError(openTransport({ port }).post("a", { headers: {}, body: "x" }));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error.message).toContain("content encoding zstd");
     await waitUntil(() => sockets.every((socket) => socket.destroyed));
@@ -331,7 +331,7 @@ describe("what is refused", () => {
   it("a header that cannot be sent, without its value", async () => {
     const { port } = await serveHttp((_request, response) => response.end());
     const transport = openTransport({ port });
-    const error = await errorOf(
+    const error = await getError(
       transport.post("a", { headers: { authorization: "Bearer sk-1\n" }, body: "x" }),
     );
     expect(error).toBeInstanceOf(ConfigurationError);
@@ -367,7 +367,7 @@ describe("a lost connection", () => {
     });
     expect(closed).not.toBe(server.port);
     const transport = openTransport({ baseUrl: `http://127.0.0.1:${closed}/v1?key=secret` });
-    const error = await errorOf(
+    const error = await getError(
       transport.post("a?token=secret", { headers: { authorization: "secret" }, body: "x" }),
     );
     expect(error).toBeInstanceOf(NetworkError);
@@ -386,7 +386,7 @@ describe("a lost connection", () => {
         socket.destroy();
       });
     });
-    const error = await errorOf(openTransport({ port }).post("a", { headers: {}, body: "x" }));
+    const error = await getError(openTransport({ port }).post("a", { headers: {}, body: "x" }));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error.message).toMatch(/was lost before the answer \((closed by the other side|ECONNRESET)\)/);
     expect(requests).toBe(1);
@@ -405,7 +405,7 @@ describe("a lost connection", () => {
     const answer = await transport.post("a", { headers: {}, body: "first" });
     await answer.text(10);
     await new Promise(setImmediate);
-    const error = await errorOf(transport.post("a", { headers: {}, body: "second" }));
+    const error = await getError(transport.post("a", { headers: {}, body: "second" }));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error.message).toContain("was lost before the answer (ECONNRESET)");
     expect([requests, sockets.length]).toEqual([2, 1]);
@@ -414,7 +414,7 @@ describe("a lost connection", () => {
   it("in a TLS handshake names the reason", async () => {
     const { port } = await serveTcp((socket) => socket.end("this is no TLS"));
     const transport = openTransport({ baseUrl: `https://127.0.0.1:${port}` });
-    const error = await errorOf(transport.post("a", { headers: {}, body: "x" }));
+    const error = await getError(transport.post("a", { headers: {}, body: "x" }));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error.message).toMatch(/^cannot connect to 127\.0\.0\.1:\d+ \([A-Z_]+\)$/);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
-import { joinUrl, parseBaseUrl, peerOf } from "../../../src/kit/http/url.ts";
+import { getPeer, joinUrl, parseBaseUrl } from "../../../src/kit/http/url.ts";
 
 describe("joinUrl()", () => {
   it.each([
@@ -49,6 +49,6 @@ describe("peerOf()", () => {
     ["http://127.0.0.1:8080", "127.0.0.1:8080"],
     ["https://[::1]:8443", "[::1]:8443"],
   ])("names host and port of %s", (url, want) => {
-    expect(peerOf(new URL(url))).toBe(want);
+    expect(getPeer(new URL(url))).toBe(want);
   });
 });

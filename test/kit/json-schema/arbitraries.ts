@@ -34,7 +34,7 @@ function keyword(name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<Schem
 }
 
 /** A schema of a few keywords: with all of them at once no value would be valid. */
-function schemaOf(keywords: readonly fc.Arbitrary<Schema>[], most: number): fc.Arbitrary<Schema> {
+function toSchema(keywords: readonly fc.Arbitrary<Schema>[], most: number): fc.Arbitrary<Schema> {
   return fc.array(fc.oneof(...keywords), { maxLength: most }).map((parts) => Object.assign({}, ...parts));
 }
 
@@ -89,7 +89,7 @@ const { schema, object } = fc.letrec<{ schema: unknown; object: Schema }>((tie) 
     schema: fc.oneof(
       { maxDepth: 3, withCrossShrink: true },
       { arbitrary: typed(PLAIN, type), weight: 8 },
-      { arbitrary: schemaOf(PLAIN, 3), weight: 2 },
+      { arbitrary: toSchema(PLAIN, 3), weight: 2 },
       { arbitrary: fc.constantFrom<unknown>(true, false, {}), weight: 1 },
       { arbitrary: fc.record({ $ref: reference }), weight: 1 },
       { arbitrary: fc.record({ $ref: reference, description: fc.constant("R") }), weight: 1 },
@@ -97,7 +97,7 @@ const { schema, object } = fc.letrec<{ schema: unknown; object: Schema }>((tie) 
       { arbitrary: typed([...PLAIN, keyword("items", tie("schema"))], fc.constant("array")), weight: 1 },
       { arbitrary: tie("object"), weight: 3 },
     ),
-    object: schemaOf([...PLAIN, ...nested, ...nested], 5),
+    object: toSchema([...PLAIN, ...nested, ...nested], 5),
   };
 });
 
@@ -135,7 +135,7 @@ function record(property: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
 
 /** A schema of a known type. */
 function typed(keywords: readonly fc.Arbitrary<Schema>[], of: fc.Arbitrary<string>): fc.Arbitrary<Schema> {
-  return fc.tuple(of, schemaOf(keywords, 2)).map(([each, rest]) => ({ ...rest, type: each }));
+  return fc.tuple(of, toSchema(keywords, 2)).map(([each, rest]) => ({ ...rest, type: each }));
 }
 
 function mapOf<Value>(

@@ -20,7 +20,11 @@ export function compiled(schema: unknown, dialect: SchemaDialect): Outcome {
   const loss = new LossReport();
   try {
     const sent = compileSchema(schema as JsonObject, dialect, "schema", loss);
-    return { schema: sent, reported: reportsOf(loss), messages: loss.warnings.map(({ message }) => message) };
+    return {
+      schema: sent,
+      reported: getReports(loss),
+      messages: loss.warnings.map(({ message }) => message),
+    };
   } catch (error) {
     if (error instanceof InvalidRequestError) return { refused: error.message };
     throw error;
@@ -41,12 +45,12 @@ export function refusal(schema: unknown, dialect: SchemaDialect): string {
   return outcome.refused;
 }
 
-function reportsOf(loss: LossReport): string[] {
-  const lost = new Set(violationsOf(loss));
+function getReports(loss: LossReport): string[] {
+  const lost = new Set(getViolations(loss));
   return loss.warnings.map(({ field }) => (lost.has(field) ? field : `noted ${field}`));
 }
 
-function violationsOf(loss: LossReport): string[] {
+function getViolations(loss: LossReport): string[] {
   try {
     loss.enforce(LossPolicy.REFUSE);
     return [];

@@ -7,10 +7,14 @@ type Schema = Record<string, unknown>;
  * Values for a schema, made by its common keywords, so that most of them are valid. Whether one is,
  * the validator decides.
  */
-export function instancesOf(schema: unknown, root: unknown = schema, depth = 0): fc.Arbitrary<unknown> {
+export function arbitraryInstances(
+  schema: unknown,
+  root: unknown = schema,
+  depth = 0,
+): fc.Arbitrary<unknown> {
   const own = (typeof schema === "object" && schema !== null ? schema : {}) as Schema;
   if (depth > 6) return fc.constant(null);
-  const below = (each: unknown) => instancesOf(each, root, depth + 1);
+  const below = (each: unknown) => arbitraryInstances(each, root, depth + 1);
   if (typeof own.$ref === "string") return below(lookUp(root, own.$ref));
   const literals = own.const === undefined ? own.enum : [own.const];
   if (Array.isArray(literals)) return fc.constantFrom(...(literals as unknown[]));

@@ -4,7 +4,7 @@ import { keeps } from "../../../src/kit/json-schema/dialect.ts";
 import * as dialects from "../../../src/providers/schema-dialects.ts";
 import { commonSchemas, schemas, strictSchemas } from "./arbitraries.ts";
 import { compiled } from "./compiled.ts";
-import { instancesOf } from "./instances.ts";
+import { arbitraryInstances } from "./instances.ts";
 import { accepts, EndlessSchema } from "./validator.ts";
 
 const { PLAIN, TOOL_PARAMETERS, ...TRANSLATED } = dialects;
@@ -24,7 +24,7 @@ describe.each(Object.entries(TRANSLATED))("%s", (_name, dialect) => {
       const check = fc.property(arbitrary, fc.gen(), (schema, generate) => {
         const outcome = compiled(schema, dialect);
         if ("refused" in outcome || outcome.reported.length > 0) return;
-        const value = generate(() => instancesOf(outcome.schema));
+        const value = generate(() => arbitraryInstances(outcome.schema));
         if (!isValid(outcome.schema, value)) return;
         tried += 1;
         expect({ value, isValid: isValid(schema, value) }).toEqual({ value, isValid: true });
@@ -37,9 +37,9 @@ describe.each(Object.entries(TRANSLATED))("%s", (_name, dialect) => {
       const check = fc.property(arbitrary, (schema) => {
         const outcome = compiled(schema, dialect);
         if ("refused" in outcome) return;
-        for (const each of schemasOf(outcome.schema)) {
+        for (const each of collectSchemas(outcome.schema)) {
           expect(Object.keys(each).filter((key) => key !== "$defs" && !keeps(dialect, key))).toEqual([]);
-          if (dialect.objects === "closed") expect(laxityOf(each, dialect.requireAll)).toBe("");
+          if (dialect.objects === "closed") expect(measureLaxity(each, dialect.requireAll)).toBe("");
         }
       });
       fc.assert(check, RUNS);
@@ -64,7 +64,7 @@ describe.each(Object.entries(TRANSLATED))("%s", (_name, dialect) => {
     const check = fc.property(strictSchemas, fc.gen(), (schema, generate) => {
       const outcome = compiled(schema, dialect);
       if ("refused" in outcome) return;
-      const value = generate(() => instancesOf(schema));
+      const value = generate(() => arbitraryInstances(schema));
       if (!isValid(schema, value)) return;
       tried += 1;
       expect({ value, isValid: isValid(outcome.schema, value) }).toEqual({ value, isValid: true });
@@ -88,13 +88,13 @@ function isValid(schema: unknown, value: unknown): boolean {
 const DATA = new Set(["enum", "const", "default", "examples"]);
 
 /** A schema and all schemas below it. */
-function schemasOf(schema: unknown): Schema[] {
-  if (Array.isArray(schema)) return schema.flatMap(schemasOf);
+function collectSchemas(schema: unknown): Schema[] {
+  if (Array.isArray(schema)) return schema.flatMap(collectSchemas);
   if (typeof schema !== "object" || schema === null) return [];
   const below = Object.entries(schema as Schema).flatMap(([key, value]) => {
     if (DATA.has(key)) return [];
     const isMap = key === "properties" || key === "$defs";
-    return isMap ? Object.values(value as Schema).flatMap(schemasOf) : schemasOf(value);
+    return isMap ? Object.values(value as Schema).flatMap(collectSchemas) : collectSchemas(value);
   });
   return [schema as Schema, ...below];
 }
@@ -102,7 +102,7 @@ function schemasOf(schema: unknown): Schema[] {
 type Schema = Record<string, unknown>;
 
 /** Why an object schema is not closed, or not all of its properties required; empty where it is. */
-function laxityOf({ properties, required, additionalProperties, type }: Schema, all: boolean): string {
+function measureLaxity({ properties, required, additionalProperties, type }: Schema, all: boolean): string {
   if (![type].flat().includes("object")) return "";
   if (additionalProperties !== false) return "open";
   const names = Object.keys(properties as Schema);

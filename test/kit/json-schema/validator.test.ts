@@ -4,16 +4,16 @@ import { InvalidRequestError } from "../../../src/core/errors.ts";
 import type { JsonValue } from "../../../src/kit/json/json.ts";
 import { createSchemaValidator, violationText } from "../../../src/kit/json-schema/validator.ts";
 import { schemas } from "./arbitraries.ts";
-import { instancesOf } from "./instances.ts";
+import { arbitraryInstances } from "./instances.ts";
 import { accepts } from "./validator.ts";
 
 /** What is wrong with a value, in sentences. */
-function problemsOf(schema: unknown, value: JsonValue): readonly string[] {
+function getProblems(schema: unknown, value: JsonValue): readonly string[] {
   return createSchemaValidator(JSON.stringify(schema)).validate(value).map(violationText);
 }
 
 /** The message of the error with which a schema is refused. */
-function refusalOf(schema: unknown): string {
+function toRefusal(schema: unknown): string {
   try {
     createSchemaValidator(JSON.stringify(schema));
   } catch (error) {
@@ -372,19 +372,19 @@ const FORMATS: readonly (readonly [format: string, valid: readonly string[], inv
 
 describe("validate()", () => {
   it.each(CASES)("checks %j", (schema, { valid, invalid }) => {
-    for (const value of valid) expect(problemsOf(schema, value), JSON.stringify(value)).toEqual([]);
-    for (const [value, ...problems] of invalid) expect(problemsOf(schema, value)).toEqual(problems);
+    for (const value of valid) expect(getProblems(schema, value), JSON.stringify(value)).toEqual([]);
+    for (const [value, ...problems] of invalid) expect(getProblems(schema, value)).toEqual(problems);
   });
 
   it.each(FORMATS)("checks the format %s", (format, valid, invalid) => {
-    for (const text of valid) expect(problemsOf({ format }, text), text).toEqual([]);
+    for (const text of valid) expect(getProblems({ format }, text), text).toEqual([]);
     for (const text of invalid)
-      expect(problemsOf({ format }, text), text).toEqual([`expected a string in the format ${format}`]);
-    expect(problemsOf({ format }, 1)).toEqual([]);
+      expect(getProblems({ format }, text), text).toEqual([`expected a string in the format ${format}`]);
+    expect(getProblems({ format }, 1)).toEqual([]);
   });
 
   it("does not check formats that it does not know", () => {
-    expect(problemsOf({ format: "int64" }, "a")).toEqual([]);
+    expect(getProblems({ format: "int64" }, "a")).toEqual([]);
   });
 
   it("agrees with an independent validator on generated schemas and values", () => {
@@ -393,7 +393,7 @@ describe("validate()", () => {
     const cases = schemas.chain((schema) =>
       fc.tuple(
         fc.constant(schema),
-        fc.array(fc.oneof(instancesOf(schema), fc.jsonValue({ maxDepth: 2 })), { maxLength: 5 }),
+        fc.array(fc.oneof(arbitraryInstances(schema), fc.jsonValue({ maxDepth: 2 })), { maxLength: 5 }),
       ),
     );
     fc.assert(
@@ -442,7 +442,7 @@ describe("validate()", () => {
       .slice(1);
     expect(long?.path.length).toBeLessThanOrEqual(201);
     const many = { enum: Array.from({ length: 10_000 }, (_, index) => `value ${index}`) };
-    expect(problemsOf(many, 1)[0]?.length).toBeLessThan(500);
+    expect(getProblems(many, 1)[0]?.length).toBeLessThan(500);
   });
 });
 
@@ -489,7 +489,7 @@ describe("createSchemaValidator()", () => {
       "expected a schema that does not apply itself to the same value",
     ],
   ])("refuses %j", (schema, message) => {
-    expect(refusalOf(schema)).toContain(message);
+    expect(toRefusal(schema)).toContain(message);
   });
 
   it("names the field that it is given", () => {
@@ -548,21 +548,21 @@ describe("a hostile schema or value", () => {
   });
 
   it("may have levels as JSON in a request has", () => {
-    expect(problemsOf(tree, nested(256))).toEqual([]);
+    expect(getProblems(tree, nested(256))).toEqual([]);
   });
 
   it.each<[string, unknown]>([
     ["too many levels", JSON.parse(`${'{"not":'.repeat(300)}{}${"}".repeat(300)}`)],
     ["too many values", { enum: Array(100_001).fill(1) }],
   ])("is refused: %s", (_, schema) => {
-    expect(refusalOf(schema)).toContain("schema_json: expected at most");
+    expect(toRefusal(schema)).toContain("schema_json: expected at most");
   });
 
   it("has the properties of JSON, not those of JavaScript", () => {
     const schema = JSON.parse(
       '{"properties":{"__proto__":{"type":"string"}},"$defs":{"__proto__":{"required":["x"]}}}',
     );
-    expect(problemsOf(schema, {})).toEqual([]);
-    expect(refusalOf({ $ref: "#/$defs/toString", $defs: {} })).toContain("expected references to a place");
+    expect(getProblems(schema, {})).toEqual([]);
+    expect(toRefusal({ $ref: "#/$defs/toString", $defs: {} })).toContain("expected references to a place");
   });
 });

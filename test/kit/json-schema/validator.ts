@@ -33,7 +33,7 @@ function validate(schema: unknown, value: unknown, root: unknown, depth: number)
   if (!isValidAlone(own, value)) return INVALID;
   const beside = verdictsBeside(own, value, root, check);
   if (beside.some((verdict) => !verdict.isValid)) return INVALID;
-  return membersOf(own, value, beside, check);
+  return toMembers(own, value, beside, check);
 }
 
 type Check = (schema: unknown, part?: unknown) => Verdict;
@@ -42,10 +42,10 @@ type Check = (schema: unknown, part?: unknown) => Verdict;
 function verdictsBeside(schema: Schema, value: unknown, root: unknown, check: Check): Verdict[] {
   const verdicts: Verdict[] = [];
   if (typeof schema.$ref === "string") verdicts.push(check(lookUp(root, schema.$ref)));
-  for (const each of listOf(schema.allOf)) verdicts.push(check(each));
-  if (schema.anyOf !== undefined) verdicts.push(combined(listOf(schema.anyOf).map((each) => check(each))));
+  for (const each of toList(schema.allOf)) verdicts.push(check(each));
+  if (schema.anyOf !== undefined) verdicts.push(combined(toList(schema.anyOf).map((each) => check(each))));
   if (schema.oneOf !== undefined) {
-    const valid = listOf(schema.oneOf).map((each) => check(each));
+    const valid = toList(schema.oneOf).map((each) => check(each));
     const one = valid.filter((verdict) => verdict.isValid).length === 1;
     verdicts.push(one ? combined(valid) : INVALID);
   }
@@ -73,14 +73,14 @@ function combined(verdicts: readonly Verdict[]): Verdict {
 }
 
 /** Checks the members of objects and arrays, given which of them other schemas have evaluated. */
-function membersOf(schema: Schema, value: unknown, beside: readonly Verdict[], check: Check): Verdict {
+function toMembers(schema: Schema, value: unknown, beside: readonly Verdict[], check: Check): Verdict {
   const evaluated = beside.length === 0 ? { ...INVALID, isValid: true } : combined(beside);
-  if (isObject(value)) return propertiesOf(schema, value, evaluated, check);
-  if (Array.isArray(value)) return itemsOf(schema, value, evaluated, check);
+  if (isObject(value)) return listProperties(schema, value, evaluated, check);
+  if (Array.isArray(value)) return getItems(schema, value, evaluated, check);
   return evaluated;
 }
 
-function propertiesOf(schema: Schema, value: Schema, evaluated: Verdict, check: Check): Verdict {
+function listProperties(schema: Schema, value: Schema, evaluated: Verdict, check: Check): Verdict {
   const names = new Set(evaluated.names);
   const properties = (schema.properties ?? {}) as Schema;
   for (const [name, each] of Object.entries(value)) {
@@ -103,9 +103,9 @@ function propertiesOf(schema: Schema, value: Schema, evaluated: Verdict, check: 
   return { isValid: true, names, items: 0 };
 }
 
-function itemsOf(schema: Schema, value: unknown[], evaluated: Verdict, check: Check): Verdict {
+function getItems(schema: Schema, value: unknown[], evaluated: Verdict, check: Check): Verdict {
   const isTuple = Array.isArray(schema.items);
-  const prefix = isTuple ? listOf(schema.items) : listOf(schema.prefixItems);
+  const prefix = isTuple ? toList(schema.items) : toList(schema.prefixItems);
   const rest = isTuple ? schema.additionalItems : schema.items;
   for (const [index, each] of value.entries()) {
     const own = index < prefix.length ? prefix[index] : rest;
@@ -131,7 +131,7 @@ function isValidAlone(schema: Schema, value: unknown): boolean {
   if (type !== undefined && ![type].flat().some((name) => isOf(String(name).toLowerCase(), value)))
     return false;
   if (only !== undefined && !same(only, value)) return false;
-  if (values !== undefined && !listOf(values).some((each) => same(each, value))) return false;
+  if (values !== undefined && !toList(values).some((each) => same(each, value))) return false;
   if (typeof value === "string") return isValidString(schema, value);
   if (typeof value === "number") return isValidNumber(schema, value);
   if (Array.isArray(value)) return isCountValid(schema, "Items", value.length) && isUnique(schema, value);
@@ -177,9 +177,9 @@ function isValidNumber(schema: Schema, value: number): boolean {
 
 function isValidObject(schema: Schema, value: Schema): boolean {
   const has = (name: unknown) => Object.hasOwn(value, String(name));
-  if (!listOf(schema.required).every(has)) return false;
+  if (!toList(schema.required).every(has)) return false;
   for (const [name, names] of Object.entries((schema.dependentRequired ?? {}) as Schema)) {
-    if (has(name) && !listOf(names).every(has)) return false;
+    if (has(name) && !toList(names).every(has)) return false;
   }
   return isCountValid(schema, "Properties", Object.keys(value).length);
 }
@@ -222,6 +222,6 @@ function isObject(value: unknown): value is Schema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function listOf(value: unknown): readonly unknown[] {
+function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

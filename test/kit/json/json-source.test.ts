@@ -2,17 +2,17 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../../src/kit/json/json.ts";
 import {
-  elementsOf,
-  membersOf,
+  getSourceText,
   sourceObject,
-  sourceTextOf,
+  splitElements,
   stringifyJson,
+  toMembers,
 } from "../../../src/kit/json/json-source.ts";
 
 describe("membersOf()", () => {
   it("gives each member as it is spelled", () => {
     const text = '{ "b" : 1.0 ,"2":{"y":[1e2,"]}\\""]}, "\\u0061":"\\\\" ,"n":null}';
-    expect([...membersOf(text)]).toEqual([
+    expect([...toMembers(text)]).toEqual([
       ["b", "1.0"],
       ["2", '{"y":[1e2,"]}\\""]}'],
       ["a", '"\\\\"'],
@@ -21,21 +21,21 @@ describe("membersOf()", () => {
   });
 
   it("takes the last of two members with one key", () => {
-    expect([...membersOf('{"a":1,"a":[2]}')]).toEqual([["a", "[2]"]]);
+    expect([...toMembers('{"a":1,"a":[2]}')]).toEqual([["a", "[2]"]]);
   });
 
   it("finds none in what is no object", () => {
-    expect(membersOf("[1]").size + membersOf('"{"').size + membersOf("{}").size).toBe(0);
+    expect(toMembers("[1]").size + toMembers('"{"').size + toMembers("{}").size).toBe(0);
   });
 });
 
 describe("elementsOf()", () => {
   it("gives each element as it is spelled", () => {
-    expect(elementsOf('[ {"a": 1} , "x,]" ,[],\n-0.50]')).toEqual(['{"a": 1}', '"x,]"', "[]", "-0.50"]);
+    expect(splitElements('[ {"a": 1} , "x,]" ,[],\n-0.50]')).toEqual(['{"a": 1}', '"x,]"', "[]", "-0.50"]);
   });
 
   it("finds none in what is no list", () => {
-    expect([...elementsOf("{}"), ...elementsOf("[ ]"), ...elementsOf("1")]).toEqual([]);
+    expect([...splitElements("{}"), ...splitElements("[ ]"), ...splitElements("1")]).toEqual([]);
   });
 });
 
@@ -45,8 +45,8 @@ describe("taking JSON apart and putting it together", () => {
     const anything = fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue());
     fc.assert(
       fc.property(anything, fc.array(fc.jsonValue()), spacing, (object, list, space) => {
-        const members = membersOf(JSON.stringify(object, undefined, space));
-        const elements = elementsOf(JSON.stringify(list, undefined, space));
+        const members = toMembers(JSON.stringify(object, undefined, space));
+        const elements = splitElements(JSON.stringify(list, undefined, space));
         const reread = Object.fromEntries([...members].map(([key, text]) => [key, JSON.parse(text)]));
         expect(reread).toEqual(JSON.parse(JSON.stringify(object)));
         expect(elements.map((text) => JSON.parse(text))).toEqual(JSON.parse(JSON.stringify(list)));
@@ -73,8 +73,8 @@ describe("sourceObject()", () => {
       list: [sourceObject("{}"), undefined],
     };
     expect(stringifyJson(body)).toBe('{"a":{"z":1.0, "1":2},"list":[{},null]}');
-    expect(sourceTextOf(body.a)).toBe('{"z":1.0, "1":2}');
-    expect(sourceTextOf({ text: "{}" })).toBeUndefined();
+    expect(getSourceText(body.a)).toBe('{"z":1.0, "1":2}');
+    expect(getSourceText({ text: "{}" })).toBeUndefined();
   });
 
   it("stands beside numbers that no double holds", () => {

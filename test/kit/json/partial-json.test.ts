@@ -6,14 +6,14 @@ import { PartialJsonParser } from "../../../src/kit/json/partial-json.ts";
 import { growsInto, inPieces, jsonText, valueOfPrefix } from "./json-texts.ts";
 
 /** A parser that has taken some pieces. */
-function parserOf(...pieces: readonly string[]): PartialJsonParser {
+function getParser(...pieces: readonly string[]): PartialJsonParser {
   const parser = new PartialJsonParser();
   for (const piece of pieces) parser.push(piece);
   return parser;
 }
 
 /** The value after each of some pieces. */
-function growthOf(...pieces: readonly string[]): readonly (JsonValue | undefined)[] {
+function parseGrowing(...pieces: readonly string[]): readonly (JsonValue | undefined)[] {
   const parser = new PartialJsonParser();
   return pieces.map((piece) => {
     parser.push(piece);
@@ -27,7 +27,7 @@ function expectSame(found: unknown, expected: unknown): void {
   expect(isDeepStrictEqual(found, expected)).toBe(true);
 }
 
-function failureOf(parser: PartialJsonParser) {
+function toFailure(parser: PartialJsonParser) {
   const result = parser.end();
   if (result.ok) throw new Error("expected a failure, found a value");
   return result.error;
@@ -55,7 +55,7 @@ describe("a partial value", () => {
         for (const piece of pieces) {
           text += piece;
           parser.push(piece);
-          expectSame(parser.value, parserOf(...text).value);
+          expectSame(parser.value, getParser(...text).value);
         }
       }),
       { numRuns: 500 },
@@ -66,7 +66,7 @@ describe("a partial value", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         let earlier: JsonValue | undefined;
-        for (const later of growthOf(...JSON.stringify(value))) {
+        for (const later of parseGrowing(...JSON.stringify(value))) {
           expect(growsInto(earlier, later)).toBe(true);
           earlier = later;
         }
@@ -89,7 +89,7 @@ describe("a partial value", () => {
   });
 
   it("shows a key when its value begins, and a number when it is finished", () => {
-    expect(growthOf('{"na', 'me":', '"A', 'da","age":', "1", "2", ',"ok":tr', "ue}")).toStrictEqual([
+    expect(parseGrowing('{"na', 'me":', '"A', 'da","age":', "1", "2", ',"ok":tr', "ue}")).toStrictEqual([
       {},
       {},
       { name: "A" },
@@ -102,35 +102,27 @@ describe("a partial value", () => {
   });
 
   it("keeps half an escape and half a surrogate pair back", () => {
-    expect(growthOf('"a\\', "n", "\\u00", "e9", "\\ud83d", "\\ude", "00", "\ud83d", "\ude00")).toStrictEqual([
-      "a",
-      "a\n",
-      "a\n",
-      "a\né",
-      "a\né",
-      "a\né",
-      "a\né😀",
-      "a\né😀",
-      "a\né😀😀",
-    ]);
-    expect(growthOf('"\\ud83d', "x")).toStrictEqual(["", "\ud83dx"]);
-    expect(growthOf('"\\ud83d', '"')).toStrictEqual(["", "\ud83d"]);
+    expect(
+      parseGrowing('"a\\', "n", "\\u00", "e9", "\\ud83d", "\\ude", "00", "\ud83d", "\ude00"),
+    ).toStrictEqual(["a", "a\n", "a\n", "a\né", "a\né", "a\né", "a\né😀", "a\né😀", "a\né😀😀"]);
+    expect(parseGrowing('"\\ud83d', "x")).toStrictEqual(["", "\ud83dx"]);
+    expect(parseGrowing('"\\ud83d', '"')).toStrictEqual(["", "\ud83d"]);
   });
 
   it("is undefined before a value begins", () => {
-    expect(growthOf("", " \n", "n", "ul", "l")).toStrictEqual([
+    expect(parseGrowing("", " \n", "n", "ul", "l")).toStrictEqual([
       undefined,
       undefined,
       undefined,
       undefined,
       null,
     ]);
-    expect(parserOf("-1").value).toBeUndefined();
+    expect(getParser("-1").value).toBeUndefined();
   });
 
   it("has __proto__ as a member, and no prototype of the text's choice", () => {
     const text = '{"__proto__":{"polluted":"yes"},"a":{"__proto__":"long';
-    const parser = parserOf(...text);
+    const parser = getParser(...text);
     for (const value of [parser.value, parser.snapshot()]) {
       expect(JSON.stringify(value)).toBe('{"__proto__":{"polluted":"yes"},"a":{"__proto__":"long"}}');
       expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -157,7 +149,7 @@ describe("snapshot()", () => {
   });
 
   it("shares what is closed, and copies what is open", () => {
-    const parser = parserOf('{"closed":{"a":[1]},"open":{"done":[2],"text":"a');
+    const parser = getParser('{"closed":{"a":[1]},"open":{"done":[2],"text":"a');
     const earlier = parser.snapshot();
     parser.push("b");
     const later = parser.snapshot();
@@ -173,7 +165,7 @@ describe("end()", () => {
   it("gives what JSON.parse gives", () => {
     fc.assert(
       fc.property(inPieces(jsonText), ([text, pieces]) => {
-        expectSame(parserOf(...pieces).end(), { ok: true, value: JSON.parse(text) });
+        expectSame(getParser(...pieces).end(), { ok: true, value: JSON.parse(text) });
       }),
       { numRuns: 2000 },
     );
@@ -192,7 +184,7 @@ describe("end()", () => {
         try {
           expected = { ok: true, value: JSON.parse(text) };
         } catch {}
-        const result = parserOf(text).end();
+        const result = getParser(text).end();
         expectSame(result.ok ? result : { ok: false }, expected);
       }),
       { numRuns: 5000 },
@@ -202,7 +194,7 @@ describe("end()", () => {
   it("refuses every beginning of an object as incomplete", () => {
     const text = '{"a":[1,-2.5e3,true,"x\\u0041"],"b":{"c":null}}';
     for (let length = 0; length < text.length; length += 1) {
-      expect(failureOf(parserOf(text.slice(0, length)))).toMatchObject({
+      expect(toFailure(getParser(text.slice(0, length)))).toMatchObject({
         isIncomplete: true,
         position: length,
       });
@@ -210,8 +202,8 @@ describe("end()", () => {
   });
 
   it("finishes a number at the end of the text", () => {
-    expect(parserOf("-1.5e3").end()).toEqual({ ok: true, value: -1500 });
-    expect(failureOf(parserOf("-1.5e")).isIncomplete).toBe(true);
+    expect(getParser("-1.5e3").end()).toEqual({ ok: true, value: -1500 });
+    expect(toFailure(getParser("-1.5e")).isIncomplete).toBe(true);
   });
 
   it.each([
@@ -233,24 +225,24 @@ describe("end()", () => {
     ["", "expected a JSON value at position 0, found the end of the text"],
     ['{"a":"b', "expected the end of a string at position 7, found the end of the text"],
   ])("says what is wrong with %j and where, however it is cut", (text, message) => {
-    expect(failureOf(parserOf(text)).message).toBe(message);
-    expect(failureOf(parserOf(...text)).message).toBe(message);
+    expect(toFailure(getParser(text)).message).toBe(message);
+    expect(toFailure(getParser(...text)).message).toBe(message);
   });
 });
 
 describe("text that is not JSON", () => {
   it("stops the growth, and leaves the value as it was", () => {
-    const parser = parserOf('{"a":"b","c":[1,');
+    const parser = getParser('{"a":"b","c":[1,');
     expect(parser.push('2,"d\\q","e"]')).toBe(true);
     expect(parser.value).toEqual({ a: "b", c: [1, 2, "d"] });
     expect(parser.push('"f"]}')).toBe(false);
     expect(parser.value).toEqual({ a: "b", c: [1, 2, "d"] });
-    expect(failureOf(parser)).toMatchObject({ position: 21, isIncomplete: false });
+    expect(toFailure(parser)).toMatchObject({ position: 21, isIncomplete: false });
   });
 
   it("is repeated in the error by one character only", () => {
     const secret = "a secret of the caller";
-    const { message } = failureOf(parserOf(`{"a":"${secret}" ${secret}`));
+    const { message } = toFailure(getParser(`{"a":"${secret}" ${secret}`));
     expect(message.length).toBeLessThan(100);
     expect(message).not.toContain("secret");
   });
@@ -280,11 +272,11 @@ describe("an embedded value", () => {
   });
 
   it("fails where there is none, where it is cut, and where it is invalid", () => {
-    expect(failureOf(embedded("I cannot do that.")).message).toBe(
+    expect(toFailure(embedded("I cannot do that.")).message).toBe(
       "expected the opening bracket of a JSON value at position 17, found the end of the text",
     );
-    expect(failureOf(embedded('```json\n{"a":'))).toMatchObject({ isIncomplete: true });
-    expect(failureOf(embedded("```json\n{a: 1}\n```"))).toMatchObject({ position: 9, isIncomplete: false });
+    expect(toFailure(embedded('```json\n{"a":'))).toMatchObject({ isIncomplete: true });
+    expect(toFailure(embedded("```json\n{a: 1}\n```"))).toMatchObject({ position: 9, isIncomplete: false });
   });
 });
 
@@ -350,7 +342,7 @@ describe("a hostile text", () => {
   it.each(["[", '{"a":', '[{"a":'])("may not nest %s for a megabyte", (opening) => {
     const text = opening.repeat(1_000_000 / opening.length);
     const parser = pushAll(text, 4096);
-    expect(failureOf(parser).message).toMatch(
+    expect(toFailure(parser).message).toMatch(
       /^expected at most 256 levels of JSON at position \d+, found "[[{]"$/,
     );
     expect(JSON.stringify(parser.snapshot()).length).toBeLessThan(5000);
@@ -358,7 +350,7 @@ describe("a hostile text", () => {
 
   it("may nest as deeply as JSON in a request", () => {
     const deep = "[".repeat(MAX_JSON_LEVELS) + "]".repeat(MAX_JSON_LEVELS);
-    expect(parserOf(deep).end().ok).toBe(true);
-    expect(parserOf(`[${deep}]`).end().ok).toBe(false);
+    expect(getParser(deep).end().ok).toBe(true);
+    expect(getParser(`[${deep}]`).end().ok).toBe(false);
   });
 });

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { createMediaReader, isLocalPath } from "../../../src/kit/media/media-reader.ts";
-import { openedPathOf } from "../../../src/kit/media/opened-path.ts";
+import { findOpenedPath } from "../../../src/kit/media/opened-path.ts";
 
 const FIELD = "messages[0].content[0].image.url";
 
@@ -176,14 +176,14 @@ describe("openedPathOf()", () => {
     ["by comparing files elsewhere", "/nowhere"],
   ])("finds the file that is open, %s", async (_name, descriptors) => {
     await using handle = await open(join(root, "a.txt"));
-    expect(await openedPathOf(handle, join(root, "a.txt"), descriptors)).toBe(join(root, "a.txt"));
+    expect(await findOpenedPath(handle, join(root, "a.txt"), descriptors)).toBe(join(root, "a.txt"));
   });
 
   it("is not deceived where another file is open than the path names", async () => {
     await using handle = await open(join(folder, "secret.txt"));
-    expect(await openedPathOf(handle, join(root, "a.txt"))).toBe(join(folder, "secret.txt"));
-    expect(await openedPathOf(handle, join(root, "a.txt"), "/nowhere")).toBeUndefined();
-    expect(await openedPathOf(handle, join(root, "absent"), "/nowhere")).toBeUndefined();
+    expect(await findOpenedPath(handle, join(root, "a.txt"))).toBe(join(folder, "secret.txt"));
+    expect(await findOpenedPath(handle, join(root, "a.txt"), "/nowhere")).toBeUndefined();
+    expect(await findOpenedPath(handle, join(root, "absent"), "/nowhere")).toBeUndefined();
   });
 });
 

@@ -128,7 +128,7 @@ async function decode(body: Body, batchesWanted = Number.POSITIVE_INFINITY): Pro
   return { batches, events: batches.flat(), error, released, stray: decoder.stray };
 }
 
-function casesOf(events: readonly StreamEvent[]): (string | undefined)[] {
+function getCases(events: readonly StreamEvent[]): (string | undefined)[] {
   return events.map(({ event }) => event.case);
 }
 
@@ -151,7 +151,7 @@ describe("a stream that ends in order", () => {
       said("stop"),
     );
     const { batches, error } = await decode(body);
-    expect(batches.map(casesOf)).toEqual([
+    expect(batches.map(getCases)).toEqual([
       ["streamStart"],
       ["textStart", "textDelta"],
       ["textDelta"],
@@ -162,13 +162,13 @@ describe("a stream that ends in order", () => {
 
   it("comes in one batch where all of it came at once", async () => {
     const { batches } = await decode(new Body(said("start", "text Hi", "stop")));
-    expect(batches.map(casesOf)).toEqual([["streamStart", "textStart", "textDelta", "textEnd", "finish"]]);
+    expect(batches.map(getCases)).toEqual([["streamStart", "textStart", "textDelta", "textEnd", "finish"]]);
   });
 
   it("releases the body once, at the end marker, and reads nothing after it", async () => {
     const body = new Body(said("start"), said("stop", "fail"), said("fail"));
     const { events, error, released } = await decode(body);
-    expect([casesOf(events), error]).toEqual([["streamStart", "finish"], undefined]);
+    expect([getCases(events), error]).toEqual([["streamStart", "finish"], undefined]);
     expect([released, body.read, body.closed]).toEqual([1, 2, 1]);
   });
 
@@ -180,12 +180,12 @@ describe("a stream that ends in order", () => {
 
   it("may lack the last blank line", async () => {
     const { events, error } = await decode(new Body(said("start"), "data: stop"));
-    expect([casesOf(events), error]).toEqual([["streamStart", "finish"], undefined]);
+    expect([getCases(events), error]).toEqual([["streamStart", "finish"], undefined]);
   });
 
   it("may end without an end marker where the decoder knows better", async () => {
     const { events, error, stray } = await decode(new Body(said("start"), "[stop]"));
-    expect([casesOf(events), error, stray]).toEqual([["streamStart", "finish"], undefined, "[stop]"]);
+    expect([getCases(events), error, stray]).toEqual([["streamStart", "finish"], undefined, "[stop]"]);
   });
 });
 
@@ -220,7 +220,7 @@ describe("a failure after the first event", () => {
     const outcome = await decode(
       new Body(said("start", "usage"), said("text Hi"), said("fail"), said("stop")),
     );
-    expect(outcome.batches.map(casesOf)).toEqual([["streamStart"], ["textStart", "textDelta"], ["error"]]);
+    expect(outcome.batches.map(getCases)).toEqual([["streamStart"], ["textStart", "textDelta"], ["error"]]);
     const error = lastError(outcome);
     expect(error).toBeInstanceOf(ServerError);
     expect(error).toMatchObject({
@@ -243,7 +243,7 @@ describe("a failure after the first event", () => {
 
   it("comes after what the same read brought before it", async () => {
     const { batches } = await decode(new Body(said("start", "text Hi", "fail", "text more")));
-    expect(batches.map(casesOf)).toEqual([["streamStart", "textStart", "textDelta"], ["error"]]);
+    expect(batches.map(getCases)).toEqual([["streamStart", "textStart", "textDelta"], ["error"]]);
   });
 
   it("closes the body and does not release it", async () => {
@@ -298,7 +298,7 @@ describe("a reader who leaves", () => {
   it("closes the body, and is told nothing more", async () => {
     const body = new Body(said("start"), said("text Hi"), said("stop"));
     const { batches, error, released } = await decode(body, 1);
-    expect([batches.map(casesOf), error, released]).toEqual([[["streamStart"]], undefined, 0]);
+    expect([batches.map(getCases), error, released]).toEqual([[["streamStart"]], undefined, 0]);
     expect([body.read, body.closed]).toEqual([1, 1]);
   });
 
@@ -339,9 +339,9 @@ describe("the bytes of a stream", () => {
     const marker = bytes.indexOf("data: stop") + "data: stop".length;
     for (let length = 0; length < marker; length += 1) {
       const { events, error } = await decode(new Body(bytes.subarray(0, length)));
-      expect(casesOf(events)).not.toContain("finish");
+      expect(getCases(events)).not.toContain("finish");
       expect(error).toBeInstanceOf(StreamError);
-      expect(casesOf(events).at(-1)).toBe(events.length === 0 ? undefined : "error");
+      expect(getCases(events).at(-1)).toBe(events.length === 0 ? undefined : "error");
     }
   });
 });

@@ -3,7 +3,7 @@ import { createParser } from "eventsource-parser";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SseDecoder, type SseEvent } from "../../../src/kit/stream/sse.ts";
-import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+import { getRecordings, toBytes } from "../../support/recordings.ts";
 
 const FOLDERS = ["openai-responses", "anthropic-messages", "gemini", "openai-chat"];
 
@@ -34,7 +34,7 @@ function read(chunks: Iterable<Uint8Array>): { events: SseEvent[]; stray: string
 }
 
 /** Bytes cut into chunks of the given sizes, in turn; some of them may be empty. */
-function chunksOf(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
+function splitChunks(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
     const size = sizes[turn % sizes.length] ?? bytes.length;
@@ -72,19 +72,19 @@ describe("SseDecoder beside eventsource-parser", () => {
       fc.property(streams, sizes, (bytes, cut) => {
         const want = { events: peerEvents(bytes), stray: peerStray(bytes) };
         expect(read([bytes])).toEqual(want);
-        expect(read(chunksOf(bytes, cut))).toEqual(want);
-        expect(read(chunksOf(bytes, [1]))).toEqual(want);
+        expect(read(splitChunks(bytes, cut))).toEqual(want);
+        expect(read(splitChunks(bytes, [1]))).toEqual(want);
       }),
       { seed: 21, numRuns: 2000 },
     );
   });
 
   it.each(FOLDERS)("reads the same events in all recordings of %s", (folder) => {
-    for (const recording of recordingsOf(folder, ".sse")) {
-      const bytes = bytesOf(recording);
+    for (const recording of getRecordings(folder, ".sse")) {
+      const bytes = toBytes(recording);
       const want = peerEvents(bytes);
       expect(read([bytes]).events).toEqual(want);
-      expect(read(chunksOf(bytes, [700, 1, 40, 3])).events).toEqual(want);
+      expect(read(splitChunks(bytes, [700, 1, 40, 3])).events).toEqual(want);
     }
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MAX_STRAY_CHARS, SseDecoder } from "../../../src/kit/stream/sse.ts";
-import { randomOf, splitAtRandom } from "../../support/random.ts";
+import { createRandom, splitAtRandom } from "../../support/random.ts";
 
 const EVENTS = 'data: {"text":"a line {\\n{ inside"}\n\ndata: [1]\n\n';
 const PROBLEM = '{\n  "error": {\n    "code": 499\n  }\n}';
@@ -33,7 +33,7 @@ describe("SseDecoder.stray", () => {
   it("is the same however the bytes are split", () => {
     const bytes = Buffer.from(`${EVENTS}${PROBLEM}`);
     for (let seed = 0; seed < 40; seed += 1) {
-      expect(read(splitAtRandom(bytes, randomOf(seed), 9))).toEqual(read([bytes]));
+      expect(read(splitAtRandom(bytes, createRandom(seed), 9))).toEqual(read([bytes]));
     }
   });
 

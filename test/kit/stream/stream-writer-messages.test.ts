@@ -37,17 +37,17 @@ function writtenEvents(): StreamEvent[] {
 }
 
 /** The fields of a message without the name of its type, all the way down. */
-function fieldsOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(fieldsOf);
+function toFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toFields);
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).filter(([key]) => key !== "$typeName");
-  return Object.fromEntries(entries.map(([key, field]) => [key, fieldsOf(field)]));
+  return Object.fromEntries(entries.map(([key, field]) => [key, toFields(field)]));
 }
 
 describe("the writer's messages", () => {
   it("have the fields that create() gives them, in its order", () => {
     for (const event of writtenEvents()) {
-      const made = create(StreamEventSchema, fieldsOf(event) as MessageInitShape<typeof StreamEventSchema>);
+      const made = create(StreamEventSchema, toFields(event) as MessageInitShape<typeof StreamEventSchema>);
       expect(event).toStrictEqual(made);
       expect(inspect(event, { depth: null })).toBe(inspect(made, { depth: null }));
     }

@@ -9,7 +9,7 @@ import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
-import { StreamWriter, type ToolInputKind, toolCallOf } from "../../../src/kit/stream/stream-writer.ts";
+import { StreamWriter, type ToolInputKind, toToolCall } from "../../../src/kit/stream/stream-writer.ts";
 import { factsFor } from "../../support/decode.ts";
 
 const ANSWER = {
@@ -184,7 +184,7 @@ describe("any script of calls", () => {
           else if (part?.case === "reasoning") expect([type, part.value.text]).toEqual(["reasoning", whole]);
           else if (part?.case === "toolCall")
             expect(part.value).toEqual(
-              toolCallOf(
+              toToolCall(
                 { id: part.value.id, name: "look", inputKind: type === "text" ? "text" : "argumentsJson" },
                 raw,
               ),

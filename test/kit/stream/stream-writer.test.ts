@@ -15,7 +15,7 @@ import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { warning } from "../../../src/kit/adapter/loss-report.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
-import { StreamWriter, toolCallOf } from "../../../src/kit/stream/stream-writer.ts";
+import { StreamWriter, toToolCall } from "../../../src/kit/stream/stream-writer.ts";
 import { factsFor } from "../../support/decode.ts";
 
 const ANSWER = {
@@ -26,11 +26,11 @@ const ANSWER = {
   rawJson: "",
 };
 
-function writerOf(request: Parameters<typeof factsFor>[1] = { model: "asked" }): StreamWriter {
+function createWriter(request: Parameters<typeof factsFor>[1] = { model: "asked" }): StreamWriter {
   return new StreamWriter(factsFor("sim", request), new ToolCallIdAllocator("inf_test"), () => 0);
 }
 
-function casesOf(events: readonly StreamEvent[]): (string | undefined)[] {
+function getCases(events: readonly StreamEvent[]): (string | undefined)[] {
   return events.map(({ event }) => event.case);
 }
 
@@ -47,7 +47,7 @@ function accumulated(events: readonly StreamEvent[]): Response {
 }
 
 /** The deltas of a stream in order. */
-function deltasOf(events: readonly StreamEvent[]): string[] {
+function splitDeltas(events: readonly StreamEvent[]): string[] {
   return events.flatMap(({ event }) =>
     event.value !== undefined && "delta" in event.value ? [event.value.delta] : [],
   );
@@ -82,7 +82,7 @@ describe("start()", () => {
   });
 
   it("names the model that was asked for where the provider names none", () => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("");
     expect(writer.take()[0]?.event.value).toMatchObject({ model: "asked" });
     expect(writer.finish(ANSWER).model).toBe("asked");
@@ -112,7 +112,7 @@ describe("take()", () => {
 
 describe("append()", () => {
   it("sends what it can and holds a high surrogate back until its partner comes", () => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("m");
     const block = writer.startText();
     for (const delta of ["", "a\ud83d", "", "\ude00b", "\ud83d", "\ud83d\ude00"]) block.append(delta);
@@ -120,24 +120,24 @@ describe("append()", () => {
     block.end();
     writer.finish(ANSWER);
     const events = writer.take();
-    expect(deltasOf(events)).toEqual(["a", "😀b", "\ufffd😀"]);
+    expect(splitDeltas(events)).toEqual(["a", "😀b", "\ufffd😀"]);
     accumulated(events);
   });
 
   it("sends a half that never finds its partner as U+FFFD at the end", () => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("m");
     const block = writer.startReasoning();
     block.append("\ude00x\ud83d");
     block.end();
     writer.finish(ANSWER);
     const events = writer.take();
-    expect(deltasOf(events)).toEqual(["\ufffdx", "\ufffd"]);
+    expect(splitDeltas(events)).toEqual(["\ufffdx", "\ufffd"]);
     expect(accumulated(events).message?.content[0]?.part.value).toMatchObject({ text: "\ufffdx\ufffd" });
   });
 
   it("refuses to go on with a part that has ended, and writes nothing of it", () => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("m");
     const blocks = [
       writer.startText(),
@@ -162,7 +162,7 @@ describe("complete()", () => {
     ["counts what is held back", ["a\ud83d"], "a😀b", "a😀b"],
     ["knows a half surrogate again that was replaced", ["a\ud83db"], "a\ud83dbc", "a\ufffdbc"],
   ])("%s", (_what, deltas, finalText, want) => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("m");
     const block = writer.startText();
     for (const delta of deltas) block.append(delta);
@@ -185,7 +185,7 @@ describe("the tool calls", () => {
   ])(
     "with %s are kept verbatim and marked where they do not parse",
     (_what, deltas, argumentsJson, argumentsInvalid) => {
-      const writer = writerOf();
+      const writer = createWriter();
       writer.start("m");
       const block = writer.startToolCall({ id: "call_1", name: "look" });
       for (const delta of deltas) block.append(delta);
@@ -199,13 +199,13 @@ describe("the tool calls", () => {
         argumentsInvalid,
       });
       expect(call).toEqual(
-        toolCallOf({ id: "call_1", name: "look", inputKind: "argumentsJson" }, deltas.join("")),
+        toToolCall({ id: "call_1", name: "look", inputKind: "argumentsJson" }, deltas.join("")),
       );
     },
   );
 
   it.each(["", "free text {"])("of a custom tool take free text as it is (%j)", (input) => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("m");
     const block = writer.startToolCall({ id: "call_1", name: "look", inputKind: "text" });
     block.append(input);
@@ -213,11 +213,11 @@ describe("the tool calls", () => {
     writer.finish(ANSWER);
     const [call] = toolCallsOf(accumulated(writer.take()));
     expect(call).toMatchObject({ input: { case: "text", value: input }, argumentsInvalid: false });
-    expect(call).toEqual(toolCallOf({ id: "call_1", name: "look", inputKind: "text" }, input));
+    expect(call).toEqual(toToolCall({ id: "call_1", name: "look", inputKind: "text" }, input));
   });
 
   it("have ids of their own where the provider repeats ids or gives none", () => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("m");
     for (const id of ["a", "a", "", ""]) writer.startToolCall({ id, name: "look" });
     writer.finish(ANSWER);
@@ -228,7 +228,7 @@ describe("the tool calls", () => {
 
 describe("the parts", () => {
   it("keep what their ends say, in events and response alike", () => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("m");
     const providerState = create(ContentPartSchema, {
       providerState: { provider: "sim", model: "m", dataJson: "{}" },
@@ -247,7 +247,7 @@ describe("the parts", () => {
   });
 
   it("that come late stand where their place was kept", () => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("m");
     const place = writer.reserve();
     const callPlace = writer.reserve();
@@ -264,17 +264,17 @@ describe("the parts", () => {
   });
 
   it("that were announced and never came are a broken stream", () => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("m");
     writer.reserve();
     expect(() => writer.finish(ANSWER)).toThrow(StreamError);
-    expect([casesOf(writer.take()), writer.ended]).toEqual([["streamStart"], false]);
+    expect([getCases(writer.take()), writer.ended]).toEqual([["streamStart"], false]);
   });
 });
 
 describe("finish()", () => {
   it("ends the blocks that the provider left open, and late ends change nothing", () => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("m");
     const text = writer.startText();
     const call = writer.startToolCall({ id: "a", name: "look" });
@@ -283,7 +283,7 @@ describe("finish()", () => {
     text.end();
     call.end();
     const events = writer.take();
-    expect(casesOf(events).slice(-4)).toEqual(["textEnd", "toolCallDelta", "toolCallEnd", "finish"]);
+    expect(getCases(events).slice(-4)).toEqual(["textEnd", "toolCallDelta", "toolCallEnd", "finish"]);
     expect(accumulated(events)).toEqual(response);
     expect(writer.ended).toBe(true);
   });
@@ -316,7 +316,7 @@ describe("finish()", () => {
   });
 
   it("leaves usage unset where the provider said nothing", () => {
-    const writer = writerOf();
+    const writer = createWriter();
     writer.start("m");
     expect(writer.finish(ANSWER).usage).toBeUndefined();
     const { event } = writer.take().at(-1) ?? {};

@@ -17,7 +17,7 @@ import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.
 import type { Simulator } from "../../../src/simulator/index.ts";
 
 /** A client of the simulator by the name `one` in OpenAI's API, and by the name `two` in Anthropic's. */
-export function clientOf(
+export function getClient(
   simulator: Simulator,
   middleware: readonly Middleware[],
   options: ClientOptions = {},
@@ -43,7 +43,7 @@ export const calls: readonly (readonly [kind: "complete" | "stream", call: Call]
 ];
 
 /** What a call throws. */
-export async function failureOf(call: Promise<unknown>): Promise<SDKError> {
+export async function toFailure(call: Promise<unknown>): Promise<SDKError> {
   const thrown = await call.then(
     () => undefined,
     (error: unknown) => error,
@@ -53,7 +53,7 @@ export async function failureOf(call: Promise<unknown>): Promise<SDKError> {
 }
 
 /** Names of the events of a stream, and what it throws. */
-export async function eventsOf(
+export async function getEvents(
   stream: AsyncIterable<StreamEvent>,
 ): Promise<{ names: string[]; error: unknown }> {
   const names: string[] = [];
@@ -66,10 +66,10 @@ export async function eventsOf(
 }
 
 /** Path and model of what the simulator was asked, in order. */
-export function askedOf(simulator: Simulator): string[] {
-  return simulator.requests.map(({ path, body }) => `${path} ${modelOf(body)}`);
+export function listAsked(simulator: Simulator): string[] {
+  return simulator.requests.map(({ path, body }) => `${path} ${getModel(body)}`);
 }
 
-function modelOf(body: unknown): string {
+function getModel(body: unknown): string {
   return typeof body === "object" && body !== null && "model" in body ? String(body.model) : "";
 }

@@ -77,7 +77,7 @@ function streamed(response: ServerResponse): void {
 const request = (more: object = {}) =>
   create(RequestSchema, { model: "claude-opus-5", messages: [userMessage("hi")], ...more });
 
-async function eventsOf(adapter: AnthropicAdapter): Promise<StreamEvent[]> {
+async function getEvents(adapter: AnthropicAdapter): Promise<StreamEvent[]> {
   const events: StreamEvent[] = [];
   for await (const event of adapter.stream(request())) events.push(event);
   return events;
@@ -114,7 +114,7 @@ describe("AnthropicAdapter", () => {
 
   it("requests a stream", async () => {
     const { adapter, received } = await setUp(streamed);
-    const events = await eventsOf(adapter);
+    const events = await getEvents(adapter);
     expect(events.map(({ event }) => event.case)).toEqual([
       "streamStart",
       "textStart",
@@ -156,7 +156,7 @@ describe("AnthropicAdapter", () => {
     });
     const failure = { kind: ErrorKind.SERVER, retryable: true, httpStatusCode: 529, requestId: "req_2" };
     await expect(adapter.complete(request())).rejects.toMatchObject(failure);
-    await expect(eventsOf(adapter)).rejects.toMatchObject(failure);
+    await expect(getEvents(adapter)).rejects.toMatchObject(failure);
   });
 
   it("reads files only from allowed folders", async () => {

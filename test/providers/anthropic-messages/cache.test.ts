@@ -22,13 +22,13 @@ const CONVERSATION = [
 async function breakpoints(request: RequestInit, own: Record<string, unknown> = {}): Promise<string[]> {
   const providerOptionsJson = { anthropic: JSON.stringify(own) };
   const { body } = await build({ messages: CONVERSATION, tools: [TOOL], ...request, providerOptionsJson });
-  return placesOf(body, "");
+  return collectPlaces(body, "");
 }
 
-function placesOf(value: unknown, path: string): string[] {
+function collectPlaces(value: unknown, path: string): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, member]) => {
-    if (key !== "cache_control") return placesOf(member, `${path}.${key}`);
+    if (key !== "cache_control") return collectPlaces(member, `${path}.${key}`);
     const { type, ttl = "" } = member as Record<string, string>;
     return [`${path.slice(1) || "request"} ${type === "ephemeral" ? ttl : type}`.trim()];
   });

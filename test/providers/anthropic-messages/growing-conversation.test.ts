@@ -35,7 +35,7 @@ function messagesOfRequests(history: Turns): Message[][] {
     if (turn.hasInstruction) messages.push(systemMessage(`Rule ${index}.`));
     requests.push([...messages]);
     const calls = turn.inputs.map((_, callIndex) => `toolu_${index}_${callIndex}`);
-    messages.push(answerOf(turn, calls));
+    messages.push(toAnswer(turn, calls));
     for (const toolCallId of calls) messages.push(toolResult(toolCallId, "done"));
     if (calls.length > 0) requests.push([...messages]);
   });
@@ -43,7 +43,7 @@ function messagesOfRequests(history: Turns): Message[][] {
 }
 
 /** The model's answer, as the adapter reads it. */
-function answerOf(turn: Turns[number], calls: readonly string[]): Message {
+function toAnswer(turn: Turns[number], calls: readonly string[]): Message {
   const blocks = [
     ...(turn.thinking === undefined ? [] : [{ type: "thinking", thinking: turn.thinking, signature: "s" }]),
     ...(turn.hasSearch

@@ -23,7 +23,7 @@ export interface StreamReading {
 
 /** Accumulates a stream as the documentation of its events describes. */
 export function readStream(bytes: Buffer): StreamReading {
-  const events = dataOf(bytes);
+  const events = toData(bytes);
   const started = events.find(({ type }) => type === "message_start")?.message as Wire | undefined;
   const error = events.find(({ type }) => type === "error");
   if (started === undefined) return { message: undefined, events, error };
@@ -123,7 +123,7 @@ function withoutNulls(wire: Wire): Wire {
   return Object.fromEntries(Object.entries(wire).filter(([, value]) => value !== null));
 }
 
-function dataOf(bytes: Buffer): Wire[] {
+function toData(bytes: Buffer): Wire[] {
   return bytes
     .toString("utf8")
     .split(/\r?\n/)

@@ -529,13 +529,13 @@ describe("an assistant message", () => {
 
     it("merges it with the skills of the caller's options, which may name another", async () => {
       const history = [userMessage("go"), assistantMessage([textPart("a"), container()]), ...next];
-      const containerOf = async (own: object | string | null) =>
+      const getContainer = async (own: object | string | null) =>
         (await converse(history, { tools: [codeTool], ...options({ container: own }) })).body.container;
       const skills = [{ type: "anthropic", skill_id: "pptx" }];
-      expect(await containerOf({ skills })).toEqual({ id: "box", skills });
-      expect(await containerOf({ id: "mine", skills })).toEqual({ id: "mine", skills });
-      expect(await containerOf("mine")).toBe("mine");
-      expect(await containerOf(null)).toBeUndefined();
+      expect(await getContainer({ skills })).toEqual({ id: "box", skills });
+      expect(await getContainer({ id: "mine", skills })).toEqual({ id: "mine", skills });
+      expect(await getContainer("mine")).toBe("mine");
+      expect(await getContainer(null)).toBeUndefined();
     });
   });
 

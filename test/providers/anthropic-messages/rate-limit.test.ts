@@ -1,13 +1,13 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
-import { rateLimitOf } from "../../../src/providers/anthropic-messages/rate-limit.ts";
+import { getRateLimit } from "../../../src/providers/anthropic-messages/rate-limit.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 
 function read(headers: Record<string, string>) {
   const named = Object.entries(headers).map(([name, value]) => [`anthropic-ratelimit-${name}`, value]);
-  const info = rateLimitOf(createHeaders(Object.fromEntries(named)), NOW);
+  const info = getRateLimit(createHeaders(Object.fromEntries(named)), NOW);
   if (info === undefined) return undefined;
   const { $typeName, resetAt, ...counts } = info;
   expect($typeName).toBe("outrigger.v1.RateLimitInfo");

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { recordingsOf } from "../../support/recordings.ts";
+import { getRecordings } from "../../support/recordings.ts";
 import { build } from "./build-request.ts";
 import { readRequest } from "./recorded-request.ts";
 
 const ROOT = new URL("../../recordings/", import.meta.url).pathname;
 
 const requests = [".sse", ".json"].flatMap((ending) =>
-  recordingsOf("anthropic-messages", ending as ".sse" | ".json").flatMap(({ file }) => {
+  getRecordings("anthropic-messages", ending as ".sse" | ".json").flatMap(({ file }) => {
     const path = `${ROOT}${file.slice(0, -ending.length)}.request.json`;
     try {
       return [{ file, recorded: JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown> }];

@@ -22,14 +22,14 @@ import { readOptions } from "../../../src/providers/anthropic-messages/options.t
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
 import { decode, factsFor } from "../../support/decode.ts";
-import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
-import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
+import { createRandom, hashName, splitAtRandom } from "../../support/random.ts";
+import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
 import { list, readContent, readParts, readStream } from "./independent-reader.ts";
 
 const PROVIDER = "anthropic";
 const FOLDER = "anthropic-messages";
-const streams = recordingsOf(FOLDER, ".sse");
-const wholes = recordingsOf(FOLDER, ".json");
+const streams = getRecordings(FOLDER, ".sse");
+const wholes = getRecordings(FOLDER, ".json");
 
 /** A recording that holds two answers in one stream; the first one is cut off. */
 const SPLICED = `${FOLDER}/spliced-message-start.sse`;
@@ -45,13 +45,13 @@ describe("a recorded stream of the Messages API", () => {
 
   const finished = streams.filter((recording) => ends(recording));
   describe.each(finished)("$file", (recording) => {
-    const bytes = bytesOf(recording);
+    const bytes = toBytes(recording);
     const { message = {}, events: native } = readStream(bytes);
 
     it("is read completely", async () => {
       const { events, error } = await decodeBytes([bytes]);
       expect(error).toBeUndefined();
-      const response = finalOf(events);
+      const response = getFinal(events);
       const contents = readContent(message);
       expect(readParts(response.message?.content ?? [], contents)).toEqual(contents);
       expectEnvelope(response, message);
@@ -60,7 +60,7 @@ describe("a recorded stream of the Messages API", () => {
 
     it("gives the same events for every split of its bytes", async () => {
       const whole = await decodeBytes([bytes]);
-      const random = randomOf(seedOf(recording.file));
+      const random = createRandom(hashName(recording.file));
       for (const largest of [7, 64, 5000]) {
         const split = await decodeBytes(splitAtRandom(bytes, random, largest));
         expect(jsonOf(split.events)).toEqual(jsonOf(whole.events));
@@ -75,21 +75,21 @@ describe("a recorded stream of the Messages API", () => {
     });
 
     it("is never finished if it is cut at any byte", async () => {
-      const random = randomOf(seedOf(`cut ${recording.file}`));
+      const random = createRandom(hashName(`cut ${recording.file}`));
       const last = bytes.lastIndexOf("message_stop");
       for (let round = 0; round < 12; round += 1)
         await expectCut(bytes.subarray(0, Math.floor(random() * last)));
     });
 
     it("is sent back block by block unchanged", async () => {
-      const response = finalOf((await decodeBytes([bytes])).events);
+      const response = getFinal((await decodeBytes([bytes])).events);
       expect(await sentBack(response)).toEqual(sendable(message.content));
     });
 
     it("has the message that its events add up to as raw_json", async () => {
       const facts = factsFor(PROVIDER, { model: "claude-test", includeRaw: true });
       const { events } = await decode([bytes], facts, (own, writer) => new MessagesDecoder(own, writer));
-      const raw = JSON.parse(finalOf(events).rawJson);
+      const raw = JSON.parse(getFinal(events).rawJson);
       expect(withoutNulls(raw)).toEqual(
         withoutNulls({ ...message, content: list(message.content).map(withInput) }),
       );
@@ -98,7 +98,7 @@ describe("a recorded stream of the Messages API", () => {
     // A whole answer has no form for arguments that were cut off.
     if (recording.file === CUT_ARGUMENTS) return;
     it("equals a whole answer of the same content", async () => {
-      const streamed = finalOf((await decodeBytes([bytes])).events);
+      const streamed = getFinal((await decodeBytes([bytes])).events);
       const whole = respond(JSON.stringify({ ...message, content: list(message.content).map(withInput) }));
       const contents = readContent({ ...message, content: list(message.content).map(withInput) });
       expect(readParts(streamed.message?.content ?? [], contents)).toEqual(
@@ -112,29 +112,29 @@ describe("a recorded stream of the Messages API", () => {
 
 describe("a recorded stream with a failure", () => {
   it("ends in the provider's error if that is the first event", async () => {
-    const { events, error } = await decodeBytes([fileOf("overloaded-error-first-event.sse")]);
+    const { events, error } = await decodeBytes([toFile("overloaded-error-first-event.sse")]);
     expect(events).toEqual([]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, retryable: true, outputStarted: false });
     expect((error as ProviderError).errorCode).toBe("overloaded_error");
   });
 
   it("ends in the provider's error with the usage so far", async () => {
-    const { events, error } = await decodeBytes([fileOf("overloaded-error-mid-stream.sse")]);
+    const { events, error } = await decodeBytes([toFile("overloaded-error-mid-stream.sse")]);
     expect(events.map(({ event }) => event.case)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, retryable: true, outputStarted: true });
     expect((error as ProviderError).usage).toMatchObject({ inputTokens: 17, outputTokens: 1 });
   });
 
   it("is a STREAM error if another message begins in it", async () => {
-    const { events, error } = await decodeBytes([fileOf("spliced-message-start.sse")]);
+    const { events, error } = await decodeBytes([toFile("spliced-message-start.sse")]);
     expect(error).toBeInstanceOf(StreamError);
     expect(events.at(-1)?.event.case).toBe("error");
     expect(events.filter(({ event }) => event.case === "toolCallEnd")).toEqual([]);
   });
 
   it("keeps arguments that were cut off and marks them as invalid", async () => {
-    const { events } = await decodeBytes([fileOf("sdk-incomplete-partial-json-response.sse")]);
-    const response = finalOf(events);
+    const { events } = await decodeBytes([toFile("sdk-incomplete-partial-json-response.sse")]);
+    const response = getFinal(events);
     const part = response.message?.content.at(-1)?.part;
     expect(part?.case === "toolCall" && part.value.argumentsInvalid).toBe(true);
     expect(part?.case === "toolCall" && part.value.input.value).toMatch(/Filing taxes$/);
@@ -147,27 +147,27 @@ describe("a recorded whole answer of the Messages API", () => {
 
   const answers = wholes.filter(({ status }) => status < 400);
   it.each(answers)("of $file is read completely", (recording) => {
-    const body = bodyOf(recording);
-    const response = respond(bytesOf(recording).toString("utf8"));
+    const body = getBody(recording);
+    const response = respond(toBytes(recording).toString("utf8"));
     const contents = readContent(body);
     expect(readParts(response.message?.content ?? [], contents)).toEqual(contents);
     expectEnvelope(response, body);
   });
 
   it.each(answers)("of $file is sent back block by block unchanged", async (recording) => {
-    const response = respond(bytesOf(recording).toString("utf8"));
-    expect(await sentBack(response)).toEqual(sendable(bodyOf(recording).content));
+    const response = respond(toBytes(recording).toString("utf8"));
+    expect(await sentBack(response)).toEqual(sendable(getBody(recording).content));
   });
 
   it.each(wholes.filter(({ status }) => status >= 400))(
     "of $file gives the error that it reports",
     (recording) => {
-      const body = bodyOf(recording) as { error: { type: string }; request_id: string | null };
+      const body = getBody(recording) as { error: { type: string }; request_id: string | null };
       const error = toError({
         provider: PROVIDER,
         status: recording.status,
         headers: createHeaders({}),
-        body: bytesOf(recording).toString("utf8"),
+        body: toBytes(recording).toString("utf8"),
         request: factsFor(PROVIDER, { model: "claude-test" }).request,
       });
       expect(error).toBeInstanceOf(ProviderError);
@@ -220,16 +220,16 @@ function expectEnvelope(response: Response, message: Record<string, unknown>): v
 }
 
 function ends(recording: Recording): boolean {
-  return recording.file !== SPLICED && readStream(bytesOf(recording)).error === undefined;
+  return recording.file !== SPLICED && readStream(toBytes(recording)).error === undefined;
 }
 
-function fileOf(name: string): Buffer {
+function toFile(name: string): Buffer {
   const recording = streams.find(({ file }) => file === `${FOLDER}/${name}`);
   if (recording === undefined) throw new Error(`no recording ${name}`);
-  return bytesOf(recording);
+  return toBytes(recording);
 }
 
-function finalOf(events: readonly StreamEvent[]): Response {
+function getFinal(events: readonly StreamEvent[]): Response {
   const last = events.at(-1)?.event;
   if (last?.case !== "finish" || last.value.response === undefined)
     throw new Error(`the stream ended with ${last?.case}`);
@@ -281,8 +281,8 @@ function eventEnds(bytes: Buffer): number[] {
   return ends;
 }
 
-function bodyOf(recording: Recording): Record<string, unknown> {
-  return JSON.parse(bytesOf(recording).toString("utf8"));
+function getBody(recording: Recording): Record<string, unknown> {
+  return JSON.parse(toBytes(recording).toString("utf8"));
 }
 
 function respond(body: string): Response {

@@ -5,7 +5,7 @@ import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
-import { usageOf } from "../../../src/providers/anthropic-messages/usage.ts";
+import { toUsage } from "../../../src/providers/anthropic-messages/usage.ts";
 import { factsFor } from "../../support/decode.ts";
 
 function respond(body: unknown, includeRaw = false) {
@@ -106,7 +106,7 @@ describe("usageOf()", () => {
       output_tokens: 10,
       iterations: [{ type: "compaction", input_tokens: 9999 }],
     };
-    const usage = usageOf(counts, "claude-opus-5", true, models);
+    const usage = toUsage(counts, "claude-opus-5", true, models);
     expect(usage).toMatchObject({
       inputTokens: 1300,
       outputTokens: 10,
@@ -123,8 +123,8 @@ describe("usageOf()", () => {
   });
 
   it("is undefined without usage, and has no cost for an unknown model", () => {
-    expect(usageOf(undefined, "claude-opus-5", false, models)).toBeUndefined();
-    const usage = usageOf({ input_tokens: 1, output_tokens: 2 }, "somebody-elses", false, models);
+    expect(toUsage(undefined, "claude-opus-5", false, models)).toBeUndefined();
+    const usage = toUsage({ input_tokens: 1, output_tokens: 2 }, "somebody-elses", false, models);
     expect(usage).toMatchObject({ totalTokens: 3, rawJson: "" });
     expect(usage?.costNanoUsd).toBeUndefined();
   });

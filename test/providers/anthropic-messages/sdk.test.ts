@@ -3,7 +3,7 @@ import { BetaMessageStream } from "@anthropic-ai/sdk/lib/BetaMessageStream";
 import { describe, expect, it } from "vitest";
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
 import { decode, factsFor } from "../../support/decode.ts";
-import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+import { getRecordings, toBytes } from "../../support/recordings.ts";
 
 /** Recordings that the SDK handles differently on purpose. */
 const DIFFERENT = new Map([
@@ -14,7 +14,7 @@ const DIFFERENT = new Map([
   ["sdk-incomplete-partial-json-response.sse", "it completes arguments that were cut off"],
 ]);
 
-const streams = recordingsOf("anthropic-messages", ".sse").filter(
+const streams = getRecordings("anthropic-messages", ".sse").filter(
   ({ file }) => !DIFFERENT.has(file.slice(file.indexOf("/") + 1)),
 );
 
@@ -22,18 +22,18 @@ describe("the message that Anthropic's SDK accumulates from a stream", () => {
   it("has recordings to compare with", () => expect(streams.length).toBeGreaterThan(75));
 
   it.each(streams)("equals raw_json for $file", async (recording) => {
-    const bytes = bytesOf(recording);
+    const bytes = toBytes(recording);
     const facts = factsFor("anthropic", { model: "claude-test", includeRaw: true });
     const { events } = await decode([bytes], facts, (own, writer) => new MessagesDecoder(own, writer));
     const last = events.at(-1)?.event;
     const raw = last?.case === "finish" ? last.value.response?.rawJson : undefined;
-    const message = await BetaMessageStream.fromReadableStream(linesOf(bytes)).finalMessage();
+    const message = await BetaMessageStream.fromReadableStream(toLines(bytes)).finalMessage();
     expect(comparable(JSON.parse(raw ?? "null"))).toEqual(comparable(message));
   });
 });
 
 /** The events as the SDK reads them from a ReadableStream: one JSON text per line, without pings. */
-function linesOf(bytes: Buffer): ReadableStream<Uint8Array> {
+function toLines(bytes: Buffer): ReadableStream<Uint8Array> {
   const lines = bytes
     .toString("utf8")
     .split(/\r?\n/)

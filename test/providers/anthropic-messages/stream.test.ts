@@ -56,7 +56,7 @@ async function read(
   };
 }
 
-function partsOf(response: Response | undefined) {
+function getParts(response: Response | undefined) {
   return response?.message?.content.map(({ part }) => part);
 }
 
@@ -77,7 +77,7 @@ describe("content blocks of a stream", () => {
       stop("tool_use"),
       STOP,
     ]);
-    expect(partsOf(response)).toMatchObject([
+    expect(getParts(response)).toMatchObject([
       { value: { id: "a", name: "look", input: { case: "argumentsJson", value: '{"x":1}' } } },
       { value: { id: "b", input: { case: "argumentsJson", value: "{}" } } },
       { value: "So." },
@@ -115,7 +115,7 @@ describe("content blocks of a stream", () => {
       "partAdded",
       "finish",
     ]);
-    expect(partsOf(response)).toMatchObject([
+    expect(getParts(response)).toMatchObject([
       { case: "toolCall" },
       { case: "native", value: { kind: "container", dataJson: JSON.stringify(container) } },
     ]);
@@ -136,7 +136,7 @@ describe("content blocks of a stream", () => {
       stop("end_turn"),
       STOP,
     ]);
-    expect(partsOf(response)).toMatchObject([
+    expect(getParts(response)).toMatchObject([
       { value: { kind: "shimmer", dataJson: '{"type":"shimmer","a":1,"input":{"2":1.0,"1":2}}' } },
     ]);
     const passedThrough = events.flatMap(({ event }) =>
@@ -164,7 +164,7 @@ describe("content blocks of a stream", () => {
     expect(response?.message?.content[0]?.providerState?.dataJson).toBe(
       '{"block":{"type":"thinking","signature":"sig"}}',
     );
-    expect(partsOf(response)?.[1]).toMatchObject({
+    expect(getParts(response)?.[1]).toMatchObject({
       value: {
         dataJson: '{"type":"server_tool_use","id":"s","name":"x","input":{"invalid_arguments":"{\\"cut"}}',
       },
@@ -182,7 +182,7 @@ describe("content blocks of a stream", () => {
       stop("tool_use"),
       STOP,
     ]);
-    expect(partsOf(response)).toMatchObject([{ value: { id: "a" } }, { value: { id: "a_2" } }]);
+    expect(getParts(response)).toMatchObject([{ value: { id: "a" } }, { value: { id: "a_2" } }]);
   });
 });
 

@@ -20,7 +20,7 @@ export async function testFolder(): Promise<string> {
 }
 
 /** An adapter for a script; closed after the test. The script has `print(text)` and a promise `input`. */
-export async function adapterOf(
+export async function getAdapter(
   script: string,
   options: Partial<CommandAdapterOptions> = {},
 ): Promise<CommandAdapter> {
@@ -41,14 +41,14 @@ export async function adapterOf(
 }
 
 /** A request with one question. */
-export function requestOf(fields: MessageInitShape<typeof RequestSchema> = {}): Request {
+export function toRequest(fields: MessageInitShape<typeof RequestSchema> = {}): Request {
   return create(RequestSchema, { model: "m-1", messages: [userMessage("Say hello.")], ...fields });
 }
 
 /** All events of a stream that ends well, checked by the laws. */
-export async function eventsOf(
+export async function getEvents(
   adapter: CommandAdapter,
-  request: Request = requestOf(),
+  request: Request = toRequest(),
 ): Promise<StreamEvent[]> {
   const laws = new LawChecker();
   const events: StreamEvent[] = [];
@@ -63,7 +63,7 @@ export async function eventsOf(
 /** The kinds of events, and what a failed stream threw. */
 export async function failedStream(
   adapter: CommandAdapter,
-  request: Request = requestOf(),
+  request: Request = toRequest(),
   signal?: AbortSignal,
 ): Promise<{ cases: (string | undefined)[]; error: unknown }> {
   const cases: (string | undefined)[] = [];

@@ -6,19 +6,19 @@ import { jsonSchema } from "../../../src/core/response-format.ts";
 import { functionTool, toolResult } from "../../../src/core/tools.ts";
 import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { toProgramInput } from "../../../src/providers/command/request.ts";
-import { requestOf } from "./programs.ts";
+import { toRequest } from "./programs.ts";
 
 type Options = Parameters<typeof toProgramInput>[1];
-type Fields = Parameters<typeof requestOf>[0];
+type Fields = Parameters<typeof toRequest>[0];
 
-function inputOf(fields: Fields = {}, options: Partial<Options> = {}) {
-  return toProgramInput(requestOf(fields), { command: ["/bin/agent"], provider: "local", ...options });
+function toInput(fields: Fields = {}, options: Partial<Options> = {}) {
+  return toProgramInput(toRequest(fields), { command: ["/bin/agent"], provider: "local", ...options });
 }
 
 describe("the prompt", () => {
   it("is the instructions and the question", () => {
     const messages = [systemMessage("Be brief."), developerMessage("In French."), userMessage("Hello?")];
-    expect(inputOf({ messages }).input).toBe("Be brief.\n\nIn French.\n\nHello?");
+    expect(toInput({ messages }).input).toBe("Be brief.\n\nIn French.\n\nHello?");
   });
 
   it("is a transcript where there were turns before", () => {
@@ -28,7 +28,7 @@ describe("the prompt", () => {
       assistantMessage("Hi."),
       userMessage("Who are you?"),
     ];
-    expect(inputOf({ messages }).input).toBe(
+    expect(toInput({ messages }).input).toBe(
       "Be brief.\n\nUser:\nHello?\n\nAssistant:\nHi.\n\nUser:\nWho are you?",
     );
   });
@@ -40,7 +40,7 @@ describe("the prompt", () => {
       assistantMessage([{ part: { case: "toolCall", value: call } }]),
       toolResult("c1", "Found."),
     ];
-    const { input, warnings } = inputOf({ messages });
+    const { input, warnings } = toInput({ messages });
     expect(input).toContain('Assistant:\nCalled the tool find with: {"q":1}');
     expect(input).toContain("Tool:\nThe tool returned: Found.");
     expect(warnings.map(({ field, code }) => [field, code])).toEqual([
@@ -62,13 +62,13 @@ describe("the prompt", () => {
       assistantMessage(content as never),
       userMessage("b"),
     ];
-    const own = inputOf({ messages: messages(native("local") as never), lossPolicy: LossPolicy.REFUSE });
+    const own = toInput({ messages: messages(native("local") as never), lossPolicy: LossPolicy.REFUSE });
     expect(own.input).toBe("User:\na\n\nUser:\nb");
     expect(own.warnings).toMatchObject([{ code: "unsupported_content" }]);
-    expect(inputOf({ messages: messages(native("other") as never) }).warnings).toMatchObject([
+    expect(toInput({ messages: messages(native("other") as never) }).warnings).toMatchObject([
       { code: "foreign_state_stripped" },
     ]);
-    const text = inputOf({ messages: messages(reasoning as never), foreignState: StatePolicy.TO_TEXT });
+    const text = toInput({ messages: messages(reasoning as never), foreignState: StatePolicy.TO_TEXT });
     expect(text.input).toContain("Assistant:\nHm.");
   });
 
@@ -76,14 +76,14 @@ describe("the prompt", () => {
     const image = {
       part: { case: "image", value: { source: { case: "url", value: "https://x" } } },
     } as const;
-    expect(() => inputOf({ messages: [userMessage([image])] })).toThrow(
+    expect(() => toInput({ messages: [userMessage([image])] })).toThrow(
       "messages[0].content[0].image: expected text: the program is configured without images",
     );
   });
 
   it("asks for the form of the answer, with a warning that nothing enforces it", () => {
     const responseFormat = jsonSchema("person", { type: "object" }, { strict: true });
-    const { input, warnings } = inputOf({ responseFormat });
+    const { input, warnings } = toInput({ responseFormat });
     expect(input).toBe(
       'Answer with JSON that fits the following JSON Schema, and with nothing else:\n{"type":"object"}\n\nSay hello.',
     );
@@ -92,9 +92,9 @@ describe("the prompt", () => {
 
   it("is refused as an argument where no program could take it", () => {
     const withText = (value: string) => ({ messages: [userMessage(value)] });
-    expect(inputOf(withText("x".repeat(200_000))).input).toHaveLength(200_000);
-    expect(() => inputOf(withText("x".repeat(200_000)), { prompt: "argument" })).toThrow(InvalidRequestError);
-    expect(() => inputOf(withText("a\0b"), { prompt: "argument" })).toThrow(/NUL/);
+    expect(toInput(withText("x".repeat(200_000))).input).toHaveLength(200_000);
+    expect(() => toInput(withText("x".repeat(200_000)), { prompt: "argument" })).toThrow(InvalidRequestError);
+    expect(() => toInput(withText("a\0b"), { prompt: "argument" })).toThrow(/NUL/);
   });
 });
 
@@ -103,24 +103,24 @@ describe("the arguments", () => {
   const efforts = { low: ["-c", "effort=low"], high: ["-c", "effort=high"] };
 
   it("have the model and those of the effort as arguments of their own", () => {
-    const { args } = inputOf({ model: "org/m-1.5:x", reasoningEffort: "high" }, { command, efforts });
+    const { args } = toInput({ model: "org/m-1.5:x", reasoningEffort: "high" }, { command, efforts });
     expect(args).toEqual(["run", "-m", "org/m-1.5:x", "-c", "effort=high", "x{model}"]);
-    expect(inputOf({}, { command, efforts }).args).toEqual(["run", "-m", "m-1", "x{model}"]);
+    expect(toInput({}, { command, efforts }).args).toEqual(["run", "-m", "m-1", "x{model}"]);
   });
 
   it("never contain a model that could be an option or several words", () => {
     for (const model of ["-c", "--config=x", "a b", "a;b", "", "a\nb", "a".repeat(300)])
-      expect(() => inputOf({ model }, { command, efforts })).toThrow(/^model: expected/);
+      expect(() => toInput({ model }, { command, efforts })).toThrow(/^model: expected/);
   });
 
   it("have the nearest effort, with a warning, and refuse an unknown one", () => {
-    const nearest = inputOf({ reasoningEffort: "medium" }, { command, efforts });
+    const nearest = toInput({ reasoningEffort: "medium" }, { command, efforts });
     expect(nearest.args).toContain("effort=low");
     expect(nearest.warnings).toMatchObject([{ field: "reasoning_effort", code: "adjusted_setting" }]);
-    expect(() => inputOf({ reasoningEffort: "__proto__" }, { command, efforts })).toThrow(
+    expect(() => toInput({ reasoningEffort: "__proto__" }, { command, efforts })).toThrow(
       "reasoning_effort: expected one of low, high",
     );
-    expect(inputOf({ reasoningEffort: "low" }).warnings).toMatchObject([{ code: "unsupported_setting" }]);
+    expect(toInput({ reasoningEffort: "low" }).warnings).toMatchObject([{ code: "unsupported_setting" }]);
   });
 });
 
@@ -135,7 +135,7 @@ describe("the files", () => {
       assistantMessage("A square."),
       userMessage([textPart("And this?"), imagePart("data:image/jpeg;base64,/9j/")]),
     ];
-    const { args, input, warnings } = inputOf({ messages }, files);
+    const { args, input, warnings } = toInput({ messages }, files);
     expect(args).toEqual([
       "--image",
       { name: "image-1.png", content: png },
@@ -150,7 +150,7 @@ describe("the files", () => {
   });
 
   it("are refused if the sidecar does not have the bytes of an image, or if there are too many", () => {
-    const withImages = (...images: PartInput[]) => inputOf({ messages: [userMessage(images)] }, files);
+    const withImages = (...images: PartInput[]) => toInput({ messages: [userMessage(images)] }, files);
     expect(() => withImages(imagePart("https://example.com/a.png"))).toThrow(
       "messages[0].content[0].image: expected the bytes of the image, or a data: URL, for a program; found a url",
     );
@@ -160,11 +160,11 @@ describe("the files", () => {
 
   it("have the schema of the answer, which is then not in the prompt", () => {
     const responseFormat = jsonSchema("thing", { type: "object", properties: { a: { type: "string" } } });
-    const { args, input, warnings } = inputOf({ responseFormat }, files);
+    const { args, input, warnings } = toInput({ responseFormat }, files);
     expect(args).toEqual(["--schema", { name: "schema.json", content: responseFormat.schemaJson }, "-"]);
     expect(input).toBe("Say hello.");
     expect(warnings).toEqual([]);
-    expect(inputOf({}, files).args).toEqual(["-"]);
+    expect(toInput({}, files).args).toEqual(["-"]);
   });
 });
 
@@ -180,7 +180,7 @@ describe("what a program does not take", () => {
   };
 
   it("is left out with a warning for each", () => {
-    expect(inputOf(fields).warnings.map(({ field, code }) => `${field} ${code}`)).toEqual([
+    expect(toInput(fields).warnings.map(({ field, code }) => `${field} ${code}`)).toEqual([
       "tools unsupported_setting",
       "temperature unsupported_setting",
       "top_p unsupported_setting",
@@ -192,12 +192,12 @@ describe("what a program does not take", () => {
   });
 
   it("is refused where the request says so", () => {
-    expect(() => inputOf({ ...fields, lossPolicy: LossPolicy.REFUSE })).toThrow(
+    expect(() => toInput({ ...fields, lossPolicy: LossPolicy.REFUSE })).toThrow(
       /temperature: a program has no such setting/,
     );
   });
 
   it("is refused where the model must call a tool", () => {
-    expect(() => inputOf({ toolChoice: { mode: 3 } })).toThrow(UnsupportedToolChoiceError);
+    expect(() => toInput({ toolChoice: { mode: 3 } })).toThrow(UnsupportedToolChoiceError);
   });
 });

@@ -9,10 +9,10 @@ import { DEFAULT_ANSWER_LIMITS } from "../../../src/kit/stream/answer-limits.ts"
 import { decodeStream } from "../../../src/kit/stream/decode-stream.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import type { CommandFormat } from "../../../src/providers/command/settings.ts";
-import { createDecoder, parserOf } from "../../../src/providers/command/stream.ts";
-import { requestOf } from "./programs.ts";
+import { createDecoder, getParser } from "../../../src/providers/command/stream.ts";
+import { toRequest } from "./programs.ts";
 
-async function* chunksOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+async function* splitChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
@@ -20,7 +20,7 @@ async function* chunksOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
 async function decode(
   format: CommandFormat,
   output: string | Uint8Array,
-  { size = 1 << 20, limits = {}, request = requestOf() } = {},
+  { size = 1 << 20, limits = {}, request = toRequest() } = {},
 ): Promise<StreamEvent[]> {
   const facts: CallFacts = {
     request,
@@ -36,8 +36,13 @@ async function decode(
   const bytes = typeof output === "string" ? Buffer.from(output) : output;
   const laws = new LawChecker();
   const events: StreamEvent[] = [];
-  const options = { createParser: parserOf(format), limits: facts.limits };
-  const batches = decodeStream(chunksOf(bytes, size), createDecoder(format, facts, writer), writer, options);
+  const options = { createParser: getParser(format), limits: facts.limits };
+  const batches = decodeStream(
+    splitChunks(bytes, size),
+    createDecoder(format, facts, writer),
+    writer,
+    options,
+  );
   for await (const batch of batches) {
     for (const event of batch) laws.check(event);
     events.push(...batch);
@@ -221,7 +226,7 @@ describe("output of codex exec --json", () => {
 
   it("may have lines of a wrapper and events that are new", async () => {
     const output = ["loading…\n", '{"type":"new.event","x":1}\n', ...CODEX, "trailing\n"].join("");
-    const request = requestOf({ includeRaw: true });
+    const request = toRequest({ includeRaw: true });
     const events = await decode("codex", output, { request });
     const types = events.flatMap(({ event }) => (event.case === "providerEvent" ? [event.value.type] : []));
     expect(types).toContain("new.event");

@@ -8,8 +8,8 @@ import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import {
   answered,
   call,
-  codesOf,
   event,
+  getCodes,
   NEW_MODEL,
   OLD_MODEL,
   readTurn,
@@ -125,7 +125,7 @@ describe("assistant messages of another model or provider", () => {
     ];
     const { body, warnings } = await translate({ messages });
     expect(body.contents[1]?.parts).toEqual([{ text: "a" }]);
-    expect(codesOf(warnings)).toEqual([
+    expect(getCodes(warnings)).toEqual([
       "foreign_state_stripped messages[1].content[0]",
       "foreign_state_stripped messages[1].content[1]",
     ]);
@@ -156,7 +156,7 @@ describe("assistant messages of another model or provider", () => {
       [undefined, placeholder, undefined],
       [undefined, placeholder, undefined],
     ]);
-    expect(codesOf(warnings)).toEqual([
+    expect(getCodes(warnings)).toEqual([
       "converted_content messages[1].content[1].tool_call",
       "converted_content messages[4].content[1].tool_call",
     ]);
@@ -210,7 +210,7 @@ describe("assistant messages of another model or provider", () => {
     const messages = [userMessage("hi"), assistantMessage([part]), toolResult("a", "ok")];
     const { body, warnings } = await translate({ model: OLD_MODEL, messages });
     expect(body.contents[1]?.parts).toEqual([{ functionCall: { name: "f", args: { input } } }]);
-    expect(codesOf(warnings)).toEqual(["converted_content messages[1].content[0].tool_call.arguments_json"]);
+    expect(getCodes(warnings)).toEqual(["converted_content messages[1].content[0].tool_call.arguments_json"]);
   });
 });
 

@@ -3,13 +3,13 @@ import type { Citation, ContentPart } from "../../../src/gen/outrigger/v1/messag
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { factsFor } from "../../support/decode.ts";
-import { bytesOf, recordingsOf } from "../../support/recordings.ts";
-import { contentOf, decodeEvents, event, NEW_MODEL } from "./support.ts";
+import { getRecordings, toBytes } from "../../support/recordings.ts";
+import { decodeEvents, event, getContent, NEW_MODEL } from "./support.ts";
 
 const TEXT = "Привет 👋🏽! 東京は晴れ。 Fine.";
 
 /** A segment as the API gives it: bytes of UTF-8, zero left out. */
-function segmentOf(text: string, cited: string): { startIndex?: number; endIndex: number; text: string } {
+function createSegment(text: string, cited: string): { startIndex?: number; endIndex: number; text: string } {
   const start = Buffer.byteLength(text.slice(0, text.indexOf(cited)));
   const endIndex = start + Buffer.byteLength(cited);
   return { ...(start === 0 ? {} : { startIndex: start }), endIndex, text: cited };
@@ -26,7 +26,7 @@ function grounded(...segments: readonly object[]): object {
 
 /** The content of an answer that arrives whole, in one event. */
 async function contentOfWhole(parts: readonly object[], beside: object): Promise<readonly ContentPart[]> {
-  return contentOf(await decodeEvents([event(parts, { finishReason: "STOP", ...beside })]));
+  return getContent(await decodeEvents([event(parts, { finishReason: "STOP", ...beside })]));
 }
 
 /** What a citation's indices select, counted in code points. */
@@ -34,7 +34,7 @@ function citedText(text: string, { startIndex, endIndex }: Citation): string | u
   return startIndex === undefined ? undefined : [...text].slice(startIndex, endIndex).join("");
 }
 
-function spansOf(part: ContentPart | undefined): unknown[] {
+function getSpans(part: ContentPart | undefined): unknown[] {
   return (part?.citations ?? []).map(({ startIndex, endIndex }) => [startIndex, endIndex]);
 }
 
@@ -42,35 +42,35 @@ describe("citation spans (P6)", () => {
   it.each(["Привет", "👋🏽", "東京", "晴れ。 Fine."])(
     "count code points where the text has %s",
     async (cited) => {
-      const [part] = await contentOfWhole([{ text: TEXT }], grounded(segmentOf(TEXT, cited)));
+      const [part] = await contentOfWhole([{ text: TEXT }], grounded(createSegment(TEXT, cited)));
       expect(part?.citations.map((citation) => citedText(TEXT, citation))).toEqual([cited]);
     },
   );
 
   it("are the same in a stream that splits the text between surrogates", async () => {
-    const beside = grounded(segmentOf(TEXT, "👋🏽"), segmentOf(TEXT, "東京は晴れ。"));
+    const beside = grounded(createSegment(TEXT, "👋🏽"), createSegment(TEXT, "東京は晴れ。"));
     const at = TEXT.indexOf("👋") + 1;
     const streamed = await decodeEvents([
       event([{ text: TEXT.slice(0, at) }]),
       event([{ text: TEXT.slice(at) }]),
       event([{ text: "" }], { finishReason: "STOP", ...beside }),
     ]);
-    expect(contentOf(streamed)).toEqual(await contentOfWhole([{ text: TEXT }], beside));
-    expect(spansOf(contentOf(streamed)[0])).toEqual([
+    expect(getContent(streamed)).toEqual(await contentOfWhole([{ text: TEXT }], beside));
+    expect(getSpans(getContent(streamed)[0])).toEqual([
       [7, 9],
       [11, 17],
     ]);
   });
 
   it("keep the provider's numbers in raw_json", async () => {
-    const segment = segmentOf(TEXT, "東京");
+    const segment = createSegment(TEXT, "東京");
     const [part] = await contentOfWhole([{ text: TEXT }], grounded(segment));
     expect(JSON.parse(part?.citations[0]?.rawJson ?? "")).toMatchObject({ segment });
   });
 
   it("begin with the text where the API leaves the start out", async () => {
     const [part] = await contentOfWhole([{ text: TEXT }], grounded({ endIndex: 12 }));
-    expect(spansOf(part)).toEqual([[0, 6]]);
+    expect(getSpans(part)).toEqual([[0, 6]]);
   });
 
   it.each([
@@ -82,7 +82,7 @@ describe("citation spans (P6)", () => {
     ["have indices that are not integers", { startIndex: "0", endIndex: "12" }],
   ])("are unset where they %s", async (_, segment) => {
     const [part] = await contentOfWhole([{ text: TEXT }], grounded(segment));
-    expect(spansOf(part)).toEqual([[undefined, undefined]]);
+    expect(getSpans(part)).toEqual([[undefined, undefined]]);
     expect(JSON.parse(part?.citations[0]?.rawJson ?? "")).toMatchObject({ segment });
   });
 
@@ -94,7 +94,7 @@ describe("citation spans (P6)", () => {
     ];
     const named = (partIndex: number) => ({ partIndex, endIndex: 5 });
     const content = await contentOfWhole(parts, grounded(named(0), named(2), { endIndex: 5 }));
-    expect(content.map(spansOf)).toEqual([
+    expect(content.map(getSpans)).toEqual([
       [],
       [],
       [
@@ -109,21 +109,21 @@ describe("citation spans (P6)", () => {
   it("are set without a partIndex where reasoning comes before the only text", async () => {
     const parts = [{ text: "Thinking 👋", thought: true }, { text: TEXT }];
     const [, part] = await contentOfWhole(parts, grounded({ endIndex: 12 }));
-    expect(spansOf(part)).toEqual([[0, 6]]);
+    expect(getSpans(part)).toEqual([[0, 6]]);
   });
 
   it("of recited sources count from the first text of the answer", async () => {
     const citationMetadata = { citationSources: [{ uri: "https://a", startIndex: 13, endIndex: 21 }] };
     const [first] = await contentOfWhole([{ text: TEXT }], { citationMetadata });
-    expect(spansOf(first)).toEqual([[7, 9]]);
+    expect(getSpans(first)).toEqual([[7, 9]]);
     const [, second] = await contentOfWhole([{ text: "One. " }, { text: TEXT }], { citationMetadata });
-    expect(spansOf(second)).toEqual([[undefined, undefined]]);
+    expect(getSpans(second)).toEqual([[undefined, undefined]]);
   });
 
   it("of all recordings select the text that the provider gives with them", () => {
     let checked = 0;
-    for (const recording of recordingsOf("gemini", ".json")) {
-      for (const part of contentOfRecording(bytesOf(recording).toString("utf8"))) {
+    for (const recording of getRecordings("gemini", ".json")) {
+      for (const part of contentOfRecording(toBytes(recording).toString("utf8"))) {
         if (part.part.case !== "text") continue;
         for (const citation of part.citations) {
           const { segment } = JSON.parse(citation.rawJson) as { segment?: { text?: string } };
@@ -144,7 +144,7 @@ describe("citation spans (P6)", () => {
       endIndex: Buffer.byteLength("東京 ") + index * 16,
     }));
     const [part] = await contentOfWhole([{ text }], grounded(...segments));
-    expect(spansOf(part)).toHaveLength(count);
+    expect(getSpans(part)).toHaveLength(count);
   });
 });
 

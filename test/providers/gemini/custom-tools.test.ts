@@ -8,7 +8,7 @@ import { Grammar_Syntax } from "../../../src/gen/outrigger/v1/tool_pb.ts";
 import { GeminiAdapter } from "../../../src/providers/gemini/adapter.ts";
 import { completeAndStream, continued, requestFor } from "../../simulator/adapter-suite.ts";
 import { useSimulator } from "../../simulator/support.ts";
-import { codesOf, translate } from "./support.ts";
+import { getCodes, translate } from "./support.ts";
 
 const plain = { tool: { case: "custom", value: { name: "run_sql", description: "Runs SQL." } } } as const;
 const grammar = { syntax: Grammar_Syntax.REGEX, definition: "SELECT .+" };
@@ -37,7 +37,7 @@ describe("custom tools (P4)", () => {
   ])("are declared as functions with one text argument: %s", async (_, tool, message) => {
     const { body, warnings } = await translate({ tools: [tool] });
     expect(body.tools).toEqual([{ functionDeclarations: [declaration] }]);
-    expect(codesOf(warnings)).toEqual(["adjusted_setting tools[0].custom"]);
+    expect(getCodes(warnings)).toEqual(["adjusted_setting tools[0].custom"]);
     expect(warnings[0]?.message).toContain(message);
   });
 
@@ -81,6 +81,6 @@ describe("custom tools (P4)", () => {
     expect(body.contents[1]?.parts[0]).toMatchObject({
       functionCall: { name: "run_sql", args: { input: "SELECT 1" } },
     });
-    expect(codesOf(warnings)).toContain("converted_content messages[1].content[0].tool_call.arguments_json");
+    expect(getCodes(warnings)).toContain("converted_content messages[1].content[0].tool_call.arguments_json");
   });
 });

@@ -12,7 +12,7 @@ interface Failure {
   readonly details?: readonly object[];
 }
 
-function errorOf(
+function getError(
   code: number,
   { status, message = "no", details = [] }: Failure = {},
   headers = {},
@@ -59,23 +59,23 @@ describe("error kinds", () => {
     [502, undefined, ErrorKind.SERVER, true],
     [413, undefined, ErrorKind.CONTEXT_LENGTH, false],
   ])("maps status %i and code %s", (code, status, kind, retryable) => {
-    const error = errorOf(code, status === undefined ? {} : { status });
+    const error = getError(code, status === undefined ? {} : { status });
     expect(error).toMatchObject({ kind, retryable });
   });
 
   it("maps a wrong key to AUTHENTICATION although its status is 400", () => {
     const details = [detail("ErrorInfo", { reason: "API_KEY_INVALID" })];
-    expect(errorOf(400, { status: "INVALID_ARGUMENT", details })).toMatchObject({
+    expect(getError(400, { status: "INVALID_ARGUMENT", details })).toMatchObject({
       kind: ErrorKind.AUTHENTICATION,
       errorCode: "API_KEY_INVALID",
     });
     const message = "API key not valid. Please pass a valid API key.";
-    expect(errorOf(400, { status: "INVALID_ARGUMENT", message }).kind).toBe(ErrorKind.AUTHENTICATION);
+    expect(getError(400, { status: "INVALID_ARGUMENT", message }).kind).toBe(ErrorKind.AUTHENTICATION);
   });
 
   it("maps a conversation that is too long to CONTEXT_LENGTH", () => {
     const message = "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).";
-    expect(errorOf(400, { status: "INVALID_ARGUMENT", message }).kind).toBe(ErrorKind.CONTEXT_LENGTH);
+    expect(getError(400, { status: "INVALID_ARGUMENT", message }).kind).toBe(ErrorKind.CONTEXT_LENGTH);
   });
 
   it("takes the kind from the status where the body is not JSON", () => {
@@ -118,11 +118,11 @@ describe("exceeded quotas", () => {
       ErrorKind.RATE_LIMIT,
     ],
   ])("are classified: %s", (_, failure, kind) => {
-    expect(errorOf(429, { status, ...failure }).kind).toBe(kind);
+    expect(getError(429, { status, ...failure }).kind).toBe(kind);
   });
 
   it("have no retry delay where the quota is used up", () => {
-    const error = errorOf(429, { status, details: [quota("PerDay"), retry] });
+    const error = getError(429, { status, details: [quota("PerDay"), retry] });
     expect(error).toMatchObject({ retryable: false, retryAfter: undefined });
   });
 });
@@ -133,25 +133,25 @@ describe("retry delays", () => {
 
   it("come from the header, else from the details, else from the message", () => {
     const message = "Please retry in 10h17m5.7s.";
-    expect(errorOf(429, { status, message, details: [info] }, { "retry-after": "7" }).retryAfter).toBe(7);
-    expect(errorOf(429, { status, message, details: [info] }).retryAfter).toBe(3.5);
-    expect(errorOf(429, { status, message }).retryAfter).toBeCloseTo(37_025.7);
-    expect(errorOf(429, { status }).retryAfter).toBeUndefined();
+    expect(getError(429, { status, message, details: [info] }, { "retry-after": "7" }).retryAfter).toBe(7);
+    expect(getError(429, { status, message, details: [info] }).retryAfter).toBe(3.5);
+    expect(getError(429, { status, message }).retryAfter).toBeCloseTo(37_025.7);
+    expect(getError(429, { status }).retryAfter).toBeUndefined();
   });
 });
 
 describe("error messages", () => {
   it("repeat the provider's message but not the prompt", () => {
-    expect(errorOf(400, { status: "INVALID_ARGUMENT", message: "Unknown field." }).message).toBe(
+    expect(getError(400, { status: "INVALID_ARGUMENT", message: "Unknown field." }).message).toBe(
       "gemini answered 400 (INVALID_ARGUMENT): Unknown field.",
     );
     const echo = 'Invalid value at "The secret plan is to paint the moon green."';
-    expect(errorOf(400, { message: echo }).message).not.toContain("secret");
+    expect(getError(400, { message: echo }).message).not.toContain("secret");
   });
 
   it("have the bounded body as raw_json only under include_raw", () => {
-    expect(errorOf(400, { message: "x" }).rawJson).toBeUndefined();
-    const long = errorOf(400, { message: "x".repeat(5000) }, {}, true);
+    expect(getError(400, { message: "x" }).rawJson).toBeUndefined();
+    const long = getError(400, { message: "x".repeat(5000) }, {}, true);
     expect(long.rawJson).toHaveLength(2048);
   });
 });

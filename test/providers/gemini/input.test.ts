@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { assistantMessage, systemMessage, toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import { textPart } from "../../../src/core/parts.ts";
 import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { answered, codesOf, NEW_MODEL, OLD_MODEL, resultsFor, translate } from "./support.ts";
+import { answered, getCodes, NEW_MODEL, OLD_MODEL, resultsFor, translate } from "./support.ts";
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;
 
@@ -34,7 +34,7 @@ describe("native parts in user messages", () => {
     const messages = [userMessage("hi"), userMessage(native("openai", "{}")), userMessage("go")];
     const { body, warnings } = await translate({ messages });
     expect(body.contents).toHaveLength(2);
-    expect(codesOf(warnings)).toEqual(["foreign_state_stripped messages[1].content[0]"]);
+    expect(getCodes(warnings)).toEqual(["foreign_state_stripped messages[1].content[0]"]);
   });
 
   it("are refused by field where they are not a JSON object", async () => {

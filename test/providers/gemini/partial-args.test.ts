@@ -96,7 +96,7 @@ describe("PartialArguments", () => {
     const args = fc.dictionary(key, value, { minKeys: 1, maxKeys: 3 });
     fc.assert(
       fc.property(args, (whole) => {
-        expect(JSON.parse(written(entriesOf(whole, "$")).join(""))).toEqual(
+        expect(JSON.parse(written(listEntries(whole, "$")).join(""))).toEqual(
           JSON.parse(JSON.stringify(whole)),
         );
       }),
@@ -105,10 +105,11 @@ describe("PartialArguments", () => {
 });
 
 /** Splits a value as the API does: value by value, strings in two pieces and an empty last one. */
-function entriesOf(value: unknown, jsonPath: string): Entry[] {
-  if (Array.isArray(value)) return value.flatMap((entry, index) => entriesOf(entry, `${jsonPath}[${index}]`));
+function listEntries(value: unknown, jsonPath: string): Entry[] {
+  if (Array.isArray(value))
+    return value.flatMap((entry, index) => listEntries(entry, `${jsonPath}[${index}]`));
   if (typeof value === "object" && value !== null)
-    return Object.entries(value).flatMap(([key, entry]) => entriesOf(entry, `${jsonPath}.${key}`));
+    return Object.entries(value).flatMap(([key, entry]) => listEntries(entry, `${jsonPath}.${key}`));
   if (typeof value === "number") return [{ jsonPath, numberValue: value }];
   if (typeof value === "boolean") return [{ jsonPath, boolValue: value }];
   if (typeof value !== "string") return [{ jsonPath, nullValue: "NULL_VALUE" }];

@@ -31,7 +31,7 @@ export function read(events: readonly Wire[]): ReferenceAnswer {
   const blocks = events.map(({ promptFeedback }) => object(promptFeedback)).filter(isBlock);
   return {
     parts: joinParts(candidates.map(({ content }) => list(object(content).parts))),
-    candidateData: candidates.flatMap(candidateDataOf),
+    candidateData: candidates.flatMap(getCandidateData),
     cited: candidates.flatMap(({ citationMetadata: said }) => [
       ...list(object(said).citationSources),
       ...list(object(said).citations),
@@ -60,7 +60,7 @@ export function isFinished(events: readonly Wire[]): boolean {
 }
 
 /** The events of a stream's bytes. */
-export function eventsOf(bytes: Buffer): Wire[] {
+export function getEvents(bytes: Buffer): Wire[] {
   return bytes
     .toString("utf8")
     .split(/\r\n|\n|\r/)
@@ -179,7 +179,7 @@ const READ_ELSEWHERE = new Set([
   "avgLogprobs",
 ]);
 
-function candidateDataOf(candidate: Wire): Wire[] {
+function getCandidateData(candidate: Wire): Wire[] {
   return Object.entries(candidate)
     .filter(([key, value]) => !READ_ELSEWHERE.has(key) && Object.keys(object(value)).length > 0)
     .map(([key, value]) => ({ [key]: value }));

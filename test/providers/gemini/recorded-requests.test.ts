@@ -12,10 +12,10 @@ import {
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
 import { toRequestBody } from "../../../src/providers/gemini/request.ts";
-import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
-import { eventsOf, type Wire } from "./reading.ts";
+import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
+import { getEvents, type Wire } from "./reading.ts";
 
-const recorded = [...recordingsOf("gemini", ".sse"), ...recordingsOf("gemini", ".json")].filter(
+const recorded = [...getRecordings("gemini", ".sse"), ...getRecordings("gemini", ".json")].filter(
   (recording): recording is Recording & { request: string } => "request" in recording,
 );
 
@@ -51,7 +51,7 @@ function toRequestPart(part: Wire): Wire {
     ...part,
     functionResponse: {
       ...functionResponse,
-      response: { output: toStructured(outputOf(response as Wire)) },
+      response: { output: toStructured(toOutput(response as Wire)) },
     },
   };
 }
@@ -74,7 +74,7 @@ function toStructured(text: string): unknown {
   return /^[{[]/.test(text) ? JSON.parse(text) : text;
 }
 
-function outputOf({ result }: Wire): string {
+function toOutput({ result }: Wire): string {
   return typeof result === "string" ? result : JSON.stringify(result);
 }
 
@@ -82,8 +82,8 @@ describe("requests for recorded conversations", () => {
   it("has recordings", () => expect(recorded.length).toBeGreaterThan(60));
 
   it.each(recorded)("builds the recorded request $request", async (recording) => {
-    const body = JSON.parse(bytesOf({ ...recording, file: recording.request }).toString("utf8"));
-    const request = requestOf(body, modelOf(recording));
+    const body = JSON.parse(toBytes({ ...recording, file: recording.request }).toString("utf8"));
+    const request = toRequest(body, getModel(recording));
     const ours = await toRequestBody(request, {
       provider: "gemini",
       models: shippedModels("gemini"),
@@ -94,7 +94,7 @@ describe("requests for recorded conversations", () => {
 });
 
 /** Our request for a recorded body. */
-function requestOf(body: Wire, model: string): Request {
+function toRequest(body: Wire, model: string): Request {
   const { contents, systemInstruction, tools, generationConfig } = withoutDefaults(body);
   const { maxOutputTokens, temperature, responseMimeType, responseJsonSchema, thinkingConfig, ...further } =
     (generationConfig ?? {}) as Wire;
@@ -104,8 +104,8 @@ function requestOf(body: Wire, model: string): Request {
   const options = { ...further, ...(hasEffort || thinkingConfig === undefined ? {} : { thinkingConfig }) };
   return create(RequestSchema, {
     model,
-    messages: [...systemMessages(systemInstruction), ...messagesOf(list(contents), model)],
-    tools: list(tools).flatMap(toolsOf),
+    messages: [...systemMessages(systemInstruction), ...toMessages(list(contents), model)],
+    tools: list(tools).flatMap(toTools),
     ...(maxOutputTokens === undefined ? {} : { maxTokens: Number(maxOutputTokens) }),
     ...(temperature === undefined ? {} : { temperature: Number(temperature) }),
     ...(responseMimeType === undefined
@@ -130,21 +130,21 @@ function systemMessages(instruction: unknown): MessageInitShape<typeof MessageSc
 }
 
 /** The messages of a recorded conversation. Calls without ids get one, to which their results refer. */
-function messagesOf(contents: readonly Wire[], model: string): MessageInitShape<typeof MessageSchema>[] {
+function toMessages(contents: readonly Wire[], model: string): MessageInitShape<typeof MessageSchema>[] {
   const waiting: string[] = [];
   return contents.flatMap(({ role, parts }, turn): MessageInitShape<typeof MessageSchema>[] => {
     if (role === "user" && list(parts).some(({ functionResponse }) => functionResponse !== undefined))
-      return list(parts).map((part) => resultOf(part.functionResponse as Wire, waiting.shift() ?? ""));
+      return list(parts).map((part) => toResult(part.functionResponse as Wire, waiting.shift() ?? ""));
     const content = list(parts).map((part, index) => {
       const id = String((part.functionCall as Wire | undefined)?.id ?? `call_${turn}_${index}`);
       if (part.functionCall !== undefined) waiting.push(id);
-      return partOf(part, id, model);
+      return createPart(part, id, model);
     });
     return [{ role: role === "model" ? Role.ASSISTANT : Role.USER, content }];
   });
 }
 
-function partOf({ text, functionCall, ...rest }: Wire, id: string, model: string) {
+function createPart({ text, functionCall, ...rest }: Wire, id: string, model: string) {
   if (functionCall === undefined && Object.keys(rest).length === 0) return textPart(String(text));
   if (functionCall === undefined) return nativePart(rest);
   const { name, args, ...call } = functionCall as Wire;
@@ -155,7 +155,7 @@ function partOf({ text, functionCall, ...rest }: Wire, id: string, model: string
     },
     ...(rest.thoughtSignature === undefined
       ? {}
-      : { providerState: stateOf({ ...rest, functionCall: call }, model) }),
+      : { providerState: toState({ ...rest, functionCall: call }, model) }),
   });
 }
 
@@ -166,20 +166,20 @@ function nativePart(part: Wire) {
   });
 }
 
-function stateOf(part: Wire, model: string) {
+function toState(part: Wire, model: string) {
   return { provider: "gemini", model, dataJson: JSON.stringify({ part }) };
 }
 
-function resultOf({ response, parts }: Wire, toolCallId: string) {
+function toResult({ response, parts }: Wire, toolCallId: string) {
   const media = list(parts).map(({ inlineData }) => {
     const { data, mimeType } = inlineData as Wire;
     const source = { case: "data", value: Buffer.from(String(data), "base64") } as const;
     return { part: { case: "image", value: { mediaType: String(mimeType), source } } } as const;
   });
-  return toolResult(toolCallId, [textPart(outputOf(response as Wire)), ...media]);
+  return toolResult(toolCallId, [textPart(toOutput(response as Wire)), ...media]);
 }
 
-function toolsOf(tool: Wire): NonNullable<MessageInitShape<typeof RequestSchema>["tools"]> {
+function toTools(tool: Wire): NonNullable<MessageInitShape<typeof RequestSchema>["tools"]> {
   if (tool.functionDeclarations === undefined)
     return [{ tool: { case: "hosted", value: { provider: "gemini", configJson: JSON.stringify(tool) } } }];
   return list(tool.functionDeclarations).map(({ name, description, parameters }) => ({
@@ -194,10 +194,10 @@ function toolsOf(tool: Wire): NonNullable<MessageInitShape<typeof RequestSchema>
   }));
 }
 
-function modelOf(recording: Recording): string {
-  const bytes = bytesOf(recording);
+function getModel(recording: Recording): string {
+  const bytes = toBytes(recording);
   const [event = {}] = recording.file.endsWith(".sse")
-    ? eventsOf(bytes)
+    ? getEvents(bytes)
     : [JSON.parse(bytes.toString("utf8"))];
   return String(event.modelVersion ?? "gemini-2.5-flash");
 }

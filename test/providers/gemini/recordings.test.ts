@@ -18,10 +18,10 @@ import { toConversation } from "../../../src/providers/gemini/input.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
 import { type Decoded, decode, factsFor } from "../../support/decode.ts";
-import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
-import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
+import { createRandom, hashName, splitAtRandom } from "../../support/random.ts";
+import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
 import {
-  eventsOf,
+  getEvents,
   isFinished,
   type ReferenceAnswer,
   read,
@@ -31,8 +31,8 @@ import {
 } from "./reading.ts";
 
 const PROVIDER = "gemini";
-const streams = recordingsOf("gemini", ".sse");
-const wholes = recordingsOf("gemini", ".json");
+const streams = getRecordings("gemini", ".sse");
+const wholes = getRecordings("gemini", ".json");
 
 const decodeBytes = (chunks: Iterable<Uint8Array>, model = "gemini-test"): Promise<Decoded> =>
   decode(chunks, factsFor(PROVIDER, { model }), (facts, writer) => new GeminiDecoder(facts, writer));
@@ -63,15 +63,15 @@ describe("recorded streams of streamGenerateContent", () => {
   it("has recordings", () => expect(streams.length).toBeGreaterThan(75));
 
   describe.each(streams)("$file", (recording) => {
-    const bytes = bytesOf(recording);
-    const native = eventsOf(bytes);
+    const bytes = toBytes(recording);
+    const native = getEvents(bytes);
     const reading = read(native);
     const broken = BROKEN[recording.file];
 
     it(broken === undefined ? "keeps all content" : "ends with an error", async () => {
       const { events, error } = await decodeBytes([bytes]);
       if (broken !== undefined) return expectError(events, error, broken);
-      const response = finalOf(events);
+      const response = getFinal(events);
       expectContent(response, reading);
       expectFacts(response, reading);
       expect(accumulated(events)).toEqual(response);
@@ -79,7 +79,7 @@ describe("recorded streams of streamGenerateContent", () => {
 
     it.runIf(broken === undefined)("sends the parts back unchanged", async () => {
       const { events } = await decodeBytes([bytes]);
-      expect(await partsOf(finalOf(events))).toEqual(reading.parts.map(withArguments));
+      expect(await getParts(getFinal(events))).toEqual(reading.parts.map(withArguments));
     });
 
     it.runIf(broken === undefined)("gives the same response as the same answer in one body", async () => {
@@ -90,12 +90,12 @@ describe("recorded streams of streamGenerateContent", () => {
         facts,
         new ToolCallIdAllocator(facts.inferenceId),
       );
-      expect(withoutOrder(finalOf(events))).toEqual(withoutOrder(whole));
+      expect(withoutOrder(getFinal(events))).toEqual(withoutOrder(whole));
     });
 
     it("gives the same events wherever its bytes are split", async () => {
       const whole = await decodeBytes([bytes]);
-      const random = randomOf(seedOf(recording.file));
+      const random = createRandom(hashName(recording.file));
       for (const largest of [7, 64, 5000].filter((size) => size * 40_000 > bytes.length)) {
         const split = await decodeBytes(splitAtRandom(bytes, random, largest));
         expect(jsonOf(split.events)).toEqual(jsonOf(whole.events));
@@ -111,7 +111,7 @@ describe("recorded streams of streamGenerateContent", () => {
     });
 
     it("never finishes where it is cut inside an event", async () => {
-      const random = randomOf(seedOf(`cut ${recording.file}`));
+      const random = createRandom(hashName(`cut ${recording.file}`));
       const last = native.findIndex((_, index) => isFinished(native.slice(0, index + 1)));
       const limit = (eventEnds(bytes)[Math.max(last, 0)] ?? bytes.length) - "}\r\n\r\n".length;
       for (let round = 0; round < 12; round += 1)
@@ -129,15 +129,15 @@ describe("recorded answers of generateContent", () => {
   const answers = wholes.filter(({ status, file }) => status < 400 && !NO_ANSWER.has(file));
 
   it.each(answers)("keeps all content of $file", (recording) => {
-    const reading = read([bodyOf(recording)]);
+    const reading = read([getBody(recording)]);
     const response = respond(recording);
     expectContent(response, reading);
     expectFacts(response, reading);
   });
 
   it.each(answers)("sends the parts of $file back unchanged", async (recording) => {
-    const { parts } = read([bodyOf(recording)]);
-    expect(await partsOf(respond(recording))).toEqual(parts.map(withArguments));
+    const { parts } = read([getBody(recording)]);
+    expect(await getParts(respond(recording))).toEqual(parts.map(withArguments));
   });
 
   it.each(answers)(
@@ -145,7 +145,7 @@ describe("recorded answers of generateContent", () => {
     (recording) => {
       const facts = factsFor(PROVIDER, { model: "gemini-test" });
       const listed = toResponse(
-        JSON.stringify([bodyOf(recording)]),
+        JSON.stringify([getBody(recording)]),
         facts,
         new ToolCallIdAllocator(facts.inferenceId),
       );
@@ -158,14 +158,14 @@ describe("recorded answers of generateContent", () => {
   });
 
   it.each(wholes.filter(({ status }) => status >= 400))("reads the error of $file", (recording) => {
-    const body = bytesOf(recording).toString("utf8");
+    const body = toBytes(recording).toString("utf8");
     const [name = ""] = recording.file.split("/").slice(-1);
     for (const text of [body, `[${body}]`]) expect(errorIn(text, recording.status).kind).toBe(ERRORS[name]);
   });
 
   it("reads the retry delay of 429-retry-info.json", () => {
     const recording = wholes.find(({ file }) => file === "gemini/429-retry-info.json");
-    expect(errorIn(bytesOf(recording as Recording).toString("utf8"), 429).retryAfter).toBe(34.4);
+    expect(errorIn(toBytes(recording as Recording).toString("utf8"), 429).retryAfter).toBe(34.4);
   });
 });
 
@@ -287,7 +287,7 @@ function sorted<Entry>(entries: readonly Entry[]): Entry[] {
 }
 
 /** The parts of the answer when it is sent back to the model that wrote it, with results for its calls. */
-async function partsOf(response: Response): Promise<unknown> {
+async function getParts(response: Response): Promise<unknown> {
   const calls = (response.message?.content ?? []).flatMap(({ part }) =>
     part.case === "toolCall" ? [part.value] : [],
   );
@@ -320,7 +320,7 @@ function withArguments(part: Wire): Wire {
   return { ...part, functionCall: { args: {}, ...(part.functionCall as Wire) } };
 }
 
-function finalOf(events: readonly StreamEvent[]): Response {
+function getFinal(events: readonly StreamEvent[]): Response {
   const last = events.at(-1)?.event;
   if (last?.case !== "finish" || last.value.response === undefined)
     throw new Error(`the stream ended with ${last?.case}`);
@@ -344,13 +344,13 @@ function errorIn(body: string, status: number) {
   return toError({ provider: PROVIDER, status, headers: createHeaders({}), body, request });
 }
 
-function bodyOf(recording: Recording): Wire {
-  return JSON.parse(bytesOf(recording).toString("utf8"));
+function getBody(recording: Recording): Wire {
+  return JSON.parse(toBytes(recording).toString("utf8"));
 }
 
 function respond(recording: Recording): Response {
   const facts = factsFor(PROVIDER, { model: "gemini-test" });
-  return toResponse(bytesOf(recording).toString("utf8"), facts, new ToolCallIdAllocator(facts.inferenceId));
+  return toResponse(toBytes(recording).toString("utf8"), facts, new ToolCallIdAllocator(facts.inferenceId));
 }
 
 function jsonOf(events: readonly StreamEvent[]): unknown {

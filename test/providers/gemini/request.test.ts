@@ -8,8 +8,8 @@ import {
   LossPolicy,
   ToolChoice_Mode as Mode,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { pathOf } from "../../../src/providers/gemini/request.ts";
-import { codesOf, NEW_MODEL, OLD_MODEL, translate } from "./support.ts";
+import { toPath } from "../../../src/providers/gemini/request.ts";
+import { getCodes, NEW_MODEL, OLD_MODEL, translate } from "./support.ts";
 
 const functionTool = (name: string, parameters = "", strict = false) =>
   ({
@@ -35,7 +35,7 @@ describe("system and developer messages", () => {
       role: "user",
       parts: [{ text: "<system_message>\nBe brief.\n</system_message>" }],
     });
-    expect(codesOf(warnings)).toEqual(["converted_content messages[1]"]);
+    expect(getCodes(warnings)).toEqual(["converted_content messages[1]"]);
   });
 
   it("are sent as contents where there are no others, since the API wants one", async () => {
@@ -96,7 +96,7 @@ describe("media in user messages", () => {
     expect(parts[0]?.mediaResolution).toEqual({ level: "MEDIA_RESOLUTION_HIGH" });
     const old = await partsFor(OLD_MODEL, detailed);
     expect(old.parts[0]).not.toHaveProperty("mediaResolution");
-    expect(codesOf(old.warnings)).toEqual(["unsupported_setting messages[0].content[0].image.detail"]);
+    expect(getCodes(old.warnings)).toEqual(["unsupported_setting messages[0].content[0].image.detail"]);
   });
 
   it.each([
@@ -119,7 +119,7 @@ describe("media in user messages", () => {
 
   it("lose the file name of a document, with a warning", async () => {
     const { warnings } = await partsFor(NEW_MODEL, documentPart(png, { fileName: "a.pdf" }));
-    expect(codesOf(warnings)).toEqual(["unsupported_setting messages[0].content[0].document.file_name"]);
+    expect(getCodes(warnings)).toEqual(["unsupported_setting messages[0].content[0].document.file_name"]);
   });
 });
 
@@ -127,7 +127,7 @@ describe("messages", () => {
   it("lose the name of their participant, with a warning", async () => {
     const messages = [{ role: Role.USER, name: "Ada", content: [textPart("hi")] }];
     const { warnings } = await translate({ messages });
-    expect(codesOf(warnings)).toEqual(["unsupported_setting messages[0].name"]);
+    expect(getCodes(warnings)).toEqual(["unsupported_setting messages[0].name"]);
   });
 
   it("of the user are refused by field where they have no content", async () => {
@@ -186,7 +186,7 @@ describe("tools", () => {
   it("are left out with a warning where they are hosted by another provider", async () => {
     const { body, warnings } = await translate({ tools: [hostedTool({ type: "web_search" }, "openai")] });
     expect(body.tools).toBeUndefined();
-    expect(codesOf(warnings)).toEqual(["unsupported_setting tools[0].hosted"]);
+    expect(getCodes(warnings)).toEqual(["unsupported_setting tools[0].hosted"]);
   });
 
   it("are refused where the model does not take functions and hosted tools together", async () => {
@@ -249,7 +249,7 @@ describe("tool choice", () => {
 
   it("keeps parallel calls where they are switched off, with a warning", async () => {
     const { warnings } = await translate({ tools, toolChoice: { mode: Mode.AUTO, parallel: false } });
-    expect(codesOf(warnings)).toEqual(["unsupported_setting tool_choice.parallel"]);
+    expect(getCodes(warnings)).toEqual(["unsupported_setting tool_choice.parallel"]);
   });
 });
 
@@ -284,7 +284,7 @@ describe("the response format", () => {
     expect(body.generationConfig).toBeUndefined();
     expect(JSON.stringify(body.systemInstruction)).toContain("Be brief.\\n\\nAnswer with JSON that fits");
     expect(JSON.stringify(body.systemInstruction)).toContain("city");
-    expect(codesOf(warnings)).toEqual(["adjusted_setting response_format"]);
+    expect(getCodes(warnings)).toEqual(["adjusted_setting response_format"]);
     const strict = {
       model: OLD_MODEL,
       tools: [functionTool("now")],
@@ -326,7 +326,7 @@ describe("sampling settings", () => {
       maxTokens: 9,
     });
     expect(body.generationConfig).toEqual({ maxOutputTokens: 9 });
-    expect(codesOf(warnings)).toEqual(["unsupported_setting temperature", "unsupported_setting top_p"]);
+    expect(getCodes(warnings)).toEqual(["unsupported_setting temperature", "unsupported_setting top_p"]);
   });
 
   it("refuse more than 5 stop sequences", async () => {
@@ -336,7 +336,7 @@ describe("sampling settings", () => {
 
   it("leave out metadata, with a warning", async () => {
     const { warnings } = await translate({ metadata: { team: "a" } });
-    expect(codesOf(warnings)).toEqual(["unsupported_setting metadata"]);
+    expect(getCodes(warnings)).toEqual(["unsupported_setting metadata"]);
     await expect(
       translate({ metadata: { team: "a" }, lossPolicy: LossPolicy.REFUSE }),
     ).rejects.toBeInstanceOf(InvalidRequestError);
@@ -402,7 +402,7 @@ describe("provider options", () => {
       contents: [{ role: "user", parts: [{ text: "hi" }] }],
       cachedContent: "cachedContents/a",
     });
-    expect(codesOf(warnings)).toEqual(["adjusted_setting messages"]);
+    expect(getCodes(warnings)).toEqual(["adjusted_setting messages"]);
   });
 
   it("are refused where they are not an object", async () => {
@@ -420,11 +420,11 @@ describe("pathOf", () => {
     ["publishers/google/models/gemini-3.5-flash", "/v1beta/publishers/google/models/gemini-3.5-flash"],
     ["odd model?key=x#y", "/v1beta/models/odd%20model%3Fkey%3Dx%23y"],
   ])("gives the path for the model %s", (model, path) => {
-    expect(pathOf("v1beta", model, false)).toBe(`${path}:generateContent`);
-    expect(pathOf("v1beta", model, true)).toBe(`${path}:streamGenerateContent?alt=sse`);
+    expect(toPath("v1beta", model, false)).toBe(`${path}:generateContent`);
+    expect(toPath("v1beta", model, true)).toBe(`${path}:streamGenerateContent?alt=sse`);
   });
 
   it.each(["../files", "models/../files", "models//x", "tunedModels/."])("refuses the model %s", (model) => {
-    expect(() => pathOf("v1beta", model, false)).toThrow("model: expected the id of a model");
+    expect(() => toPath("v1beta", model, false)).toThrow("model: expected the id of a model");
   });
 });

@@ -15,9 +15,9 @@ import {
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
 import { serveHttp } from "../../kit/http/servers.ts";
 import { decode, factsFor } from "../../support/decode.ts";
-import { bytesOf, recordingsOf } from "../../support/recordings.ts";
-import { eventsOf, isFinished, read, readParts, summaryOfWire, type Wire } from "./reading.ts";
-import { answered, event, finalOf, NEW_MODEL, translate } from "./support.ts";
+import { getRecordings, toBytes } from "../../support/recordings.ts";
+import { getEvents, isFinished, read, readParts, summaryOfWire, type Wire } from "./reading.ts";
+import { answered, event, getFinal, NEW_MODEL, translate } from "./support.ts";
 
 /** Recordings that the SDK reads differently. */
 const APART = new Map([
@@ -25,17 +25,17 @@ const APART = new Map([
   ["vertex-streaming-failure-error-mid-stream.sse", "it fails on an error behind the events, in other words"],
 ]);
 
-const streams = recordingsOf("gemini", ".sse").filter(
+const streams = getRecordings("gemini", ".sse").filter(
   (recording) =>
     !APART.has(recording.file.slice(recording.file.indexOf("/") + 1)) &&
-    isFinished(eventsOf(bytesOf(recording))),
+    isFinished(getEvents(toBytes(recording))),
 );
 
 describe("streams read by Google's SDK", () => {
   it("has recordings to compare with", () => expect(streams.length).toBeGreaterThan(70));
 
   it.each(streams)("give the same content as the adapter for $file", async (recording) => {
-    const bytes = bytesOf(recording);
+    const bytes = toBytes(recording);
     const ai = await sdkAt((_, response) => {
       // The SDK drops the last event where the blank line after it is missing.
       response.writeHead(200, { "content-type": "text/event-stream" }).end(`${bytes}\n\n`);
@@ -46,7 +46,7 @@ describe("streams read by Google's SDK", () => {
     const decoded = await decode([bytes], factsFor("gemini", { model: NEW_MODEL }), (facts, writer) => {
       return new GeminiDecoder(facts, writer);
     });
-    const response = finalOf(decoded);
+    const response = getFinal(decoded);
     const sdk = read(chunks);
     expect(readParts(response.message?.content ?? []).said).toEqual(sdk.parts.map(summaryOfWire));
     expect(response.finishReason?.raw).toBe(sdk.finishReason ?? sdk.blocked?.blockReason);

@@ -6,11 +6,11 @@ import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/res
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { factsFor } from "../../support/decode.ts";
-import { casesOf, codesOf, contentOf, decodeEvents, event, finalOf, NEW_MODEL } from "./support.ts";
+import { decodeEvents, event, getCases, getCodes, getContent, getFinal, NEW_MODEL } from "./support.ts";
 
 const STOP = { finishReason: "STOP" };
-const kindsOf = async (events: readonly object[]) =>
-  contentOf(await decodeEvents(events)).map(({ part }) => [
+const decodeKinds = async (events: readonly object[]) =>
+  getContent(await decodeEvents(events)).map(({ part }) => [
     part.case,
     (part.value as { text?: string }).text ?? part.value,
   ]);
@@ -22,7 +22,7 @@ describe("streamed parts", () => {
       event([{ text: "lo" }]),
       event([{ text: "" }], STOP),
     ]);
-    expect(casesOf(decoded)).toEqual([
+    expect(getCases(decoded)).toEqual([
       "streamStart",
       "textStart",
       "textDelta",
@@ -30,12 +30,12 @@ describe("streamed parts", () => {
       "textEnd",
       "finish",
     ]);
-    expect(textOf(finalOf(decoded))).toBe("Hello");
+    expect(textOf(getFinal(decoded))).toBe("Hello");
   });
 
   it("end where a part of another kind begins", async () => {
     expect(
-      await kindsOf([
+      await decodeKinds([
         event([{ text: "hm", thought: true }]),
         event([{ text: "m", thought: true }, { text: "a" }]),
         event([{ text: "b" }]),
@@ -51,7 +51,7 @@ describe("streamed parts", () => {
   });
 
   it("are not merged where they have a signature", async () => {
-    const content = contentOf(
+    const content = getContent(
       await decodeEvents([
         event([{ text: "a" }]),
         event([{ text: "b", thoughtSignature: "S" }]),
@@ -70,7 +70,7 @@ describe("streamed parts", () => {
 
   it("are an image in the answer and native in the reasoning", async () => {
     const inlineData = { mimeType: "image/png", data: "AQID" };
-    const content = contentOf(
+    const content = getContent(
       await decodeEvents([event([{ inlineData, thought: true }, { inlineData }], STOP)]),
     );
     expect(content.map(({ part }) => part.case)).toEqual(["native", "image"]);
@@ -81,7 +81,7 @@ describe("streamed parts", () => {
       { text: "", thought: true, thoughtSignature: "S" },
       { text: "hm", thought: true },
     ];
-    const content = contentOf(await decodeEvents([event([...thoughts, { text: "a" }], STOP)]));
+    const content = getContent(await decodeEvents([event([...thoughts, { text: "a" }], STOP)]));
     expect(content.map(({ part }) => (part.case === "reasoning" ? part.value.redacted : undefined))).toEqual([
       true,
       false,
@@ -95,16 +95,16 @@ describe("streamed parts", () => {
       event([{ text: "a" }], scored),
       event([{ text: "b" }], { finishReason: "STOP", ...scored, score: -2.5 }),
     ]);
-    expect(contentOf(decoded)).toMatchObject([{ part: { case: "text", value: "ab" } }]);
+    expect(getContent(decoded)).toMatchObject([{ part: { case: "text", value: "ab" } }]);
   });
 
   it("ignore fields that a server sends as null", async () => {
-    const content = contentOf(await decodeEvents([event([{ functionCall: null, text: "a" }], STOP)]));
+    const content = getContent(await decodeEvents([event([{ functionCall: null, text: "a" }], STOP)]));
     expect(content.map(({ part }) => part.case)).toEqual(["text"]);
   });
 
   it("stay separate where one event has several", async () => {
-    expect(await kindsOf([event([{ text: "a" }, { text: "b" }], STOP)])).toEqual([
+    expect(await decodeKinds([event([{ text: "a" }, { text: "b" }], STOP)])).toEqual([
       ["text", "a"],
       ["text", "b"],
     ]);
@@ -114,7 +114,7 @@ describe("streamed parts", () => {
     const lines = ['data: {"candidates":[{"content":{"parts":[{"text":"\\ud83d"}]}}]}\n\n'];
     lines.push('data: {"candidates":[{"content":{"parts":[{"text":"\\ude00"}]},"finishReason":"STOP"}]}\n\n');
     const decoded = await decodeEvents(lines);
-    expect(textOf(finalOf(decoded))).toBe("😀");
+    expect(textOf(getFinal(decoded))).toBe("😀");
     expect(
       decoded.events.flatMap(({ event: { case: kind, value } }) =>
         kind === "textDelta" ? [value.delta] : [],
@@ -126,7 +126,7 @@ describe("streamed parts", () => {
     const lines = [event([{ text: "a" }]), event([{ text: "b" }], STOP)].map(
       (each) => `data: ${JSON.stringify(each)}${end}${end}`,
     );
-    expect(textOf(finalOf(await decodeEvents(lines)))).toBe("ab");
+    expect(textOf(getFinal(await decodeEvents(lines)))).toBe("ab");
   });
 
   it("are those of the first candidate, with a warning about others", async () => {
@@ -137,15 +137,15 @@ describe("streamed parts", () => {
       ],
     };
     const other = { candidates: [{ index: 1, content: { parts: [{ text: "y" }] }, ...STOP }] };
-    const response = finalOf(await decodeEvents([both, other, event([{ text: "b" }], STOP)]));
+    const response = getFinal(await decodeEvents([both, other, event([{ text: "b" }], STOP)]));
     expect(textOf(response)).toBe("ab");
-    expect(codesOf(response.warnings)).toEqual(["further_candidates "]);
+    expect(getCodes(response.warnings)).toEqual(["further_candidates "]);
   });
 });
 
 describe("streamed tool calls", () => {
-  const callsOf = async (events: readonly object[]) =>
-    toolCallsOf(finalOf(await decodeEvents(events))).map(({ id, name, input, argumentsInvalid }) => ({
+  const decodeCalls = async (events: readonly object[]) =>
+    toolCallsOf(getFinal(await decodeEvents(events))).map(({ id, name, input, argumentsInvalid }) => ({
       id,
       name,
       argumentsJson: input.value,
@@ -165,7 +165,7 @@ describe("streamed tool calls", () => {
       { functionCall: { name: "f" } },
       { functionCall: { id: "n", name: "g", args: {} } },
     ];
-    expect(await callsOf([event(parts, STOP)])).toEqual([
+    expect(await decodeCalls([event(parts, STOP)])).toEqual([
       { id: "call_test", name: "f", argumentsJson: '{"b":1,"a":2}', argumentsInvalid: false },
       { id: "call_test_2", name: "f", argumentsJson: "{}", argumentsInvalid: false },
       { id: "n", name: "g", argumentsJson: "{}", argumentsInvalid: false },
@@ -174,7 +174,7 @@ describe("streamed tool calls", () => {
 
   it("grow value by value and keep their signature", async () => {
     const decoded = await decodeEvents([event([begun]), event([value]), event([{ functionCall: {} }], STOP)]);
-    expect(casesOf(decoded)).toEqual([
+    expect(getCases(decoded)).toEqual([
       "streamStart",
       "toolCallStart",
       "toolCallDelta",
@@ -182,12 +182,12 @@ describe("streamed tool calls", () => {
       "toolCallEnd",
       "finish",
     ]);
-    expect(toolCallsOf(finalOf(decoded))[0]?.input.value).toBe('{"x":"ab"}');
-    expect(contentOf(decoded)[0]?.providerState?.dataJson).toContain('"thoughtSignature":"S"');
+    expect(toolCallsOf(getFinal(decoded))[0]?.input.value).toBe('{"x":"ab"}');
+    expect(getContent(decoded)[0]?.providerState?.dataJson).toContain('"thoughtSignature":"S"');
   });
 
   it("are closed where the next part begins without their end", async () => {
-    const calls = await callsOf([event([begun]), event([value]), event([{ text: "a" }], STOP)]);
+    const calls = await decodeCalls([event([begun]), event([value]), event([{ text: "a" }], STOP)]);
     expect(calls).toMatchObject([{ argumentsJson: '{"x":"ab"}', argumentsInvalid: false }]);
   });
 
@@ -196,18 +196,18 @@ describe("streamed tool calls", () => {
     [[event([begun])], "{"],
   ])("keep invalid arguments and are marked where a limit cuts them off", async (events, argumentsJson) => {
     const cut = [...events, { candidates: [{ finishReason: "MAX_TOKENS" }] }];
-    expect(await callsOf(cut)).toMatchObject([{ argumentsJson, argumentsInvalid: true }]);
-    expect(finalOf(await decodeEvents(cut)).finishReason).toMatchObject({ reason: Reason.LENGTH });
+    expect(await decodeCalls(cut)).toMatchObject([{ argumentsJson, argumentsInvalid: true }]);
+    expect(getFinal(await decodeEvents(cut)).finishReason).toMatchObject({ reason: Reason.LENGTH });
     // A reason that is not known may be a limit too.
     const stopped = [...events, { candidates: [{ finishReason: "OTHER" }] }];
-    expect(await callsOf(stopped)).toMatchObject([{ argumentsJson, argumentsInvalid: true }]);
+    expect(await decodeCalls(stopped)).toMatchObject([{ argumentsJson, argumentsInvalid: true }]);
   });
 
   it("are kept as native parts where they have no name", async () => {
     const stray = { functionCall: { args: { x: 1 } } };
     const decoded = await decodeEvents([event([stray], STOP)]);
-    expect(contentOf(decoded).map(({ part }) => part.case)).toEqual(["native"]);
-    expect(finalOf(decoded).finishReason?.reason).toBe(Reason.STOP);
+    expect(getContent(decoded).map(({ part }) => part.case)).toEqual(["native"]);
+    expect(getFinal(decoded).finishReason?.reason).toBe(Reason.STOP);
   });
 });
 
@@ -236,16 +236,16 @@ describe("finish reasons", () => {
     ["FINISH_REASON_UNSPECIFIED", Reason.OTHER],
     ["TOMORROWS_REASON", Reason.OTHER],
   ])("translate %s", async (raw, reason) => {
-    const { finishReason } = finalOf(await decodeEvents([event([{ text: "a" }], { finishReason: raw })]));
+    const { finishReason } = getFinal(await decodeEvents([event([{ text: "a" }], { finishReason: raw })]));
     expect(finishReason).toMatchObject({ reason, raw });
   });
 
   it("are TOOL_CALLS where there are calls, unless something else stopped the model", async () => {
     const call = [{ functionCall: { name: "f", args: {} } }];
-    expect(finalOf(await decodeEvents([event(call), event([{ text: "" }], STOP)])).finishReason?.reason).toBe(
-      Reason.TOOL_CALLS,
-    );
-    const limited = finalOf(await decodeEvents([event(call, { finishReason: "MAX_TOKENS" })]));
+    expect(
+      getFinal(await decodeEvents([event(call), event([{ text: "" }], STOP)])).finishReason?.reason,
+    ).toBe(Reason.TOOL_CALLS);
+    const limited = getFinal(await decodeEvents([event(call, { finishReason: "MAX_TOKENS" })]));
     expect(limited.finishReason?.reason).toBe(Reason.LENGTH);
   });
 
@@ -254,12 +254,12 @@ describe("finish reasons", () => {
       finishReason: "MALFORMED_FUNCTION_CALL",
       finishMessage: "Malformed function call: print(1",
     });
-    const { warnings } = finalOf(await decodeEvents([bad]));
+    const { warnings } = getFinal(await decodeEvents([bad]));
     expect(warnings).toMatchObject([
       { code: "provider_message", message: "Malformed function call: print(1" },
     ]);
     const plain = event([{ text: "a" }], { ...STOP, finishMessage: "Model generated text." });
-    expect(finalOf(await decodeEvents([plain])).warnings).toEqual([]);
+    expect(getFinal(await decodeEvents([plain])).warnings).toEqual([]);
   });
 
   it.each([
@@ -268,21 +268,21 @@ describe("finish reasons", () => {
     [{ blockReasonMessage: "Unsafe." }, "", ["provider_message "]],
   ])("are CONTENT_FILTER where the prompt was blocked: %j", async (promptFeedback, raw, codes) => {
     const blocked = { promptFeedback, usageMetadata: { promptTokenCount: 7 }, responseId: "r1" };
-    const response = finalOf(await decodeEvents([blocked]));
+    const response = getFinal(await decodeEvents([blocked]));
     expect(response).toMatchObject({
       finishReason: { reason: Reason.CONTENT_FILTER, raw },
       usage: { inputTokens: 7, outputTokens: 0 },
       id: "r1",
       providerRequestId: "r1",
     });
-    expect(codesOf(response.warnings)).toEqual(codes);
+    expect(getCodes(response.warnings)).toEqual(codes);
   });
 
   it("come with the token that continues a long answer", async () => {
     const decoded = await decodeEvents([
       event([{ text: "a" }], { finishReason: "CONTINUATION", continuationToken: "T" }),
     ]);
-    expect(contentOf(decoded)[1]?.part).toMatchObject({
+    expect(getContent(decoded)[1]?.part).toMatchObject({
       case: "native",
       value: { kind: "continuationToken", dataJson: '{"continuationToken":"T"}' },
     });
@@ -294,7 +294,7 @@ describe("finish reasons", () => {
     const more = [event([{ text: "a" }], STOP), event([{ text: "b" }])];
     expect((await decodeEvents(more)).error).toMatchObject({ kind: ErrorKind.STREAM });
     const result = event([{ codeExecutionResult: { outcome: "OUTCOME_OK" } }, { text: "1" }], STOP);
-    expect(contentOf(await decodeEvents([code, result]))).toHaveLength(3);
+    expect(getContent(await decodeEvents([code, result]))).toHaveLength(3);
   });
 });
 
@@ -316,7 +316,7 @@ describe("usage", () => {
       },
     };
     const trailing = { usageMetadata: { trafficType: "ON_DEMAND" } };
-    expect(finalOf(await decodeEvents([first, last, trailing])).usage).toMatchObject({
+    expect(getFinal(await decodeEvents([first, last, trailing])).usage).toMatchObject({
       inputTokens: 25,
       outputTokens: 10,
       totalTokens: 35,
@@ -335,12 +335,12 @@ describe("usage", () => {
     "is passed on with a warning where its counts contradict each other: %j",
     async (usageMetadata, codes) => {
       const decoded = await decodeEvents([{ ...event([{ text: "a" }], STOP), usageMetadata }]);
-      expect(codesOf(finalOf(decoded).warnings)).toEqual(codes);
+      expect(getCodes(getFinal(decoded).warnings)).toEqual(codes);
     },
   );
 
   it("is unset where the provider reports none", async () => {
-    expect(finalOf(await decodeEvents([event([{ text: "a" }], STOP)])).usage).toBeUndefined();
+    expect(getFinal(await decodeEvents([event([{ text: "a" }], STOP)])).usage).toBeUndefined();
   });
 });
 
@@ -359,7 +359,7 @@ describe("citations", () => {
       event([{ text: "text" }]),
       event([{ text: " more" }], { ...STOP, groundingMetadata: grounding }),
     ]);
-    const [text, native] = contentOf(decoded);
+    const [text, native] = getContent(decoded);
     expect(text?.citations).toMatchObject([
       { type: "web", title: "A", url: "https://a", startIndex: 0, endIndex: 4 },
       { type: "retrievedContext", title: "B", citedText: "page" },
@@ -375,13 +375,13 @@ describe("citations", () => {
       event([{ text: "text" }]),
       event([{ text: "", thoughtSignature: "S" }], { ...STOP, groundingMetadata: grounding }),
     ]);
-    expect(contentOf(decoded).map(({ citations }) => citations.length)).toEqual([2, 0, 0]);
+    expect(getContent(decoded).map(({ citations }) => citations.length)).toEqual([2, 0, 0]);
   });
 
   it("are kept as a native part where there is no text", async () => {
     const citationMetadata = { citationSources: [{ uri: "https://a", endIndex: 3 }] };
     const decoded = await decodeEvents([event([], { finishReason: "RECITATION", citationMetadata })]);
-    expect(contentOf(decoded)[0]?.part).toMatchObject({
+    expect(getContent(decoded)[0]?.part).toMatchObject({
       value: { kind: "citationMetadata", dataJson: JSON.stringify({ citationMetadata }) },
     });
   });
@@ -394,7 +394,7 @@ describe("citations", () => {
     const decoded = await decodeEvents([
       event([{ text: "a" }], { ...STOP, urlContextMetadata: { urlMetadata } }),
     ]);
-    expect(contentOf(decoded)[0]?.citations.map(({ url }) => url)).toEqual(["https://a"]);
+    expect(getContent(decoded)[0]?.citations.map(({ url }) => url)).toEqual(["https://a"]);
   });
 
   it("are kept once where several events repeat them", async () => {
@@ -403,7 +403,7 @@ describe("citations", () => {
       event([{ text: "a" }], repeated),
       event([{ text: "b" }], { ...STOP, ...repeated }),
     ]);
-    expect(contentOf(decoded)).toHaveLength(2);
+    expect(getContent(decoded)).toHaveLength(2);
   });
 });
 
@@ -457,13 +457,13 @@ describe("raw JSON", () => {
 
   it("is the list of events and each event under include_raw", async () => {
     const decoded = await decodeEvents(events, { model: NEW_MODEL, includeRaw: true });
-    expect(JSON.parse(finalOf(decoded).rawJson)).toEqual(events);
-    expect(casesOf(decoded).filter((kind) => kind === "providerEvent")).toHaveLength(2);
+    expect(JSON.parse(getFinal(decoded).rawJson)).toEqual(events);
+    expect(getCases(decoded).filter((kind) => kind === "providerEvent")).toHaveLength(2);
   });
 
   it("is left out otherwise, except for events with unknown fields", async () => {
     const decoded = await decodeEvents([...events, { tomorrow: { x: 1 } }]);
-    expect(finalOf(decoded).rawJson).toBe("");
+    expect(getFinal(decoded).rawJson).toBe("");
     const passed = decoded.events.flatMap(({ event: { case: kind, value } }) =>
       kind === "providerEvent" ? [value.dataJson] : [],
     );

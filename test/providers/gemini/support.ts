@@ -79,7 +79,7 @@ export function call(
 }
 
 /** Codes and fields of warnings. */
-export function codesOf(warnings: readonly Warning[]): string[] {
+export function getCodes(warnings: readonly Warning[]): string[] {
   return warnings.map(({ code, field }) => `${code} ${field}`);
 }
 
@@ -102,7 +102,7 @@ export function event(parts: readonly object[], beside: object = {}): object {
 }
 
 /** The response that ended a stream. */
-export function finalOf({ events }: Decoded): Response {
+export function getFinal({ events }: Decoded): Response {
   const last = events.at(-1)?.event;
   if (last?.case !== "finish" || last.value.response === undefined)
     throw new Error(`the stream ended with ${last?.case}`);
@@ -110,11 +110,11 @@ export function finalOf({ events }: Decoded): Response {
 }
 
 /** The parts of the response that ended a stream. */
-export function contentOf(decoded: Decoded): readonly ContentPart[] {
-  return finalOf(decoded).message?.content ?? [];
+export function getContent(decoded: Decoded): readonly ContentPart[] {
+  return getFinal(decoded).message?.content ?? [];
 }
 
 /** The kinds of events, in order. */
-export function casesOf({ events }: { readonly events: readonly StreamEvent[] }): string[] {
+export function getCases({ events }: { readonly events: readonly StreamEvent[] }): string[] {
   return events.map(({ event: { case: kind } }) => kind ?? "");
 }

@@ -4,7 +4,7 @@ import { assistantMessage, systemMessage, userMessage } from "../../../src/core/
 import { imagePart, type PartInput, textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { call, codesOf, OLD_MODEL, translate } from "./support.ts";
+import { call, getCodes, OLD_MODEL, translate } from "./support.ts";
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;
 
@@ -98,7 +98,7 @@ describe("tool results", () => {
       { text: "From the result of first:" },
       image,
     ]);
-    expect(codesOf(old.warnings)).toEqual(["converted_content messages[2].content[0].tool_result"]);
+    expect(getCodes(old.warnings)).toEqual(["converted_content messages[2].content[0].tool_result"]);
   });
 
   it("can have native parts, or a native functionResponse in place of the whole result", async () => {

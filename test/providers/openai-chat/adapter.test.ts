@@ -15,7 +15,7 @@ import {
   type OpenAIChatAdapterOptions,
 } from "../../../src/providers/openai-chat/adapter.ts";
 import { serveHttp } from "../../kit/http/servers.ts";
-import { messagesOf, type RequestInit } from "./support.ts";
+import { type RequestInit, toMessages } from "./support.ts";
 
 /** A request that the server received. */
 interface ReceivedRequest {
@@ -73,7 +73,7 @@ function streamed(response: ServerResponse): void {
 const request = (more: RequestInit = {}) =>
   create(RequestSchema, { model: "model-1", messages: [userMessage("hi")], ...more });
 
-async function eventsOf(adapter: OpenAIChatAdapter): Promise<StreamEvent[]> {
+async function getEvents(adapter: OpenAIChatAdapter): Promise<StreamEvent[]> {
   const events: StreamEvent[] = [];
   for await (const event of adapter.stream(request())) events.push(event);
   return events;
@@ -104,7 +104,7 @@ describe("the adapter for OpenAI-compatible servers", () => {
 
   it("requests a stream", async () => {
     const { adapter, requests } = await setUp(streamed);
-    const events = await eventsOf(adapter);
+    const events = await getEvents(adapter);
     expect(events.map(({ event }) => event.case)).toEqual([
       "streamStart",
       "textStart",
@@ -122,7 +122,7 @@ describe("the adapter for OpenAI-compatible servers", () => {
         response.setHeader("content-type", type);
         response.end(JSON.stringify(ANSWER));
       });
-      const last = (await eventsOf(adapter)).at(-1)?.event;
+      const last = (await getEvents(adapter)).at(-1)?.event;
       expect(last?.case === "finish" && textOf(last.value.response)).toBe("Hello.");
     }
   });
@@ -171,7 +171,7 @@ describe("the adapter for OpenAI-compatible servers", () => {
     });
     const expected = { kind: ErrorKind.RATE_LIMIT, httpStatusCode: 429, retryAfter: 3 };
     await expect(adapter.complete(request())).rejects.toMatchObject(expected);
-    await expect(eventsOf(adapter)).rejects.toMatchObject(expected);
+    await expect(getEvents(adapter)).rejects.toMatchObject(expected);
   });
 
   it("closes the connection at once when its caller cancels", async () => {
@@ -194,7 +194,7 @@ describe("the adapter for OpenAI-compatible servers", () => {
     const message = userMessage([imagePart(path)]);
     const allowed = await setUp(whole, { allowFilesUnder: [folder] });
     await allowed.adapter.complete(request({ messages: [message] }));
-    expect(messagesOf(allowed.requests[0]?.body ?? {})[0]?.content).toEqual([
+    expect(toMessages(allowed.requests[0]?.body ?? {})[0]?.content).toEqual([
       { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
     ]);
     const refused = await setUp(whole);

@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest";
 import { textOf } from "../../../src/core/message.ts";
 import type { Citation } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { answerTo, chunk, decodeEvents, finalOf, type ProfileInit, respond } from "./support.ts";
+import { answerTo, chunk, decodeEvents, getFinal, type ProfileInit, respond } from "./support.ts";
 
 /** An annotation with the span of `cited` in `content`, counted in code points as OpenAI counts. */
-function annotationOf(content: string, cited: string) {
+function toAnnotation(content: string, cited: string) {
   const start_index = [...content.slice(0, content.indexOf(cited))].length;
   const end_index = start_index + [...cited].length;
   return {
@@ -48,13 +48,13 @@ describe("citation indices", () => {
     ["emoji in the span", "see 👩‍👩‍👧‍👦 page 🎉!", "👩‍👩‍👧‍👦 page 🎉"],
     ["the whole text", "🙂🙃", "🙂🙃"],
   ])("count code points of %s, in a whole answer and in a stream", async (_, content, cited) => {
-    for (const response of await answersWith(content, [annotationOf(content, cited)]))
+    for (const response of await answersWith(content, [toAnnotation(content, cited)]))
       expect(citedIn(response)).toEqual([cited]);
   });
 
   it("are relative to the text where the content begins with tagged reasoning", async () => {
     const content = "<think>\nüber 🌧️\n</think>\n\nRain 🌧️ (source).";
-    const annotations = [annotationOf(content, "(source)")];
+    const annotations = [toAnnotation(content, "(source)")];
     for (const response of await answersWith(content, annotations, { thinkTags: true })) {
       expect(textOf(response)).toBe("Rain 🌧️ (source).");
       expect(citedIn(response)).toEqual(["(source)"]);
@@ -67,7 +67,7 @@ describe("citation indices", () => {
       { content: "First 🙂. " },
       { reasoning_content: "hm 🤔" },
       { content: "Second 🙃 (source)." },
-      { annotations: [annotationOf(content, "(source)"), annotationOf(content, "First")] },
+      { annotations: [toAnnotation(content, "(source)"), toAnnotation(content, "First")] },
     ]);
     const last = response.message?.content.at(-1);
     expect(last?.citations).toMatchObject([{ startIndex: 9, endIndex: 17 }, {}]);
@@ -93,7 +93,7 @@ describe("citation indices", () => {
 
   it("are unset for sources that are listed beside the message", async () => {
     const events = [chunk({ content: "🙂" }, "stop", { citations: ["https://b.example"] }), "[DONE]"];
-    const [citation] = citationsIn(finalOf(await decodeEvents(events)));
+    const [citation] = citationsIn(getFinal(await decodeEvents(events)));
     expect(citation).toMatchObject({ url: "https://b.example" });
     expect(citation?.startIndex).toBeUndefined();
   });

@@ -19,7 +19,7 @@ import { OpenAIChatAdapter } from "../../../src/providers/openai-chat/adapter.ts
 import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
 import { collect, responseIn } from "../support/calls.ts";
 import { list, type Wire } from "./reading.ts";
-import { messagesOf, type RequestInit, sent } from "./support.ts";
+import { type RequestInit, sent, toMessages } from "./support.ts";
 
 const GRAMMAR = { syntax: Grammar_Syntax.LARK, definition: 'start: "a"+' };
 
@@ -101,7 +101,7 @@ describe("an earlier call of a custom tool", () => {
 
   it("is sent with its text", async () => {
     const { body } = await sent({ messages, tools: [customTool()] }, SUPPORTED);
-    const [, assistant, result] = messagesOf(body);
+    const [, assistant, result] = toMessages(body);
     expect(assistant?.tool_calls).toEqual([
       { id: "call_1", type: "custom", custom: { name: "run_sql", input: "SELECT 1" } },
     ]);
@@ -111,7 +111,7 @@ describe("an earlier call of a custom tool", () => {
   it("is sent as a call of the function where the server has no custom tools", async () => {
     const { body } = await sent({ messages, tools: [customTool()] });
     const called = { name: "run_sql", arguments: '{"input":"SELECT 1"}' };
-    expect(messagesOf(body)[1]?.tool_calls).toEqual([{ id: "call_1", type: "function", function: called }]);
+    expect(toMessages(body)[1]?.tool_calls).toEqual([{ id: "call_1", type: "function", function: called }]);
   });
 });
 

@@ -5,7 +5,7 @@ import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { type ContentPart, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { Wire } from "./reading.ts";
-import { chunk, decodeEvents, finalOf, messagesOf, respond, responseJson, sent } from "./support.ts";
+import { chunk, decodeEvents, getFinal, respond, responseJson, sent, toMessages } from "./support.ts";
 
 /** The answer with a message, read as a whole and as a stream of one delta, which must give the same. */
 async function answerWith(message: object, finish = "stop"): Promise<Response> {
@@ -15,11 +15,11 @@ async function answerWith(message: object, finish = "stop"): Promise<Response> {
     choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason: finish }],
   });
   const streamed = await decodeEvents([chunk(message), chunk({}, finish), "[DONE]"]);
-  expect(responseJson(finalOf(streamed))).toEqual(responseJson(whole));
+  expect(responseJson(getFinal(streamed))).toEqual(responseJson(whole));
   return whole;
 }
 
-function contentOf({ message }: Response): ContentPart["part"][] {
+function getContent({ message }: Response): ContentPart["part"][] {
   return (message?.content ?? []).map(({ part }) => part);
 }
 
@@ -27,7 +27,7 @@ function contentOf({ message }: Response): ContentPart["part"][] {
 async function sentBack(response: Response): Promise<Wire | undefined> {
   const history = [userMessage("hi"), response.message ?? assistantMessage(""), userMessage("go on")];
   const { body } = await sent({ messages: history });
-  return messagesOf(body).find(({ role }) => role === "assistant");
+  return toMessages(body).find(({ role }) => role === "assistant");
 }
 
 const look = { id: "call_1", type: "function", function: { name: "look", arguments: '{"at":"sea"}' } };
@@ -51,14 +51,14 @@ describe("a tool call", () => {
     ["empty audio and no images", { tool_calls: [look], audio: null, images: null, annotations: null }],
   ])("is read beside %s", async (_, message) => {
     const response = await answerWith({ content: null, ...message }, "tool_calls");
-    expect(contentOf(response)).toMatchObject([expected]);
+    expect(getContent(response)).toMatchObject([expected]);
     expect(response.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS });
   });
 
   it("of a custom tool is read beside an empty function", async () => {
     const custom = { name: "shell", input: "ls" };
     const entry = { id: "call_1", type: "custom", custom, function: { name: "", arguments: "" } };
-    expect(contentOf(await answerWith({ tool_calls: [entry] }, "tool_calls"))).toMatchObject([
+    expect(getContent(await answerWith({ tool_calls: [entry] }, "tool_calls"))).toMatchObject([
       { case: "toolCall", value: { name: "shell", input: { case: "text", value: "ls" } } },
     ]);
   });
@@ -70,8 +70,8 @@ describe("a tool call", () => {
       { index: 0, custom: { name: "", input: "s" }, function: { name: "", arguments: "" } },
     ];
     const deltas = pieces.map((piece) => chunk({ tool_calls: [piece] }));
-    const streamed = finalOf(await decodeEvents([...deltas, chunk({}, "tool_calls"), "[DONE]"]));
-    expect(contentOf(streamed)).toMatchObject([
+    const streamed = getFinal(await decodeEvents([...deltas, chunk({}, "tool_calls"), "[DONE]"]));
+    expect(getContent(streamed)).toMatchObject([
       { case: "toolCall", value: { name: "shell", input: { case: "text", value: "ls" } } },
     ]);
   });
@@ -92,8 +92,8 @@ describe("a tool call", () => {
       chunk(empty, "stop"),
       "[DONE]",
     ];
-    const response = finalOf(await decodeEvents(events));
-    expect(contentOf(response)).toMatchObject([
+    const response = getFinal(await decodeEvents(events));
+    expect(getContent(response)).toMatchObject([
       { case: "reasoning", value: { text: "Let me see" } },
       { case: "text", value: "Yes" },
     ]);
@@ -126,7 +126,7 @@ describe("content that is not a text", () => {
     ["a boolean", false, "false"],
   ])("is the JSON text where it is %s", async (_, content, text) => {
     const response = await answerWith({ content });
-    expect(contentOf(response)).toMatchObject([{ case: "text", value: text }]);
+    expect(getContent(response)).toMatchObject([{ case: "text", value: text }]);
     expect(await sentBack(response)).toEqual({ role: "assistant", content: text });
   });
 
@@ -137,11 +137,11 @@ describe("content that is not a text", () => {
 
   it("is joined where it is a list of texts and of null", async () => {
     const response = await answerWith({ content: [{ type: "text", text: "a" }, null, "b"] });
-    expect(contentOf(response)).toMatchObject([{ case: "text", value: "ab" }]);
+    expect(getContent(response)).toMatchObject([{ case: "text", value: "ab" }]);
   });
 
   it.each([[null], [""], [[]]])("is nothing where it is %j", async (content) => {
-    expect(contentOf(await answerWith({ content }))).toEqual([]);
+    expect(getContent(await answerWith({ content }))).toEqual([]);
   });
 });
 
@@ -149,13 +149,13 @@ describe("audio", () => {
   it("keeps its id where later pieces have an empty one", async () => {
     const pieces = [{ id: "audio_1" }, { id: "", data: "AAAA", transcript: "Hi" }];
     const events = [...pieces.map((audio) => chunk({ audio })), chunk({}, "stop"), "[DONE]"];
-    const response = finalOf(await decodeEvents(events));
+    const response = getFinal(await decodeEvents(events));
     expect(await sentBack(response)).toMatchObject({ audio: { id: "audio_1" } });
   });
 
   it("goes back as its transcript where it has no id", async () => {
     const response = await answerWith({ content: null, audio: { id: "", data: "AAAA", transcript: "Hi" } });
-    expect(contentOf(response).map((part) => part.case)).toEqual(["native", "text"]);
+    expect(getContent(response).map((part) => part.case)).toEqual(["native", "text"]);
     expect(await sentBack(response)).toEqual({ role: "assistant", content: "Hi" });
   });
 });
@@ -173,14 +173,14 @@ describe("a thought signature on the message", () => {
     const calls = "tool_calls" in message ? [{ role: Role.TOOL, toolCallId: "call_1", content: [] }] : [];
     const history = [userMessage("hi"), response.message ?? assistantMessage(""), ...calls];
     const { body } = await sent({ messages: history });
-    const back = messagesOf(body).find(({ role }) => role === "assistant");
+    const back = toMessages(body).find(({ role }) => role === "assistant");
     const content = ("content" in message && message.content) || null;
     expect(back).toEqual({ role: "assistant", ...message, content });
   });
 
   it("may come with a piece of its own at the end of a stream", async () => {
     const events = [chunk({ content: "Hi" }), chunk({ content: "", extra_content }, "stop"), "[DONE]"];
-    const response = finalOf(await decodeEvents(events));
+    const response = getFinal(await decodeEvents(events));
     expect(await sentBack(response)).toEqual({ role: "assistant", content: "Hi", extra_content });
   });
 
@@ -188,6 +188,6 @@ describe("a thought signature on the message", () => {
     const response = await answerWith({ content: "Hi", extra_content });
     const history = [userMessage("hi"), response.message ?? assistantMessage(""), userMessage("on")];
     const { body } = await sent({ model: "model-2", messages: history });
-    expect(messagesOf(body)[1]).toEqual({ role: "assistant", content: "Hi" });
+    expect(toMessages(body)[1]).toEqual({ role: "assistant", content: "Hi" });
   });
 });

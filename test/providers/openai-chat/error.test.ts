@@ -5,7 +5,7 @@ import { userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
-import { requestIdOf, toError } from "../../../src/providers/openai-chat/error.ts";
+import { getRequestId, toError } from "../../../src/providers/openai-chat/error.ts";
 import { PROVIDER, type ProfileInit, profile, type RequestInit, respond } from "./support.ts";
 
 interface Given {
@@ -370,10 +370,10 @@ describe("the id of an exchange", () => {
       "mistral-correlation-id",
       "cf-ray",
     ]) {
-      expect(requestIdOf(createHeaders({ [name]: "r1", other: "x" }))).toBe("r1");
+      expect(getRequestId(createHeaders({ [name]: "r1", other: "x" }))).toBe("r1");
     }
-    expect(requestIdOf(createHeaders({ "cf-ray": "ray", "x-request-id": "r1" }))).toBe("r1");
-    expect(requestIdOf(createHeaders({}))).toBe("");
+    expect(getRequestId(createHeaders({ "cf-ray": "ray", "x-request-id": "r1" }))).toBe("r1");
+    expect(getRequestId(createHeaders({}))).toBe("");
     expect(failed(500, "", { headers: { "x-request-id": "r1" } }).requestId).toBe("r1");
   });
 

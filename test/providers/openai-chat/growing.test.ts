@@ -5,8 +5,8 @@ import { toolResult } from "../../../src/core/tools.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ResponseFormat_Type } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { profileNames } from "../../../src/providers/openai-chat/profiles.ts";
-import { randomOf } from "../../support/random.ts";
-import { messagesOf, PROVIDER, sent } from "./support.ts";
+import { createRandom } from "../../support/random.ts";
+import { PROVIDER, sent, toMessages } from "./support.ts";
 
 const PNG = new Uint8Array([1, 2, 3]);
 
@@ -37,7 +37,7 @@ function turn(random: () => number, number: number): Message[] {
 
 /** A conversation that grows turn by turn: each entry has the messages that one more request adds. */
 function growing(seed: number): Message[][] {
-  const random = randomOf(seed);
+  const random = createRandom(seed);
   const messages: Message[] = random() < 0.5 ? [systemMessage("Be brief.")] : [];
   const requests: Message[][] = [];
   for (let number = 0; number < 6; number += 1) {
@@ -57,7 +57,7 @@ describe("the body of a growing conversation", () => {
       let before = "";
       for (const messages of growing(seed)) {
         const { body } = await sent({ messages, responseFormat: { type: ResponseFormat_Type.JSON } }, name);
-        const bytes = JSON.stringify(messagesOf(body)).slice(0, -1);
+        const bytes = JSON.stringify(toMessages(body)).slice(0, -1);
         expect(bytes.startsWith(before)).toBe(true);
         before = bytes;
       }

@@ -9,12 +9,12 @@ import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_p
 import { list, type Wire } from "./reading.ts";
 import {
   answerTo,
-  messagesOf,
   PROVIDER,
   type ProfileInit,
   type RequestInit,
   respond,
   sent,
+  toMessages,
 } from "./support.ts";
 
 const PNG = new Uint8Array([1, 2, 3]);
@@ -24,7 +24,7 @@ type Messages = NonNullable<RequestInit["messages"]>;
 
 async function converted(messages: Messages, init: ProfileInit = {}, more: RequestInit = {}) {
   const { body, warnings } = await sent({ messages, ...more }, init);
-  return { messages: messagesOf(body), warnings };
+  return { messages: toMessages(body), warnings };
 }
 
 function call(id: string, name = "f", argumentsJson = "{}"): PartInput {

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
-import { guessProfile, PLAIN, profileNames, profileOf } from "../../../src/providers/openai-chat/profiles.ts";
+import {
+  getProfile,
+  guessProfile,
+  PLAIN,
+  profileNames,
+} from "../../../src/providers/openai-chat/profiles.ts";
 
 describe("the profile of a server", () => {
   it.each([
@@ -46,20 +51,20 @@ describe("the profile of a server", () => {
       ]),
     );
     for (const name of profileNames) {
-      const profile = profileOf(name, "http://localhost:8000/v1");
+      const profile = getProfile(name, "http://localhost:8000/v1");
       expect(Object.keys(profile).sort()).toEqual(Object.keys(PLAIN).sort());
     }
-    expect(profileOf("groq", "https://api.openai.com/v1").reasoningField).toBe("reasoning");
+    expect(getProfile("groq", "https://api.openai.com/v1").reasoningField).toBe("reasoning");
   });
 
   it("is the one of the host with the given changes", () => {
-    const profile = profileOf({ replayReasoning: false }, "https://api.deepseek.com");
-    expect(profile).toEqual({ ...profileOf("deepseek", ""), replayReasoning: false });
-    expect(profileOf(undefined, "http://localhost:8000")).toEqual(PLAIN);
+    const profile = getProfile({ replayReasoning: false }, "https://api.deepseek.com");
+    expect(profile).toEqual({ ...getProfile("deepseek", ""), replayReasoning: false });
+    expect(getProfile(undefined, "http://localhost:8000")).toEqual(PLAIN);
   });
 
   it("throws ConfigurationError for an unknown name", () => {
-    expect(() => profileOf("gpt", "")).toThrow(ConfigurationError);
-    expect(() => profileOf("toString", "")).toThrow(/expected one of plain, openai, azure/);
+    expect(() => getProfile("gpt", "")).toThrow(ConfigurationError);
+    expect(() => getProfile("toString", "")).toThrow(/expected one of plain, openai, azure/);
   });
 });

@@ -18,13 +18,13 @@ export interface Reading {
 export type PartContent = Readonly<Record<string, unknown>>;
 
 /** The message of a whole answer's first choice. */
-export function messageOf(body: Wire): Wire {
+export function toMessage(body: Wire): Wire {
   return (list(body.choices)[0]?.message ?? {}) as Wire;
 }
 
 /** Joins the chunks of a stream to a whole answer. */
 export function readStream(bytes: Buffer): Reading {
-  const chunks = dataOf(bytes);
+  const chunks = toData(bytes);
   const choices = chunks.flatMap(({ choices: all }) => list(all));
   const indices = [...new Set(choices.map(({ index }) => index ?? 0))];
   const first = (key: string) => chunks.map((chunk) => chunk[key]).find(Boolean);
@@ -89,13 +89,13 @@ function addChunks(content: unknown, chunks: readonly Wire[]): Wire[] {
     else
       result[result.length - 1] = {
         ...last,
-        thinking: [{ type: "text", text: thinkingOf(last) + thinkingOf(chunk) }],
+        thinking: [{ type: "text", text: getThinking(last) + getThinking(chunk) }],
       };
   }
   return result;
 }
 
-function thinkingOf({ thinking }: Wire): string {
+function getThinking({ thinking }: Wire): string {
   return list(thinking)
     .map(({ text }) => text)
     .join("");
@@ -129,20 +129,20 @@ function addCalls(calls: readonly Wire[], deltas: readonly Wire[]): Wire[] {
 
 /** The parts of a whole answer. */
 export function readBody(body: Wire): PartContent[] {
-  const message = messageOf(body);
+  const message = toMessage(body);
   const details = list(message.reasoning_details);
   const reasoning = message.reasoning_content || message.reasoning || "";
   const parts: PartContent[] = [];
   if (reasoning !== "" || details.length > 0) parts.push({ reasoning });
   if (Array.isArray(message.content)) parts.push(...list(message.content).map(readChunk));
-  else if (message.content) parts.push({ text: message.content, citations: sourcesOf(body) });
+  else if (message.content) parts.push({ text: message.content, citations: getSources(body) });
   if (message.refusal) parts.push({ text: message.refusal, citations: [] });
   const calls = list(message.tool_calls).map(readCall);
   return [...parts, ...calls.map((call) => (call === calls.at(-1) && isCut(body) ? markedCall(call) : call))];
 }
 
 function readChunk(chunk: Wire): PartContent {
-  return chunk.type === "thinking" ? { reasoning: thinkingOf(chunk) } : { text: chunk.text, citations: [] };
+  return chunk.type === "thinking" ? { reasoning: getThinking(chunk) } : { text: chunk.text, citations: [] };
 }
 
 function readCall({ id, function: called }: Wire): PartContent {
@@ -161,7 +161,7 @@ function markedCall(call: PartContent): PartContent {
 }
 
 /** The sources that are listed beside the text: search results where there are any, otherwise URLs. */
-function sourcesOf({ citations, search_results: results }: Wire): unknown[] {
+function getSources({ citations, search_results: results }: Wire): unknown[] {
   const found = list(results);
   return found.length > 0 ? found : Array.isArray(citations) ? citations : [];
 }
@@ -183,7 +183,7 @@ export function readParts(parts: readonly ContentPart[]): PartContent[] {
 }
 
 /** The JSON of a stream's events. */
-export function dataOf(bytes: Buffer): Wire[] {
+export function toData(bytes: Buffer): Wire[] {
   return bytes
     .toString("utf8")
     .split(/\r?\n/)

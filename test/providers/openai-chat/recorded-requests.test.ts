@@ -11,12 +11,12 @@ import {
 import { ToolChoice_Mode as Mode, ResponseFormat_Type } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { StateWriter } from "../../../src/providers/openai-chat/state.ts";
 import { factsFor } from "../../support/decode.ts";
-import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
+import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
 import { list, type Wire } from "./reading.ts";
 import { PROVIDER, type ProfileInit, profile, type RequestInit, sent } from "./support.ts";
 
 const FOLDER = "openai-chat";
-const recorded = [...recordingsOf(FOLDER, ".sse"), ...recordingsOf(FOLDER, ".json")].filter(
+const recorded = [...getRecordings(FOLDER, ".sse"), ...getRecordings(FOLDER, ".json")].filter(
   (recording): recording is Recording & { request: string } => "request" in recording,
 );
 
@@ -29,9 +29,9 @@ describe("our request for a recorded conversation", () => {
   it("exists for each recorded request", () => expect(cases).toHaveLength(82));
 
   it.each(cases)("equals the recorded one: $request", async (recording) => {
-    const theirs: Wire = JSON.parse(bytesOf({ ...recording, file: recording.request }).toString("utf8"));
+    const theirs: Wire = JSON.parse(toBytes({ ...recording, file: recording.request }).toString("utf8"));
     const name = profileFor(recording.request);
-    const { body, warnings } = await sent(requestOf(theirs), name, theirs.stream === true);
+    const { body, warnings } = await sent(toRequest(theirs), name, theirs.stream === true);
     expect(body).toEqual(inOurWords(theirs, name));
     const loses = theirs.parallel_tool_calls !== undefined && !profile(name).supportsParallelToolCalls;
     expect(warnings).toEqual(loses ? ["unsupported_setting tool_choice.parallel"] : []);
@@ -99,7 +99,7 @@ function formatInOurWords(format: Wire): Wire {
 }
 
 /** Our request for a recorded body: the conversation as our callers would have it. */
-function requestOf(theirs: Wire): RequestInit {
+function toRequest(theirs: Wire): RequestInit {
   const {
     model,
     messages,
@@ -116,12 +116,12 @@ function requestOf(theirs: Wire): RequestInit {
   const choice = { any: Mode.REQUIRED, required: Mode.REQUIRED }[String(tool_choice)] ?? Mode.UNSPECIFIED;
   return {
     model: String(model),
-    messages: list(messages).map((message) => messageOf(message, String(model))),
-    tools: list(tools).map(({ function: tool }) => toolOf(tool as Wire)),
+    messages: list(messages).map((message) => toMessage(message, String(model))),
+    tools: list(tools).map(({ function: tool }) => toTool(tool as Wire)),
     ...(tool_choice === undefined && parallel_tool_calls === undefined
       ? {}
-      : { toolChoice: { mode: choice, ...parallelOf(parallel_tool_calls) } }),
-    ...(response_format === undefined ? {} : { responseFormat: formatOf(response_format as Wire) }),
+      : { toolChoice: { mode: choice, ...toParallel(parallel_tool_calls) } }),
+    ...(response_format === undefined ? {} : { responseFormat: getFormat(response_format as Wire) }),
     ...(temperature === undefined ? {} : { temperature: Number(temperature) }),
     ...(max_tokens === undefined ? {} : { maxTokens: Number(max_tokens) }),
     ...(reasoning_effort === undefined ? {} : { reasoningEffort: String(reasoning_effort) }),
@@ -130,11 +130,11 @@ function requestOf(theirs: Wire): RequestInit {
   };
 }
 
-function parallelOf(value: unknown): { parallel?: boolean } {
+function toParallel(value: unknown): { parallel?: boolean } {
   return typeof value === "boolean" ? { parallel: value } : {};
 }
 
-function toolOf({ name, description, parameters }: Wire) {
+function toTool({ name, description, parameters }: Wire) {
   const value = {
     name: String(name),
     description: String(description),
@@ -143,13 +143,13 @@ function toolOf({ name, description, parameters }: Wire) {
   return { tool: { case: "function", value } } as const;
 }
 
-function formatOf({ json_schema }: Wire) {
+function getFormat({ json_schema }: Wire) {
   const { name, schema, strict } = json_schema as Wire;
   const type = ResponseFormat_Type.JSON_SCHEMA;
   return { type, name: String(name), schemaJson: JSON.stringify(schema), strict: strict === true };
 }
 
-function messageOf(message: Wire, model: string): Message {
+function toMessage(message: Wire, model: string): Message {
   switch (message.role) {
     case "system":
       return systemMessage(textOf(message.content));
@@ -158,7 +158,7 @@ function messageOf(message: Wire, model: string): Message {
     case "tool":
       return toolResult(String(message.tool_call_id), textPart(textOf(message.content)));
     case "assistant":
-      return assistantMessage([...reasoningOf(message, model), ...list(message.tool_calls).map(callOf)]);
+      return assistantMessage([...reasoningOf(message, model), ...list(message.tool_calls).map(createCall)]);
     default:
       throw new Error(`no recording has a message of the role ${message.role}`);
   }
@@ -191,7 +191,7 @@ function reasoningOf({ reasoning_details }: Wire, model: string): ContentPart[] 
   ];
 }
 
-function callOf({ id, function: called }: Wire): ContentPart {
+function createCall({ id, function: called }: Wire): ContentPart {
   const { name, arguments: argumentsJson } = called as Record<string, string>;
   return create(ContentPartSchema, {
     part: {

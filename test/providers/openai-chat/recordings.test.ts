@@ -12,39 +12,39 @@ import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { toError } from "../../../src/providers/openai-chat/error.ts";
 import { ChatDecoder } from "../../../src/providers/openai-chat/stream.ts";
 import { factsFor } from "../../support/decode.ts";
-import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
-import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
-import { isCut, list, messageOf, readBody, readParts, readStream, type Wire } from "./reading.ts";
+import { createRandom, hashName, splitAtRandom } from "../../support/random.ts";
+import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
+import { isCut, list, readBody, readParts, readStream, toMessage, type Wire } from "./reading.ts";
 import {
   decodeBytes,
   eventsJson,
-  finalOf,
-  messagesOf,
+  getFinal,
   PROVIDER,
   profile,
   respond,
   responseJson,
   sent,
+  toMessages,
 } from "./support.ts";
 
 const FOLDER = "openai-chat";
 const BROKEN = ["groq-error-mid-stream.sse", "unparsable-chunk.sse"].map((name) => `${FOLDER}/${name}`);
-const allStreams = recordingsOf(FOLDER, ".sse");
+const allStreams = getRecordings(FOLDER, ".sse");
 const streams = allStreams.filter(({ file }) => !BROKEN.includes(file));
-const wholes = recordingsOf(FOLDER, ".json").filter(({ status }) => status < 400);
-const failures = recordingsOf(FOLDER, ".json").filter(({ status }) => status >= 400);
+const wholes = getRecordings(FOLDER, ".json").filter(({ status }) => status < 400);
+const failures = getRecordings(FOLDER, ".json").filter(({ status }) => status >= 400);
 
 describe("a recorded stream of the Chat Completions API", () => {
   it("exists for every kind of server", () => expect(allStreams).toHaveLength(119));
 
   describe.each(streams)("$file", (recording) => {
-    const bytes = bytesOf(recording);
+    const bytes = toBytes(recording);
     const { body } = readStream(bytes);
 
     it("is decoded without loss", async () => {
       const { events, error } = await decodeBytes([bytes]);
       expect(error).toBeUndefined();
-      const response = finalOf({ events, error });
+      const response = getFinal({ events, error });
       expect(readParts(response.message?.content ?? [])).toEqual(readBody(body));
       expect({ id: response.id, model: response.model }).toEqual({ id: body.id, model: body.model });
       expectUsage(response, body.usage);
@@ -54,7 +54,7 @@ describe("a recorded stream of the Chat Completions API", () => {
 
     it("gives the same events however its bytes are split", async () => {
       const whole = await decodeBytes([bytes]);
-      const random = randomOf(seedOf(recording.file));
+      const random = createRandom(hashName(recording.file));
       for (const largest of [7, 64, 5000]) {
         const split = await decodeBytes(splitAtRandom(bytes, random, largest));
         expect(eventsJson(split.events)).toEqual(eventsJson(whole.events));
@@ -62,12 +62,12 @@ describe("a recorded stream of the Chat Completions API", () => {
     });
 
     it("agrees with the same answer read as a whole", async () => {
-      const streamed = finalOf(await decodeBytes([bytes]));
+      const streamed = getFinal(await decodeBytes([bytes]));
       expect(responseJson(streamed)).toEqual(responseJson(respond(body)));
     });
 
     it("is sent back unchanged", async () => {
-      const streamed = finalOf(await decodeBytes([bytes]));
+      const streamed = getFinal(await decodeBytes([bytes]));
       expect(await sentBack(streamed)).toEqual(expectedBack(body));
     });
 
@@ -75,7 +75,7 @@ describe("a recorded stream of the Chat Completions API", () => {
       const end = finishStart(bytes);
       expectUnfinished(bytes.subarray(0, end));
       for (const cut of sample(eventEnds(bytes, end), 12)) await expectCut(bytes.subarray(0, cut));
-      const random = randomOf(seedOf(`cut ${recording.file}`));
+      const random = createRandom(hashName(`cut ${recording.file}`));
       for (let round = 0; round < 12; round += 1)
         await expectCut(bytes.subarray(0, Math.floor(random() * end)));
     });
@@ -91,7 +91,7 @@ describe("a recorded stream that was broken on purpose", () => {
   it.each(allStreams.filter(({ file }) => BROKEN.includes(file)))(
     "$file ends in its error",
     async (recording) => {
-      const { events, error } = await decodeBytes([bytesOf(recording)]);
+      const { events, error } = await decodeBytes([toBytes(recording)]);
       expect(events).toEqual([]);
       if (recording.file.includes("unparsable")) expect(error).toBeInstanceOf(StreamError);
       else
@@ -104,7 +104,7 @@ describe("a recorded whole answer of the Chat Completions API", () => {
   it("exists for every kind of server", () => expect(wholes).toHaveLength(114));
 
   it.each(wholes)("is read without loss: $file", (recording) => {
-    const body = bodyOf(recording);
+    const body = getBody(recording);
     const response = respond(body);
     expect(readParts(response.message?.content ?? [])).toEqual(readBody(body));
     expectUsage(response, body.usage);
@@ -112,7 +112,7 @@ describe("a recorded whole answer of the Chat Completions API", () => {
   });
 
   it.each(wholes)("is sent back unchanged: $file", async (recording) => {
-    const body = bodyOf(recording);
+    const body = getBody(recording);
     expect(await sentBack(respond(body))).toEqual(expectedBack(body));
   });
 
@@ -122,7 +122,7 @@ describe("a recorded whole answer of the Chat Completions API", () => {
         provider: PROVIDER,
         status: recording.status,
         headers: { get: () => undefined } as never,
-        body: bytesOf(recording).toString("utf8"),
+        body: toBytes(recording).toString("utf8"),
         request: factsFor(PROVIDER, { model: "model-1" }).request,
       },
       profile(),
@@ -165,12 +165,12 @@ async function sentBack(response: Response): Promise<Wire | undefined> {
     { model: response.model, messages: history },
     { replayReasoning: true, parsesArguments: false },
   );
-  return messagesOf(body).find(({ role }) => role === "assistant");
+  return toMessages(body).find(({ role }) => role === "assistant");
 }
 
 /** The fields of a message that a server takes back: all but those that are only informative. */
 function expectedBack(body: Wire): Wire | undefined {
-  const message = messageOf(body);
+  const message = toMessage(body);
   const details = list(message.reasoning_details);
   const reasoning = ["reasoning_content", "reasoning"].find((key) => message[key]);
   const unsaid = isCut(body) ? "{" : "{}";
@@ -260,6 +260,6 @@ function sample(entries: readonly number[], most: number): number[] {
   );
 }
 
-function bodyOf(recording: Recording): Wire {
-  return JSON.parse(bytesOf(recording).toString("utf8"));
+function getBody(recording: Recording): Wire {
+  return JSON.parse(toBytes(recording).toString("utf8"));
 }

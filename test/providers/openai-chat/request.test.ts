@@ -9,7 +9,7 @@ import {
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { ServerProfile } from "../../../src/providers/openai-chat/profile.ts";
 import { takesToolChoice } from "../../../src/providers/openai-chat/tools.ts";
-import { messagesOf, PROVIDER, type ProfileInit, profile, type RequestInit, sent } from "./support.ts";
+import { PROVIDER, type ProfileInit, profile, type RequestInit, sent, toMessages } from "./support.ts";
 
 const HI = { messages: [userMessage("hi")] };
 const SCHEMA = '{"type":"object","properties":{"n":{"type":"number","minimum":1.0}},"required":["n"]}';
@@ -21,7 +21,7 @@ function functionTool(name: string, more: object = {}) {
 }
 
 /** The body of a request without its model and messages. */
-async function settingsOf(request: RequestInit, init: ProfileInit = {}, streaming = false) {
+async function toSettings(request: RequestInit, init: ProfileInit = {}, streaming = false) {
   const { body, warnings } = await sent({ ...request, ...HI }, init, streaming);
   const { model: _, messages: __, ...settings } = body;
   return { settings, warnings };
@@ -29,32 +29,32 @@ async function settingsOf(request: RequestInit, init: ProfileInit = {}, streamin
 
 describe("the settings of a request", () => {
   it("are few where the caller sets none", async () => {
-    expect(await settingsOf({})).toEqual({ settings: {}, warnings: [] });
-    expect((await settingsOf({}, "openai")).settings).toEqual({ store: false });
+    expect(await toSettings({})).toEqual({ settings: {}, warnings: [] });
+    expect((await toSettings({}, "openai")).settings).toEqual({ store: false });
   });
 
   it("request a stream, and its usage where the server accepts that", async () => {
-    expect((await settingsOf({}, {}, true)).settings).toEqual({
+    expect((await toSettings({}, {}, true)).settings).toEqual({
       stream: true,
       stream_options: { include_usage: true },
     });
-    expect((await settingsOf({}, "mistral", true)).settings).toEqual({ stream: true });
+    expect((await toSettings({}, "mistral", true)).settings).toEqual({ stream: true });
   });
 
   it("have sampling, limits and stop sequences under the server's names", async () => {
     const request = { temperature: 0, topP: 0.5, maxTokens: 7, stopSequences: ["a", "b"] };
-    expect(await settingsOf(request)).toEqual({
+    expect(await toSettings(request)).toEqual({
       settings: { temperature: 0, top_p: 0.5, max_tokens: 7, stop: ["a", "b"] },
       warnings: [],
     });
-    expect((await settingsOf({ maxTokens: 7 }, "openai")).settings).toMatchObject({
+    expect((await toSettings({ maxTokens: 7 }, "openai")).settings).toMatchObject({
       max_completion_tokens: 7,
     });
   });
 
   it("leave out what a model refuses, with warnings, and are refused under LOSS_POLICY_REFUSE", async () => {
     const request = { model: "gpt-5", temperature: 1, topP: 1, stopSequences: ["a"] };
-    expect(await settingsOf(request, "openai")).toEqual({
+    expect(await toSettings(request, "openai")).toEqual({
       settings: { store: false },
       warnings: [
         "unsupported_setting temperature",
@@ -62,24 +62,24 @@ describe("the settings of a request", () => {
         "unsupported_setting stop_sequences",
       ],
     });
-    await expect(settingsOf({ ...request, lossPolicy: LossPolicy.REFUSE }, "openai")).rejects.toMatchObject({
+    await expect(toSettings({ ...request, lossPolicy: LossPolicy.REFUSE }, "openai")).rejects.toMatchObject({
       violations: [{ field: "temperature" }, { field: "top_p" }, { field: "stop_sequences" }],
     });
   });
 
   it("have as many stop sequences as the server accepts, and no more", async () => {
     const stopSequences = ["a", "b", "c", "d", "e"];
-    await expect(settingsOf({ stopSequences })).rejects.toThrow(
+    await expect(toSettings({ stopSequences })).rejects.toThrow(
       "stop_sequences: expected at most 4, found 5",
     );
-    expect((await settingsOf({ stopSequences }, "vllm")).settings.stop).toEqual(stopSequences);
+    expect((await toSettings({ stopSequences }, "vllm")).settings.stop).toEqual(stopSequences);
   });
 
   it("merge provider options last, under the provider's name or that of the API", async () => {
     const options = '{"seed":1,"temperature":null,"stream_options":{"x":true}}';
     for (const name of [PROVIDER, "openai-chat"]) {
       const request = { temperature: 1, providerOptionsJson: { [name]: options, groq: '{"n":2}' } };
-      expect((await settingsOf(request, {}, true)).settings).toEqual({
+      expect((await toSettings(request, {}, true)).settings).toEqual({
         seed: 1,
         stream: true,
         stream_options: { include_usage: true, x: true },
@@ -88,7 +88,7 @@ describe("the settings of a request", () => {
   });
 
   it("are refused with options that the method decides, or that are invalid", async () => {
-    const withOptions = (text: string) => settingsOf({ providerOptionsJson: { [PROVIDER]: text } });
+    const withOptions = (text: string) => toSettings({ providerOptionsJson: { [PROVIDER]: text } });
     await expect(withOptions('{"stream":true}')).rejects.toThrow("stream");
     await expect(withOptions('{"unsupported_tool_choice":1}')).rejects.toThrow("unsupported_tool_choice");
     await expect(withOptions("[]")).rejects.toThrow("provider_options_json");
@@ -106,13 +106,13 @@ describe("the settings of a request", () => {
       [],
     ],
   ])("have metadata where the server accepts it: %s", async (_, request, init, settings, warnings) => {
-    expect(await settingsOf({ ...request, metadata: { k: "v" } }, init)).toEqual({ settings, warnings });
+    expect(await toSettings({ ...request, metadata: { k: "v" } }, init)).toEqual({ settings, warnings });
   });
 
   it("leave out metadata beyond OpenAI's limits, with a warning", async () => {
     const pairs = Array.from({ length: 17 }, (_, index) => [`k${index}`, "v"]);
     const metadata = Object.fromEntries([...pairs, ["long", "v".repeat(513)]]);
-    const { settings, warnings } = await settingsOf(
+    const { settings, warnings } = await toSettings(
       { metadata, providerOptionsJson: { [PROVIDER]: '{"store":true}' } },
       "openai",
     );
@@ -166,12 +166,12 @@ describe("reasoning effort", () => {
     ],
     ["nothing", { reasoningFormat: "none" }, "low", {}, ["unsupported_setting reasoning_effort"]],
   ])("is sent as %s", async (_, init, reasoningEffort, settings, warnings) => {
-    expect(await settingsOf({ reasoningEffort }, init)).toEqual({ settings, warnings });
+    expect(await toSettings({ reasoningEffort }, init)).toEqual({ settings, warnings });
   });
 
   it("is the nearest that the model has", async () => {
     const request = { model: "gpt-5", reasoningEffort: "none" };
-    const { settings, warnings } = await settingsOf(request, "openai");
+    const { settings, warnings } = await toSettings(request, "openai");
     expect(settings.reasoning_effort).toBe("minimal");
     expect(warnings).toEqual(["adjusted_setting reasoning_effort"]);
   });
@@ -188,7 +188,7 @@ describe("tools", () => {
   });
 
   it("have a schema even where they take no arguments", async () => {
-    const { settings } = await settingsOf({
+    const { settings } = await toSettings({
       tools: [functionTool("f", { parametersJson: "", description: "" })],
     });
     expect(settings.tools).toEqual([
@@ -200,7 +200,7 @@ describe("tools", () => {
   });
 
   it("are strict where the server supports it, with a schema in its dialect", async () => {
-    const { settings, warnings } = await settingsOf(
+    const { settings, warnings } = await toSettings(
       { tools: [functionTool("f", { strict: true })] },
       "openai",
     );
@@ -211,7 +211,7 @@ describe("tools", () => {
   });
 
   it("are not strict where the server does not support it", async () => {
-    const { settings, warnings } = await settingsOf({ tools: [functionTool("f", { strict: true })] });
+    const { settings, warnings } = await toSettings({ tools: [functionTool("f", { strict: true })] });
     expect(settings.tools).toEqual([
       { type: "function", function: { name: "f", description: "d", parameters: JSON.parse(SCHEMA) } },
     ]);
@@ -221,7 +221,7 @@ describe("tools", () => {
   it("have their schema shown, not enforced, where the server cannot enforce it", async () => {
     const free = '{"type":"object","additionalProperties":{"type":"string"}}';
     const tool = functionTool("f", { strict: true, parametersJson: free });
-    const { settings, warnings } = await settingsOf({ tools: [tool] }, "openai");
+    const { settings, warnings } = await toSettings({ tools: [tool] }, "openai");
     expect(settings.tools).toEqual([
       { type: "function", function: { name: "f", description: "d", parameters: JSON.parse(free) } },
     ]);
@@ -234,7 +234,7 @@ describe("tools", () => {
       ({
         tool: { case: "hosted", value: { provider, configJson: '{"type":"custom","custom":{"name":"c"}}' } },
       }) as const;
-    const { settings, warnings } = await settingsOf({
+    const { settings, warnings } = await toSettings({
       tools: [hosted(PROVIDER), hosted("openai-chat"), hosted("anthropic")],
     });
     const own = { type: "custom", custom: { name: "c" } };
@@ -244,7 +244,7 @@ describe("tools", () => {
 
   it("are extended by provider options", async () => {
     const options = '{"tools":[{"type":"browser_search"}]}';
-    const { settings } = await settingsOf({
+    const { settings } = await toSettings({
       tools: [functionTool("f")],
       providerOptionsJson: { [PROVIDER]: options },
     });
@@ -255,12 +255,12 @@ describe("tools", () => {
     ["a name that is too long", { name: "n".repeat(65) }, "tools[0].function.name"],
     ["parameters that are not JSON", { parametersJson: "{" }, "tools[0].function.parameters_json"],
   ])("are refused, naming the field, for %s", async (_, more, field) => {
-    const refused = settingsOf({ tools: [functionTool("f", more)] }, "openai");
+    const refused = toSettings({ tools: [functionTool("f", more)] }, "openai");
     await expect(refused).rejects.toMatchObject({ violations: [{ field }] });
   });
 
   it("are refused where they are of no kind", async () => {
-    await expect(settingsOf({ tools: [{}] })).rejects.toThrow(
+    await expect(toSettings({ tools: [{}] })).rejects.toThrow(
       "tools[0]: expected one of `function`, `hosted` and `custom`, found none",
     );
   });
@@ -273,7 +273,7 @@ describe("tools", () => {
     [Mode.NAMED, { type: "function", function: { name: "g" } }],
   ])("have the tool choice of mode %i", async (mode, expected) => {
     const toolChoice = { mode, toolName: mode === Mode.NAMED ? "g" : "", parallel: false };
-    const { settings, warnings } = await settingsOf({ tools, toolChoice });
+    const { settings, warnings } = await toSettings({ tools, toolChoice });
     expect(settings.tool_choice).toEqual(expected);
     expect(settings.parallel_tool_calls).toBe(false);
     expect(settings.tools).toHaveLength(2);
@@ -281,11 +281,11 @@ describe("tools", () => {
   });
 
   it("have no tool choice where there are no tools", async () => {
-    expect((await settingsOf({ toolChoice: { mode: Mode.NONE, parallel: true } })).settings).toEqual({});
+    expect((await toSettings({ toolChoice: { mode: Mode.NONE, parallel: true } })).settings).toEqual({});
   });
 
   it("are left out where none may be called and the server has no `none`", async () => {
-    const { settings, warnings } = await settingsOf({ tools, toolChoice: { mode: Mode.NONE } }, "ollama");
+    const { settings, warnings } = await toSettings({ tools, toolChoice: { mode: Mode.NONE } }, "ollama");
     expect({ settings, warnings }).toEqual({ settings: {}, warnings: [] });
   });
 
@@ -293,14 +293,14 @@ describe("tools", () => {
     "cannot be forced by mode %i where the server does not support it",
     async (mode) => {
       const request = { tools, toolChoice: { mode, toolName: "g" } };
-      await expect(settingsOf(request, "ollama")).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
+      await expect(toSettings(request, "ollama")).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
       const strict = {
         ...request,
         providerOptionsJson: { [PROVIDER]: '{"unsupported_tool_choice":"error"}' },
       };
-      await expect(settingsOf(strict, "ollama")).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
+      await expect(toSettings(strict, "ollama")).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
       const freed = { ...request, providerOptionsJson: { [PROVIDER]: '{"unsupported_tool_choice":"auto"}' } };
-      const { settings, warnings } = await settingsOf(freed, "ollama");
+      const { settings, warnings } = await toSettings(freed, "ollama");
       expect(settings.tools).toHaveLength(mode === Mode.NAMED ? 1 : 2);
       expect(settings.tool_choice).toBeUndefined();
       expect(warnings).toEqual(["adjusted_setting tool_choice.mode"]);
@@ -309,7 +309,7 @@ describe("tools", () => {
 
   it("are the named one alone, which must be called, where the server cannot be told its name", async () => {
     const toolChoice = { mode: Mode.NAMED, toolName: "g" };
-    const { settings, warnings } = await settingsOf({ tools, toolChoice }, "llama-cpp");
+    const { settings, warnings } = await toSettings({ tools, toolChoice }, "llama-cpp");
     expect(settings.tools).toMatchObject([{ function: { name: "g" } }]);
     expect(settings.tool_choice).toBe("required");
     expect(warnings).toEqual([]);
@@ -325,7 +325,7 @@ describe("tools", () => {
 
   it("have no parallel_tool_calls where the server does not support it", async () => {
     const toolChoice = { mode: Mode.AUTO, parallel: false };
-    const { settings, warnings } = await settingsOf({ tools, toolChoice }, "deepseek");
+    const { settings, warnings } = await toSettings({ tools, toolChoice }, "deepseek");
     expect(settings.parallel_tool_calls).toBeUndefined();
     expect(warnings).toEqual(["unsupported_setting tool_choice.parallel"]);
   });
@@ -339,7 +339,7 @@ describe("the response format", () => {
 
   it("is text by default", async () => {
     const request = { responseFormat: { type: ResponseFormat_Type.TEXT } };
-    expect((await settingsOf(request)).settings).toEqual({});
+    expect((await toSettings(request)).settings).toEqual({});
   });
 
   it("is a schema in the server's own setting, with its spelling", async () => {
@@ -351,7 +351,7 @@ describe("the response format", () => {
   });
 
   it("is enforced where the caller asks for it, in the server's dialect", async () => {
-    const { settings } = await settingsOf(schema({ strict: true }), "openai");
+    const { settings } = await toSettings(schema({ strict: true }), "openai");
     expect(settings.response_format).toEqual({
       type: "json_schema",
       json_schema: {
@@ -360,7 +360,7 @@ describe("the response format", () => {
         schema: { ...JSON.parse(SCHEMA), additionalProperties: false },
       },
     });
-    expect((await settingsOf(schema({ strict: true }), "vllm")).settings).toMatchObject({
+    expect((await toSettings(schema({ strict: true }), "vllm")).settings).toMatchObject({
       response_format: { json_schema: { strict: true, schema: JSON.parse(SCHEMA) } },
     });
   });
@@ -369,7 +369,7 @@ describe("the response format", () => {
     const turn = { ...schema({ strict: true }), messages: [systemMessage("Be brief."), userMessage("hi")] };
     const { body, warnings } = await sent(turn, "deepseek");
     expect(body.response_format).toEqual({ type: "json_object" });
-    const [system, user] = messagesOf(body);
+    const [system, user] = toMessages(body);
     expect(system?.content).toMatch(/^Be brief\.\n\nAnswer with JSON/);
     expect(system?.content).toContain(SCHEMA);
     expect(user?.content).toBe("hi");
@@ -382,7 +382,7 @@ describe("the response format", () => {
   it("is requested by an instruction alone where the server has no JSON mode", async () => {
     const { body, warnings } = await sent({ ...HI, ...json }, "perplexity");
     expect(body.response_format).toBeUndefined();
-    expect(messagesOf(body)[0]).toEqual({
+    expect(toMessages(body)[0]).toEqual({
       role: "system",
       content: "Answer with one JSON object and nothing else.",
     });
@@ -391,7 +391,7 @@ describe("the response format", () => {
 
   it("is JSON, with the word added to the instructions where they lack it", async () => {
     const contents = async (messages: Message[]) =>
-      messagesOf((await sent({ ...json, messages })).body).map(({ content }) => content);
+      toMessages((await sent({ ...json, messages })).body).map(({ content }) => content);
     const sentence = "Answer with one JSON object and nothing else.";
     expect(await contents([userMessage("JSON please")])).toEqual([sentence, "JSON please"]);
     expect(await contents([developerMessage("Use json."), userMessage("hi")])).toEqual(["Use json.", "hi"]);
@@ -407,12 +407,12 @@ describe("the response format", () => {
       ],
       "hi",
     ]);
-    expect((await settingsOf(json)).settings).toEqual({ response_format: { type: "json_object" } });
+    expect((await toSettings(json)).settings).toEqual({ response_format: { type: "json_object" } });
   });
 
   it("is refused, naming the field, where it is not a JSON Schema", async () => {
     for (const init of ["openai", "deepseek"]) {
-      await expect(settingsOf(schema({ schemaJson: "[]" }), init)).rejects.toMatchObject({
+      await expect(toSettings(schema({ schemaJson: "[]" }), init)).rejects.toMatchObject({
         violations: [{ field: "response_format.schema_json" }],
       });
     }

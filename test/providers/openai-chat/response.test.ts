@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ServerError } from "../../../src/core/errors.ts";
 import { textOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
-import { chunk, decodeEvents, finalOf, respond } from "./support.ts";
+import { chunk, decodeEvents, getFinal, respond } from "./support.ts";
 
 const answer = (usage: object | null) => ({
   choices: [{ message: { content: "hi" }, finish_reason: "stop" }],
@@ -175,7 +175,7 @@ describe("the stop sequence that ended an answer", () => {
     expect(respond({ choices: [choice] }, {}, request).finishReason).toMatchObject({ stopSequence });
 
     const last = { ...chunk({}), choices: [{ index: 0, delta: {}, finish_reason: "stop", ...fields }] };
-    const streamed = finalOf(await decodeEvents([chunk({ content: "hi" }), last, "[DONE]"], {}, request));
+    const streamed = getFinal(await decodeEvents([chunk({ content: "hi" }), last, "[DONE]"], {}, request));
     expect(streamed.finishReason).toMatchObject({ raw: "stop", stopSequence });
   });
 });

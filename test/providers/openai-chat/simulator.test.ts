@@ -338,7 +338,7 @@ describe("structured output and limits", () => {
 
 type ErrorClass = abstract new (...values: never[]) => SDKError;
 
-async function failureOf(run: () => Promise<unknown>, kind: ErrorClass): Promise<SDKError> {
+async function toFailure(run: () => Promise<unknown>, kind: ErrorClass): Promise<SDKError> {
   const error: unknown = await run().then(
     () => new Error("nothing was thrown"),
     (reason: unknown) => reason,
@@ -372,8 +372,8 @@ describe("a failed answer", () => {
     ["status=529,error_body=empty", ServerError],
   ])("with %s has the right error class, for a stream and for a whole answer", async (options, kind) => {
     const sent = request(`sim-text:${options}`);
-    const whole = await failureOf(() => connect().complete(sent), kind);
-    const streamed = await failureOf(() => gather(connect().stream(sent)), kind);
+    const whole = await toFailure(() => connect().complete(sent), kind);
+    const streamed = await toFailure(() => gather(connect().stream(sent)), kind);
     expect(streamed).toMatchObject({ kind: whole.kind, message: whole.message, outputStarted: false });
     expect(whole).toMatchObject({
       provider: "compatible",
@@ -383,7 +383,7 @@ describe("a failed answer", () => {
   });
 
   it("has the delay before a retry", async () => {
-    const error = await failureOf(
+    const error = await toFailure(
       () => connect().complete(request("sim-text:status=429,retry_after=7")),
       RateLimitError,
     );
@@ -391,13 +391,13 @@ describe("a failed answer", () => {
   });
 
   it("has its class for a refused key and for an unknown model", async () => {
-    await failureOf(() => connect({ apiKey: "invalid" }).complete(request("sim-text")), AuthenticationError);
-    await failureOf(() => connect().complete(request("gpt-nonexistent")), NotFoundError);
+    await toFailure(() => connect({ apiKey: "invalid" }).complete(request("sim-text")), AuthenticationError);
+    await toFailure(() => connect().complete(request("gpt-nonexistent")), NotFoundError);
   });
 
   it("has the server's message for a refused request", async () => {
     const sent = request("sim-text", { providerOptionsJson: { compatible: '{"top_k":3}' } });
-    const error = await failureOf(() => connect().complete(sent), InvalidRequestError);
+    const error = await toFailure(() => connect().complete(sent), InvalidRequestError);
     expect(error.message).toContain("Unknown parameter: 'top_k'.");
   });
 });
@@ -422,7 +422,7 @@ describe("a failure within an answer", () => {
     ["no_finish=1", StreamError],
   ])("by %s ends a stream with an error event and throws it", async (options, kind) => {
     const seen: StreamEvent[] = [];
-    const error = await failureOf(async () => {
+    const error = await toFailure(async () => {
       for await (const event of connect().stream(request(`sim-text:${options}`))) seen.push(event);
     }, kind);
     expect(seen.map(({ event }) => event.case).slice(0, 2)).toEqual(["streamStart", "textStart"]);
@@ -441,7 +441,7 @@ describe("a failure within an answer", () => {
     ["cut_bytes=50", NetworkError],
     ["malformed_after=0", SDKError],
   ])("by %s fails a whole answer", async (options, kind) => {
-    await failureOf(() => connect().complete(request(`sim-text:${options}`)), kind);
+    await toFailure(() => connect().complete(request(`sim-text:${options}`)), kind);
   });
 
   it("is tolerated where the profile allows it", async () => {
@@ -449,13 +449,13 @@ describe("a failure within an answer", () => {
     const { response } = await gather(adapter.stream(request("sim-text:no_finish=1")));
     expect(response.finishReason?.reason).toBe(Reason.OTHER);
     const strict = connect({ profile: { requireDone: true } });
-    await failureOf(() => gather(strict.stream(request("sim-text:no_done=1"))), StreamError);
+    await toFailure(() => gather(strict.stream(request("sim-text:no_done=1"))), StreamError);
   });
 
   it("by silence is a timeout between bytes, which keep-alives postpone", async () => {
     const timeouts = { betweenBytesMs: 1200 };
     const silent = request("sim-text:stall_after=3");
-    await failureOf(() => gather(connect({ timeouts }).stream(silent)), RequestTimeoutError);
+    await toFailure(() => gather(connect({ timeouts }).stream(silent)), RequestTimeoutError);
     const slow = "sim-long:tokens=2,rate=1,keepalive_ms=25";
     const alive = ["event", "comment"].map((style) =>
       gather(connect({ timeouts }).stream(request(`${slow},keepalive_style=${style}`))),
@@ -467,7 +467,7 @@ describe("a failure within an answer", () => {
 describe("a caller that cancels", () => {
   const expectClosed = async (model: string, isEnough: (event: StreamEvent) => boolean): Promise<void> => {
     const abort = new AbortController();
-    const error = await failureOf(async () => {
+    const error = await toFailure(async () => {
       for await (const event of connect().stream(request(model), { signal: abort.signal })) {
         if (isEnough(event)) abort.abort();
       }
@@ -495,7 +495,7 @@ describe("a caller that cancels", () => {
     const where = ({ body }: { body: unknown }) => (body as { model: string }).model === model;
     await simulator.waitForRequest({ where });
     abort.abort();
-    await failureOf(() => answer, AbortError);
+    await toFailure(() => answer, AbortError);
     expect(await simulator.waitForClose({ where })).toMatchObject({ aborted: true, status: undefined });
   });
 

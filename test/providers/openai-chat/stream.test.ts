@@ -3,16 +3,16 @@ import { StreamError } from "../../../src/core/errors.ts";
 import { reasoningOf, textOf, toolCallsOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { profileOf } from "../../../src/providers/openai-chat/profiles.ts";
-import { randomOf } from "../../support/random.ts";
+import { getProfile } from "../../../src/providers/openai-chat/profiles.ts";
+import { createRandom } from "../../support/random.ts";
 import { readParts } from "./reading.ts";
-import { answerTo, chunk, decodeBytes, decodeEvents, finalOf, respond } from "./support.ts";
+import { answerTo, chunk, decodeBytes, decodeEvents, getFinal, respond } from "./support.ts";
 
 const text = (content: string) => chunk({ content });
 const piece = (call: object) => ({ tool_calls: [call] });
 
 /** The calls of some deltas: id, name and arguments. */
-async function callsOf(deltas: readonly object[]): Promise<string[]> {
+async function getCalls(deltas: readonly object[]): Promise<string[]> {
   const calls = toolCallsOf(await answerTo(deltas, {}, "tool_calls"));
   return calls.map(({ id, name, input }) => `${id} ${name} ${input.value}`);
 }
@@ -172,7 +172,7 @@ describe("tool calls in a stream", () => {
     ],
     ["null where there are none", [{ tool_calls: null, content: null, refusal: null }], []],
   ])("are read with %s", async (_, deltas, calls) => {
-    expect(await callsOf(deltas)).toEqual(calls);
+    expect(await getCalls(deltas)).toEqual(calls);
   });
 
   it("are not counted where their entries are empty", async () => {
@@ -242,7 +242,7 @@ describe("the parts of a stream", () => {
     ]);
     const cases = events.map(({ event }) => event.case);
     expect(cases.indexOf("reasoningEnd")).toBeLessThan(cases.indexOf("textStart"));
-    expect(readParts(finalOf({ events, error: undefined }).message?.content ?? [])).toEqual([
+    expect(readParts(getFinal({ events, error: undefined }).message?.content ?? [])).toEqual([
       { reasoning: "ab" },
       { text: "c", citations: [] },
       { reasoning: "d" },
@@ -341,7 +341,7 @@ describe("the parts of a stream", () => {
       chunk({}, "stop"),
       "[DONE]",
     ]);
-    const [part] = finalOf({ events, error: undefined }).message?.content ?? [];
+    const [part] = getFinal({ events, error: undefined }).message?.content ?? [];
     expect(part?.citations).toMatchObject([
       { type: "url_citation", url: "https://a.example", title: "A", startIndex: 0, endIndex: 2 },
       { type: "citation", url: "https://b.example", rawJson: '"https://b.example"' },
@@ -352,7 +352,7 @@ describe("the parts of a stream", () => {
     const { events } = await decodeEvents([
       chunk({}, "stop", { search_results: [{ url: "u", title: "T", snippet: "S" }] }),
     ]);
-    const [part] = finalOf({ events, error: undefined }).message?.content ?? [];
+    const [part] = getFinal({ events, error: undefined }).message?.content ?? [];
     expect(part?.citations).toMatchObject([{ type: "search_result", url: "u", title: "T", citedText: "S" }]);
   });
 
@@ -376,7 +376,7 @@ describe("the parts of a stream", () => {
       },
       "[DONE]",
     ]);
-    const [part] = finalOf({ events, error: undefined }).message?.content ?? [];
+    const [part] = getFinal({ events, error: undefined }).message?.content ?? [];
     expect(JSON.parse(part?.providerState?.dataJson ?? "").logprobs).toEqual([
       probability("a"),
       probability("b"),
@@ -414,7 +414,7 @@ function step(random: () => number, pieces: string[]): object {
 describe("any order of deltas", () => {
   it("obeys the laws and loses no text", async () => {
     for (let seed = 1; seed <= 60; seed += 1) {
-      const random = randomOf(seed);
+      const random = createRandom(seed);
       const pieces: string[] = [];
       const deltas = Array.from({ length: 30 }, () => step(random, pieces));
       const response = await answerTo(deltas, {}, "tool_calls");
@@ -448,7 +448,7 @@ describe("the framing of a stream", () => {
       "",
       "",
     ];
-    const response = finalOf(await decodeBytes([Buffer.from(lines.join("\n"))]));
+    const response = getFinal(await decodeBytes([Buffer.from(lines.join("\n"))]));
     expect({ text: textOf(response), model: response.model }).toEqual({ text: "hi", model: "m" });
   });
 
@@ -493,12 +493,12 @@ describe("the framing of a stream", () => {
       ],
     ],
   ])("has the token counts %s", async (_, events) => {
-    const response = finalOf(await decodeEvents([...events, "[DONE]"]));
+    const response = getFinal(await decodeEvents([...events, "[DONE]"]));
     expect(response.usage).toMatchObject({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
   });
 
   it("is finished by a normal close after a finish reason, and never without one", async () => {
-    expect(textOf(finalOf(await decodeEvents([text("a"), chunk({}, "stop")])))).toBe("a");
+    expect(textOf(getFinal(await decodeEvents([text("a"), chunk({}, "stop")])))).toBe("a");
     for (const events of [[text("a")], [text("a"), "[DONE]"], ["[DONE]"], []]) {
       const { error, events: ours } = await decodeEvents(events);
       expect(error).toBeInstanceOf(StreamError);
@@ -509,22 +509,22 @@ describe("the framing of a stream", () => {
   it("treats an empty finish reason as none", async () => {
     const { error } = await decodeEvents([chunk({ content: "a" }, "")]);
     expect(error).toBeInstanceOf(StreamError);
-    const response = finalOf(await decodeEvents([chunk({ content: "a" }, ""), chunk({}, "length")]));
+    const response = getFinal(await decodeEvents([chunk({ content: "a" }, ""), chunk({}, "length")]));
     expect(response.finishReason?.raw).toBe("length");
   });
 
   it("needs its end marker or its finish reason only where the profile requires it", async () => {
     const unmarked = await decodeEvents([text("a"), chunk({}, "stop")], { requireDone: true });
     expect(unmarked.error).toBeInstanceOf(StreamError);
-    const lenient = profileOf("snowflake", "");
+    const lenient = getProfile("snowflake", "");
     expect(lenient.requireFinishReason).toBe(false);
-    const response = finalOf(await decodeEvents([text("a"), "[DONE]"], lenient));
+    const response = getFinal(await decodeEvents([text("a"), "[DONE]"], lenient));
     expect(response.finishReason).toMatchObject({ reason: Reason.OTHER, raw: "" });
     expect((await decodeEvents([text("a")], lenient)).error).toBeInstanceOf(StreamError);
   });
 
   it("may continue after the finish reason", async () => {
-    const response = finalOf(
+    const response = getFinal(
       await decodeEvents([
         text("a"),
         chunk({}, "length"),
@@ -545,7 +545,7 @@ describe("the framing of a stream", () => {
       chunk({}, "stop"),
       "[DONE]",
     ]);
-    const response = finalOf({ events, error: undefined });
+    const response = getFinal({ events, error: undefined });
     expect(textOf(response)).toBe("a");
     expect(response.warnings.map(({ code }) => code)).toEqual(["further_candidates"]);
     const passed = events.flatMap(({ event }) => (event.case === "providerEvent" ? [event.value] : []));
@@ -569,7 +569,7 @@ describe("the framing of a stream", () => {
 
   it("may be a whole answer without any framing", async () => {
     const body = { id: "1", model: "m", choices: [{ message: { content: "hi" }, finish_reason: "stop" }] };
-    const response = finalOf(await decodeBytes([Buffer.from(JSON.stringify(body))]));
+    const response = getFinal(await decodeBytes([Buffer.from(JSON.stringify(body))]));
     expect({ id: response.id, text: textOf(response) }).toEqual({ id: "1", text: "hi" });
   });
 });

@@ -9,7 +9,7 @@ import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { createMediaReader, type Media, resolveMedia } from "../../../src/kit/media/media.ts";
 import type { RequestSettings } from "../../../src/providers/openai-chat/context.ts";
 import type { ServerProfile } from "../../../src/providers/openai-chat/profile.ts";
-import { profileOf } from "../../../src/providers/openai-chat/profiles.ts";
+import { getProfile } from "../../../src/providers/openai-chat/profiles.ts";
 import { toRequestBody } from "../../../src/providers/openai-chat/request.ts";
 import { toResponse } from "../../../src/providers/openai-chat/response.ts";
 import { ChatDecoder } from "../../../src/providers/openai-chat/stream.ts";
@@ -29,7 +29,7 @@ const ADDRESS = "http://unknown.example/v1";
 
 /** The whole profile. */
 export function profile(init: ProfileInit = {}): ServerProfile {
-  return profileOf(init, ADDRESS);
+  return getProfile(init, ADDRESS);
 }
 
 /** The settings of the provider. No files are allowed. */
@@ -51,7 +51,7 @@ export async function sent(request: RequestInit, init: ProfileInit = {}, streami
 }
 
 /** The messages of a body. */
-export function messagesOf({ messages }: Wire): Wire[] {
+export function toMessages({ messages }: Wire): Wire[] {
   return messages as Wire[];
 }
 
@@ -89,7 +89,7 @@ export async function answerTo(
   finish = "stop",
 ): Promise<Response> {
   const events = [...deltas.map((delta) => chunk(delta)), chunk({}, finish), "[DONE]"];
-  return finalOf(await decodeEvents(events, init));
+  return getFinal(await decodeEvents(events, init));
 }
 
 /** A whole answer as our Response. */
@@ -104,7 +104,7 @@ export function respond(
 }
 
 /** The response that a stream finished with. */
-export function finalOf({ events, error }: Decoded): Response {
+export function getFinal({ events, error }: Decoded): Response {
   const last = events.at(-1)?.event;
   if (last?.case !== "finish" || last.value.response === undefined)
     throw new Error(`the stream ended with ${last?.case}`, { cause: error });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { reasoningOf, textOf } from "../../../src/core/message.ts";
 import { ThinkTagSplitter } from "../../../src/providers/openai-chat/think-tags.ts";
-import { randomOf } from "../../support/random.ts";
+import { createRandom } from "../../support/random.ts";
 import { answerTo, respond } from "./support.ts";
 
 /** Splits a text that arrives in pieces: reasoning, text and the tags. */
@@ -47,7 +47,7 @@ describe("think tags", () => {
   it.each(CASES)("split %j the same way wherever it is cut", (text) => {
     const whole = split([text]);
     expect(split([...text])).toEqual(whole);
-    const random = randomOf(text.length + 1);
+    const random = createRandom(text.length + 1);
     for (let round = 0; round < 50; round += 1) {
       const at = Math.floor(random() * (text.length + 1));
       const later = at + Math.floor(random() * (text.length - at + 1));

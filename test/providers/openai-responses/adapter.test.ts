@@ -29,7 +29,7 @@ const simulator = useSimulator();
 afterEach(() => simulator().clearRequests());
 
 /** An adapter of the simulator, closed after the test. */
-function adapterOf(options: Partial<OpenAIAdapterOptions> = {}): OpenAIAdapter {
+function getAdapter(options: Partial<OpenAIAdapterOptions> = {}): OpenAIAdapter {
   const adapter = new OpenAIAdapter({ apiKey: "key-1", baseUrl: simulator().openaiBaseUrl, ...options });
   onTestFinished(() => adapter.close());
   return adapter;
@@ -40,7 +40,7 @@ function request(init: RequestInit): Request {
 }
 
 /** The events of a stream, held to the laws; throws what the stream throws. */
-async function eventsOf(adapter: OpenAIAdapter, init: RequestInit = {}, into: StreamEvent[] = []) {
+async function getEvents(adapter: OpenAIAdapter, init: RequestInit = {}, into: StreamEvent[] = []) {
   const laws = new LawChecker();
   for await (const event of adapter.stream(request(init))) {
     laws.check(event);
@@ -51,7 +51,7 @@ async function eventsOf(adapter: OpenAIAdapter, init: RequestInit = {}, into: St
 }
 
 /** What a promise fails with. */
-async function failureOf(promise: Promise<unknown>): Promise<SDKError> {
+async function toFailure(promise: Promise<unknown>): Promise<SDKError> {
   const error = await promise.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -71,7 +71,7 @@ function onlyRequest() {
 
 describe("requests of the adapter", () => {
   it("sends path, key, headers and body for a whole answer", async () => {
-    const response = await adapterOf().complete(request({}), { inferenceId: "inf_1" });
+    const response = await getAdapter().complete(request({}), { inferenceId: "inf_1" });
     const { method, path, headers, body } = onlyRequest();
     expect({ method, path, body }).toEqual({
       method: "POST",
@@ -102,7 +102,7 @@ describe("requests of the adapter", () => {
   });
 
   it("sends the settings of a stream", async () => {
-    await eventsOf(adapterOf());
+    await getEvents(getAdapter());
     expect(onlyRequest()).toMatchObject({
       headers: { accept: "text/event-stream" },
       body: { stream: true, stream_options: { include_obfuscation: false } },
@@ -110,13 +110,13 @@ describe("requests of the adapter", () => {
   });
 
   it("sends nothing for a stream that is never read", async () => {
-    adapterOf().stream(request({}));
+    getAdapter().stream(request({}));
     await new Promise((resolve) => setImmediate(resolve));
     expect(simulator().requests).toEqual([]);
   });
 
   it("sends an organization, a project, and headers that replace its own", async () => {
-    const adapter = adapterOf({
+    const adapter = getAdapter({
       organization: "org-1",
       project: "proj-1",
       name: "azure",
@@ -138,31 +138,31 @@ describe("requests of the adapter", () => {
   });
 
   it.each(["/v1", "/v1/", "/v1//"])("appends the path to a base URL that ends in %s", async (base) => {
-    await adapterOf({ baseUrl: `${simulator().url}${base}` }).complete(request({}));
+    await getAdapter({ baseUrl: `${simulator().url}${base}` }).complete(request({}));
     expect(onlyRequest().path).toBe("/v1/responses");
   });
 
   it("keeps the key out of the URL", async () => {
-    await adapterOf({ apiKey: "sk-secret" }).complete(request({}));
+    await getAdapter({ apiKey: "sk-secret" }).complete(request({}));
     expect(onlyRequest().path).not.toContain("secret");
   });
 
   it("asks the API to store the answer where the provider entry sets it", async () => {
-    const response = await adapterOf({ store: true }).complete(request({}));
+    const response = await getAdapter({ store: true }).complete(request({}));
     expect(onlyRequest().body).toMatchObject({ store: true });
     const providerOptionsJson = { openai: JSON.stringify({ previous_response_id: response.id }) };
-    const next = await adapterOf().complete(request({ providerOptionsJson }));
+    const next = await getAdapter().complete(request({ providerOptionsJson }));
     expect(textOf(next)).not.toBe("");
   });
 
   it("sends nothing under LOSS_POLICY_REFUSE where something would be lost", async () => {
     const strict = request({ stopSequences: ["x"], lossPolicy: LossPolicy.REFUSE });
-    await expect(adapterOf().complete(strict)).rejects.toMatchObject({
+    await expect(getAdapter().complete(strict)).rejects.toMatchObject({
       kind: ErrorKind.INVALID_REQUEST,
       violations: [{ field: "stop_sequences" }],
     });
     await expect(
-      eventsOf(adapterOf(), { stopSequences: ["x"], lossPolicy: LossPolicy.REFUSE }),
+      getEvents(getAdapter(), { stopSequences: ["x"], lossPolicy: LossPolicy.REFUSE }),
     ).rejects.toThrow("stop_sequences");
     expect(simulator().requests).toEqual([]);
   });
@@ -185,7 +185,7 @@ describe("invalid options of the adapter", () => {
   });
 
   it("rejects a key that no header can hold, without repeating the key", async () => {
-    const error = await failureOf(adapterOf({ apiKey: "sk-\nsecret" }).complete(request({})));
+    const error = await toFailure(getAdapter({ apiKey: "sk-\nsecret" }).complete(request({})));
     expect(error).toBeInstanceOf(ConfigurationError);
     expect(error.message).not.toContain("secret");
     expect(simulator().requests).toEqual([]);
@@ -200,25 +200,28 @@ describe("calls against the simulator", () => {
   });
 
   /** The whole answer, after checking that the streamed one is the same. */
-  async function bothOf(init: RequestInit, options: Partial<OpenAIAdapterOptions> = {}): Promise<Response> {
-    const adapter = adapterOf(options);
+  async function completeBoth(
+    init: RequestInit,
+    options: Partial<OpenAIAdapterOptions> = {},
+  ): Promise<Response> {
+    const adapter = getAdapter(options);
     const whole = await adapter.complete(request(init));
     const accumulator = new StreamAccumulator();
-    for (const event of await eventsOf(adapter, init)) accumulator.process(event);
+    for (const event of await getEvents(adapter, init)) accumulator.process(event);
     const streamed = accumulator.response();
-    expect(partsOf(streamed)).toEqual(partsOf(whole));
+    expect(getParts(streamed)).toEqual(getParts(whole));
     expect(streamed.finishReason).toEqual(whole.finishReason);
     return whole;
   }
 
   /** The parts without the ids that differ from call to call. */
-  function partsOf({ message: answer }: Response): unknown {
+  function getParts({ message: answer }: Response): unknown {
     const parts = answer?.content.map(({ part }) => part);
     return JSON.parse(JSON.stringify(parts).replace(/\b(ws|call|ig)_[0-9a-f]+/g, "$1"));
   }
 
   it("returns a text", async () => {
-    const response = await bothOf({ messages: [systemMessage("Be brief."), userMessage("hi")] });
+    const response = await completeBoth({ messages: [systemMessage("Be brief."), userMessage("hi")] });
     expect(textOf(response)).not.toBe("");
   });
 
@@ -228,11 +231,11 @@ describe("calls against the simulator", () => {
       tools: [weather],
       messages: [userMessage("Paris?")],
     };
-    const first = await bothOf(base);
+    const first = await completeBoth(base);
     const calls = toolCallsOf(first);
     expect(calls).toHaveLength(3);
     const results = calls.map(({ id }, index) => toolResult(id, `${index}°`, { failed: index === 0 }));
-    const second = await bothOf({
+    const second = await completeBoth({
       ...base,
       messages: [userMessage("Paris?"), first.message ?? {}, ...results],
     });
@@ -248,7 +251,7 @@ describe("calls against the simulator", () => {
       providerOptionsJson,
     };
     const opening = userMessage("Paris?");
-    const first = await bothOf({ ...base, messages: [opening] });
+    const first = await completeBoth({ ...base, messages: [opening] });
     expect(reasoningOf(first) !== "").toBe(summary);
     expect(first.message?.content[0]?.part).toMatchObject({
       case: "reasoning",
@@ -256,14 +259,14 @@ describe("calls against the simulator", () => {
     });
     const [call] = toolCallsOf(first);
     const messages = [opening, first.message ?? {}, toolResult(call?.id ?? "", "7°")];
-    const second = await bothOf({ ...base, messages });
+    const second = await completeBoth({ ...base, messages });
     // And a third time, with a picture in the result.
     const third = [
       ...messages,
       second.message ?? {},
       userMessage([textPart("And?"), imagePart(TRANSPARENT_PIXEL)]),
     ];
-    expect((await bothOf({ ...base, messages: third })).message?.content).not.toEqual([]);
+    expect((await completeBoth({ ...base, messages: third })).message?.content).not.toEqual([]);
   });
 
   it("sends the blocks of hosted tools back unchanged", async () => {
@@ -272,24 +275,26 @@ describe("calls against the simulator", () => {
       hostedTool("openai", { type: "image_generation" }),
     ];
     const opening = userMessage("What is new?");
-    const first = await bothOf({ tools, messages: [opening] });
+    const first = await completeBoth({ tools, messages: [opening] });
     const kinds = first.message?.content.map(({ part }) => part.case);
     expect(kinds).toContain("native");
     expect(first.message?.content.some(({ citations }) => citations.length > 0)).toBe(true);
-    await bothOf({ tools, messages: [opening, first.message ?? {}, userMessage("More?")] });
+    await completeBoth({ tools, messages: [opening, first.message ?? {}, userMessage("More?")] });
   });
 
   it("returns an answer in the requested format", async () => {
     const schemaJson =
       '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}';
-    const object = await bothOf({ responseFormat: { type: Format.JSON_SCHEMA, schemaJson, strict: true } });
+    const object = await completeBoth({
+      responseFormat: { type: Format.JSON_SCHEMA, schemaJson, strict: true },
+    });
     expect(Object.keys(JSON.parse(textOf(object)))).toEqual(["city"]);
-    const json = await bothOf({ responseFormat: { type: Format.JSON } });
+    const json = await completeBoth({ responseFormat: { type: Format.JSON } });
     expect(JSON.parse(textOf(json))).toBeTypeOf("object");
   });
 
   it("sends a request with every field that passes the server's validation", async () => {
-    const response = await bothOf({
+    const response = await completeBoth({
       model: "sim-tools",
       tools: [weather, functionTool({ name: "ping" }), functionTool({ name: "pong", strict: true })],
       toolChoice: { mode: Mode.NAMED, toolName: "ping", parallel: false },
@@ -302,7 +307,7 @@ describe("calls against the simulator", () => {
   });
 
   it("reports an answer that the token limit truncated", async () => {
-    const response = await bothOf({ model: "sim-long:rate=100000", maxTokens: 20 });
+    const response = await completeBoth({ model: "sim-long:rate=100000", maxTokens: 20 });
     expect(response.finishReason?.raw).toBe("max_output_tokens");
   });
 });
@@ -318,13 +323,13 @@ describe("failures against the simulator", () => {
       retryable: true,
     };
     const events: StreamEvent[] = [];
-    await expect(adapterOf().complete(request(init))).rejects.toMatchObject(limited);
-    await expect(eventsOf(adapterOf(), init, events)).rejects.toMatchObject(limited);
+    await expect(getAdapter().complete(request(init))).rejects.toMatchObject(limited);
+    await expect(getEvents(getAdapter(), init, events)).rejects.toMatchObject(limited);
     expect(events).toEqual([]);
   });
 
   it("carry the request id", async () => {
-    const error = await failureOf(adapterOf().complete(request({ model: "sim-text:status=500" })));
+    const error = await toFailure(getAdapter().complete(request({ model: "sim-text:status=500" })));
     expect(error).toMatchObject({ requestId: onlyRequest().requestId });
   });
 
@@ -336,12 +341,12 @@ describe("failures against the simulator", () => {
     ["sim-text:status=500,error_body=empty", ErrorKind.SERVER],
     ["no-such-model", ErrorKind.NOT_FOUND],
   ])("have the kind of their status: %s", async (model, kind) => {
-    await expect(adapterOf().complete(request({ model }))).rejects.toMatchObject({ kind });
-    await expect(eventsOf(adapterOf(), { model })).rejects.toMatchObject({ kind });
+    await expect(getAdapter().complete(request({ model }))).rejects.toMatchObject({ kind });
+    await expect(getEvents(getAdapter(), { model })).rejects.toMatchObject({ kind });
   });
 
   it("are an authentication error where the provider rejects the key", async () => {
-    const error = await failureOf(adapterOf({ apiKey: "invalid" }).complete(request({})));
+    const error = await toFailure(getAdapter({ apiKey: "invalid" }).complete(request({})));
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({ kind: ErrorKind.AUTHENTICATION, httpStatusCode: 401, retryable: false });
   });
@@ -349,7 +354,7 @@ describe("failures against the simulator", () => {
   it.each(["event", "failed", "nested"])("are reported inside a stream in the form %s", async (style) => {
     const model = `sim-text:error_after=6,error_style=${style},error_code=rate_limit_exceeded`;
     const events: StreamEvent[] = [];
-    const thrown = await failureOf(eventsOf(adapterOf(), { model }, events));
+    const thrown = await toFailure(getEvents(getAdapter(), { model }, events));
     expect(thrown).toMatchObject({
       kind: ErrorKind.RATE_LIMIT,
       errorCode: "rate_limit_exceeded",
@@ -362,14 +367,14 @@ describe("failures against the simulator", () => {
     "are a stream error where the stream breaks: %s",
     async (fault) => {
       const events: StreamEvent[] = [];
-      const thrown = await failureOf(eventsOf(adapterOf(), { model: `sim-text:${fault}` }, events));
+      const thrown = await toFailure(getEvents(getAdapter(), { model: `sim-text:${fault}` }, events));
       expect(thrown).toBeInstanceOf(StreamError);
       expect(events.at(-1)?.event.case).toBe("error");
     },
   );
 
   it("close the provider's socket where the caller stops reading", async () => {
-    for await (const { event } of adapterOf().stream(request({ model: "sim-long:rate=50" }))) {
+    for await (const { event } of getAdapter().stream(request({ model: "sim-long:rate=50" }))) {
       if (event.case === "textDelta") break;
     }
     expect((await simulator().waitForClose()).aborted).toBe(true);
@@ -378,7 +383,7 @@ describe("failures against the simulator", () => {
   it("close the provider's socket where the caller cancels", async () => {
     const controller = new AbortController();
     const options = { signal: controller.signal };
-    const answer = failureOf(adapterOf().complete(request({ model: "sim-text:delay_ms=60000" }), options));
+    const answer = toFailure(getAdapter().complete(request({ model: "sim-text:delay_ms=60000" }), options));
     await simulator().waitForRequest();
     controller.abort();
     expect(await answer).toMatchObject({ kind: ErrorKind.ABORT, retryable: false });
@@ -394,7 +399,7 @@ describe("failures against the simulator", () => {
     "trickle_ms=1,trickle_bytes=300",
   ])("do not arise from harmless irregularities: %s", async (fault) => {
     const tools = [functionTool({ name: "look" })];
-    const events = await eventsOf(adapterOf(), { model: `sim-tools:${fault}`, tools });
+    const events = await getEvents(getAdapter(), { model: `sim-tools:${fault}`, tools });
     expect(events.at(-1)?.event.case).toBe("finish");
   });
 });
@@ -405,7 +410,7 @@ describe("a server that answers a stream with a whole answer", () => {
       answer.setHeader("content-type", "application/json; charset=utf-8");
       answer.end(JSON.stringify({ id: "resp_1", model: "m", status: "completed", output: [message("Hey")] }));
     });
-    const events = await eventsOf(adapterOf({ baseUrl: `http://127.0.0.1:${port}` }));
+    const events = await getEvents(getAdapter({ baseUrl: `http://127.0.0.1:${port}` }));
     expect(events.map(({ event }) => event.case)).toEqual([
       "streamStart",
       "textStart",
@@ -423,8 +428,8 @@ describe("local files", () => {
     const path = join(folder, "a.gif");
     await writeFile(path, "GIF89a");
     const shown = request({ messages: [userMessage(imagePart(path))] });
-    await expect(adapterOf().complete(shown)).rejects.toThrow("messages[0].content[0].image.url");
-    await adapterOf({ allowFilesUnder: [folder] }).complete(shown);
+    await expect(getAdapter().complete(shown)).rejects.toThrow("messages[0].content[0].image.url");
+    await getAdapter({ allowFilesUnder: [folder] }).complete(shown);
     expect(onlyRequest().body).toMatchObject({
       input: [{ content: [{ type: "input_image", image_url: "data:image/gif;base64,R0lGODlh" }] }],
     });
@@ -432,7 +437,7 @@ describe("local files", () => {
 });
 
 it("supports every tool choice", () => {
-  const adapter = adapterOf();
+  const adapter = getAdapter();
   const modes = [Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED];
   expect(modes.map((mode) => adapter.supportsToolChoice(mode, "gpt-5"))).toEqual([true, true, true, true]);
 });

@@ -7,17 +7,17 @@ import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_p
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
-import { build, options, type RequestInit, refusalOf } from "./build.ts";
+import { build, options, type RequestInit, toRefusal } from "./build.ts";
 import {
-  answerOf,
   HI,
   type Item,
-  inputOf,
   media,
   outputMessage,
   outputText,
   PNG,
   PNG_BASE64,
+  toAnswer,
+  toInput,
 } from "./conversation.ts";
 
 const REASONING: Item = {
@@ -83,8 +83,8 @@ const CUSTOM: Item = {
 
 describe("an answer sent back to the model that wrote it", () => {
   const own = async (output: Item[], init: RequestInit = {}, settings: Parameters<typeof build>[1] = {}) => {
-    const { input, warnings } = await inputOf(
-      [userMessage("hi"), answerOf(output), userMessage("hi")],
+    const { input, warnings } = await toInput(
+      [userMessage("hi"), toAnswer(output), userMessage("hi")],
       init,
       settings,
     );
@@ -148,13 +148,13 @@ describe("an answer sent back to the model that wrote it", () => {
   });
 
   it("is recognised under an alias, a dated id, and the name of a deployment", async () => {
-    const answer = answerOf([REASONING, MESSAGE], "gpt-5-2025-08-07");
+    const answer = toAnswer([REASONING, MESSAGE], "gpt-5-2025-08-07");
     const items = async (model: string, provider = "openai") => {
       const history = [
         userMessage("hi"),
         { ...answer, content: answer.content.map((each) => renamed(each, provider)) },
       ];
-      return (await inputOf([...history, userMessage("hi")], { model }, { provider })).input.slice(1, -1);
+      return (await toInput([...history, userMessage("hi")], { model }, { provider })).input.slice(1, -1);
     };
     expect(await items("gpt-5")).toEqual([REASONING, MESSAGE]);
     expect(await items("gpt-5-2025-08-07")).toEqual([REASONING, MESSAGE]);
@@ -164,7 +164,7 @@ describe("an answer sent back to the model that wrote it", () => {
     const facts = factsFor("openai", { model: "my-deployment" });
     const body = { model: "gpt-5.2-2025-12-11", status: "completed", output: [HIDDEN, MESSAGE] };
     const { message } = toResponse(JSON.stringify(body), facts, new ToolCallIdAllocator(facts.inferenceId));
-    const { input } = await inputOf([message ?? {}], { model: "my-deployment" });
+    const { input } = await toInput([message ?? {}], { model: "my-deployment" });
     expect(input).toEqual([HIDDEN, MESSAGE]);
   });
 
@@ -202,25 +202,25 @@ describe("an answer sent back to the model that wrote it", () => {
       warnings: ["foreign_state_stripped messages[1]"],
     });
     expect(await own([MESSAGE, REASONING])).toMatchObject({ items: [MESSAGE] });
-    const { input } = await inputOf([userMessage("hi"), answerOf([REASONING])]);
+    const { input } = await toInput([userMessage("hi"), toAnswer([REASONING])]);
     expect(input).toEqual([HI]);
   });
 
   it("keeps reasoning whose turn continues in the next message", async () => {
-    const { input, warnings } = await inputOf([userMessage("hi"), answerOf([REASONING]), answerOf([CALL])]);
+    const { input, warnings } = await toInput([userMessage("hi"), toAnswer([REASONING]), toAnswer([CALL])]);
     expect(input).toEqual([HI, REASONING, CALL]);
     expect(warnings).toEqual([]);
   });
 
   it("uses the current text and arguments of the parts", async () => {
-    const answer = answerOf([MESSAGE, CALL]);
+    const answer = toAnswer([MESSAGE, CALL]);
     const [text, , call] = answer.content;
     if (text?.part.case !== "text" || call?.part.case !== "toolCall")
       throw new Error("an answer of two items");
     text.part.value = "Bye";
     text.citations = [];
     call.part.value.input.value = "{}";
-    const { input } = await inputOf([answer]);
+    const { input } = await toInput([answer]);
     expect(input).toEqual([
       { ...MESSAGE, content: [outputText("Bye"), { type: "refusal", refusal: "No more." }] },
       { ...CALL, arguments: "{}" },
@@ -229,16 +229,16 @@ describe("an answer sent back to the model that wrote it", () => {
 });
 
 describe("an answer that another model of the same provider wrote", () => {
-  const history = [userMessage("hi"), answerOf([REASONING, CALL, SEARCH, MESSAGE, PICTURE], "gpt-5.1")];
+  const history = [userMessage("hi"), toAnswer([REASONING, CALL, SEARCH, MESSAGE, PICTURE], "gpt-5.1")];
 
   it("keeps all but the reasoning, without the ids that belong to it", async () => {
-    const { input, warnings } = await inputOf(history);
+    const { input, warnings } = await toInput(history);
     expect(input).toEqual([HI, withoutId(CALL), SEARCH, withoutId(MESSAGE), PICTURE]);
     expect(warnings).toEqual(["foreign_state_stripped messages[1].content[0]"]);
   });
 
   it("keeps the reasoning as text under foreign_state TO_TEXT", async () => {
-    const { input, warnings } = await inputOf(history, { foreignState: StatePolicy.TO_TEXT });
+    const { input, warnings } = await toInput(history, { foreignState: StatePolicy.TO_TEXT });
     expect(input[1]).toEqual(outputMessage("First.\n\nThen."));
     expect(warnings).toEqual(["foreign_state_to_text messages[1].content[0]"]);
   });
@@ -246,13 +246,13 @@ describe("an answer that another model of the same provider wrote", () => {
   it("keeps messages separate although their ids are removed", async () => {
     const comment = { ...MESSAGE, id: "msg_a", phase: "commentary", content: [outputText("Wait.")] };
     const answer = { ...MESSAGE, id: "msg_b", content: [outputText("Yes."), outputText("No.")] };
-    const { input } = await inputOf([answerOf([comment, answer], "gpt-5.1")]);
+    const { input } = await toInput([toAnswer([comment, answer], "gpt-5.1")]);
     expect(input).toEqual([withoutId(comment), withoutId(answer)]);
   });
 
   it("is refused under foreign_state REJECT and under LOSS_POLICY_REFUSE", async () => {
     const fields = async (init: RequestInit) =>
-      (await refusalOf(build({ model: "gpt-5", messages: history, ...init }))).map(({ field }) => field);
+      (await toRefusal(build({ model: "gpt-5", messages: history, ...init }))).map(({ field }) => field);
     expect(await fields({ foreignState: StatePolicy.REJECT })).toEqual(["messages[1].content[0]"]);
     expect(await fields({ lossPolicy: LossPolicy.REFUSE })).toEqual(["messages[1].content[0]"]);
   });
@@ -293,7 +293,7 @@ describe("an answer that another provider wrote", () => {
   ];
 
   it("loses reasoning, native parts and state by default", async () => {
-    const { input, warnings } = await inputOf(history);
+    const { input, warnings } = await toInput(history);
     expect(input).toEqual([HI, ...items]);
     expect(warnings).toEqual(
       [0, 1, 2].map((place) => `foreign_state_stripped messages[1].content[${place}]`),
@@ -301,7 +301,7 @@ describe("an answer that another provider wrote", () => {
   });
 
   it("becomes text under foreign_state TO_TEXT where there is any", async () => {
-    const { input, warnings } = await inputOf(history, { foreignState: StatePolicy.TO_TEXT });
+    const { input, warnings } = await toInput(history, { foreignState: StatePolicy.TO_TEXT });
     expect(input).toEqual([HI, outputMessage("Let me think.", "Answer."), items[1]]);
     expect(warnings).toEqual([
       "foreign_state_to_text messages[1].content[0]",
@@ -315,13 +315,13 @@ describe("an answer that another provider wrote", () => {
     ["a block", block],
   ])("is refused under foreign_state REJECT: %s", async (_name, part) => {
     const messages = [userMessage("hi"), assistantMessage([text, part])];
-    const violations = await refusalOf(build({ messages, foreignState: StatePolicy.REJECT }));
+    const violations = await toRefusal(build({ messages, foreignState: StatePolicy.REJECT }));
     expect(violations.map(({ field }) => field)).toEqual(["messages[1].content[1]"]);
   });
 
   it("is recognised where it came from another account of the same API", async () => {
-    const answer = answerOf([REASONING, MESSAGE], "gpt-5", "openai-east");
-    const { input, warnings } = await inputOf([answer]);
+    const answer = toAnswer([REASONING, MESSAGE], "gpt-5", "openai-east");
+    const { input, warnings } = await toInput([answer]);
     const head = { type: "message", role: "assistant" };
     expect(input).toEqual([
       {
@@ -340,14 +340,14 @@ describe("an answer that another provider wrote", () => {
       part: { case: "text", value: "x" },
       citations: [{ rawJson: "{broken" }],
     });
-    expect((await inputOf([assistantMessage(cited)])).input).toEqual([outputMessage("x")]);
+    expect((await toInput([assistantMessage(cited)])).input).toEqual([outputMessage("x")]);
   });
 });
 
 describe("images of the assistant", () => {
   it("are sent in a message of the user where the API did not generate them", async () => {
     const messages = [userMessage("hi"), assistantMessage([textPart("a"), imagePart(PNG), textPart("b")])];
-    const { input, warnings } = await inputOf(messages);
+    const { input, warnings } = await toInput(messages);
     expect(input).toEqual([
       HI,
       outputMessage("a"),
@@ -359,14 +359,14 @@ describe("images of the assistant", () => {
       outputMessage("b"),
     ]);
     expect(warnings).toEqual(["converted_content messages[1].content[1]"]);
-    const violations = await refusalOf(build({ messages, lossPolicy: LossPolicy.REFUSE }));
+    const violations = await toRefusal(build({ messages, lossPolicy: LossPolicy.REFUSE }));
     expect(violations.map(({ field }) => field)).toEqual(["messages[1].content[1]"]);
   });
 });
 
 it("refuses parts that an assistant's message cannot have", async () => {
   const messages = [assistantMessage(media("document", { source: { case: "fileId", value: "f" } }))];
-  const violations = await refusalOf(build({ messages }));
+  const violations = await toRefusal(build({ messages }));
   expect(violations.map(({ field }) => field)).toEqual(["messages[0].content[0]"]);
 });
 

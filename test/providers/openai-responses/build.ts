@@ -72,7 +72,7 @@ export function hostedTool(provider: string, config: unknown) {
 }
 
 /** The invalid fields that an error names. Fails where the request is accepted. */
-export async function refusalOf(built: Promise<Built>): Promise<readonly FieldViolation[]> {
+export async function toRefusal(built: Promise<Built>): Promise<readonly FieldViolation[]> {
   const error = await built.then(
     () => undefined,
     (thrown: unknown) => thrown,

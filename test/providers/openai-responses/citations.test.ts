@@ -2,11 +2,11 @@
 import { describe, expect, it } from "vitest";
 import type { Citation } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
-import { citationsOf } from "../../../src/providers/openai-responses/citations.ts";
+import { toCitations } from "../../../src/providers/openai-responses/citations.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
-import { bytesOf, recordingsOf } from "../../support/recordings.ts";
-import { answerOf } from "./conversation.ts";
+import { getRecordings, toBytes } from "../../support/recordings.ts";
+import { toAnswer } from "./conversation.ts";
 import { added, CREATED, completed, done, message, stream, textDelta } from "./streaming.ts";
 
 /** A message whose text cites a page for each span. */
@@ -23,7 +23,7 @@ function citing(text: string, spans: readonly (readonly [start: unknown, end: un
 
 /** The citations of an answer with one text, whole and streamed, which have to agree. */
 async function citationsIn(text: string, item: ReturnType<typeof citing>): Promise<readonly Citation[]> {
-  const whole = answerOf([item]).content[0]?.citations ?? [];
+  const whole = toAnswer([item]).content[0]?.citations ?? [];
   const { response } = await stream([
     CREATED,
     added(0, { ...item, content: [] }),
@@ -36,7 +36,7 @@ async function citationsIn(text: string, item: ReturnType<typeof citing>): Promi
 }
 
 /** The span of a citation; undefined where it has none. */
-function spanOf({ startIndex, endIndex }: Citation): readonly [number, number] | undefined {
+function toSpan({ startIndex, endIndex }: Citation): readonly [number, number] | undefined {
   return startIndex === undefined || endIndex === undefined ? undefined : [startIndex, endIndex];
 }
 
@@ -55,7 +55,7 @@ describe("the indices of a citation", () => {
     const start = Array.from(text.slice(0, text.indexOf(cited))).length;
     const span = [start, start + Array.from(cited).length] as const;
     const [citation] = await citationsIn(text, citing(text, [span]));
-    expect(citation && spanOf(citation)).toEqual(span);
+    expect(citation && toSpan(citation)).toEqual(span);
     expect(codePoints(text, span)).toBe(cited);
   });
 
@@ -71,7 +71,7 @@ describe("the indices of a citation", () => {
   ])("are unset where the span %s", async (_name, start, end) => {
     const text = "🙂 rain";
     const [citation] = await citationsIn(text, citing(text, [[start, end]]));
-    expect(citation && spanOf(citation)).toBeUndefined();
+    expect(citation && toSpan(citation)).toBeUndefined();
     expect(JSON.parse(citation?.rawJson ?? "")).toMatchObject({ url: "https://x.test" });
   });
 
@@ -84,7 +84,7 @@ describe("the indices of a citation", () => {
         [0, 6],
       ]),
     );
-    expect(citations.map(spanOf)).toEqual([
+    expect(citations.map(toSpan)).toEqual([
       [6, 6],
       [0, 6],
     ]);
@@ -103,21 +103,21 @@ describe("the indices of a citation", () => {
       text,
       Array.from({ length: count }, (_, at) => [at, at + 1] as const),
     );
-    const citations = citationsOf(content[0] ?? {}, text);
-    expect(citations.map(spanOf).at(-1)).toEqual([count - 1, count]);
+    const citations = toCitations(content[0] ?? {}, text);
+    expect(citations.map(toSpan).at(-1)).toEqual([count - 1, count]);
   });
 });
 
 /** Each recorded whole answer that cites web pages, with what each citation's span holds. */
-const cited = recordingsOf("openai-responses", ".json").flatMap((recording) => {
+const cited = getRecordings("openai-responses", ".json").flatMap((recording) => {
   if (recording.status >= 400) return [];
-  const body = bytesOf(recording).toString("utf8");
+  const body = toBytes(recording).toString("utf8");
   const facts = factsFor("openai", { model: "m" });
   const { message: answer } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));
   return (answer?.content ?? []).flatMap(({ part, citations }) => {
     if (part.case !== "text") return [];
     return citations.flatMap((citation) => {
-      const span = spanOf(citation);
+      const span = toSpan(citation);
       if (citation.type !== "url_citation" || span === undefined) return [];
       const isAscii = [...part.value.slice(0, span[1])].every((character) => character < "\u0080");
       return [{ file: recording.file, url: citation.url, text: codePoints(part.value, span), isAscii }];

@@ -18,7 +18,7 @@ export const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x
 export const PNG_BASE64 = "iVBORw0KGgo=";
 
 /** The items, instructions and warnings for a conversation. */
-export async function inputOf(
+export async function toInput(
   messages: MessageInit[],
   init: RequestInit = {},
   settings: Parameters<typeof build>[1] = {},
@@ -39,7 +39,7 @@ export function outputMessage(...texts: string[]): Item {
 }
 
 /** The message of an answer, as it is kept in the history. */
-export function answerOf(output: Item[], model = "gpt-5", provider = "openai"): Message {
+export function toAnswer(output: Item[], model = "gpt-5", provider = "openai"): Message {
   const facts = factsFor(provider, { model });
   const body = JSON.stringify({ id: "resp_1", model, status: "completed", output });
   const { message } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));

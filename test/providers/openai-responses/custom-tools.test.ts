@@ -14,7 +14,7 @@ import { Grammar_Syntax as Syntax } from "../../../src/gen/outrigger/v1/tool_pb.
 import { OpenAIAdapter } from "../../../src/providers/openai-responses/adapter.ts";
 import { useSimulator } from "../../simulator/support.ts";
 import { build, functionTool, type RequestInit } from "./build.ts";
-import { HI, inputOf } from "./conversation.ts";
+import { HI, toInput } from "./conversation.ts";
 
 type CustomTool = Extract<NonNullable<NonNullable<RequestInit["tools"]>[number]["tool"]>, { case: "custom" }>;
 
@@ -74,7 +74,7 @@ describe("a call of a custom tool in the history", () => {
   });
 
   it("is sent with its text, and its result as the output of a custom tool call", async () => {
-    const { input, warnings } = await inputOf([
+    const { input, warnings } = await toInput([
       userMessage("hi"),
       { role: Role.ASSISTANT, content: [call("call_1", 'SELECT "a"\n')] },
       toolResult("call_1", "1 row"),
@@ -91,14 +91,14 @@ describe("a call of a custom tool in the history", () => {
 const simulator = useSimulator();
 
 describe("a conversation with a custom tool", () => {
-  function adapterOf(): OpenAIAdapter {
+  function getAdapter(): OpenAIAdapter {
     const adapter = new OpenAIAdapter({ apiKey: "key-1", baseUrl: simulator().openaiBaseUrl });
     onTestFinished(() => adapter.close());
     return adapter;
   }
 
   it.each(["whole", "streamed"])("completes the call, its result and the answer, %s", async (kind) => {
-    const adapter = adapterOf();
+    const adapter = getAdapter();
     const respond = async (messages: RequestInit["messages"]) => {
       const init: RequestInit = { model: "sim-tools", tools: [sql], ...(messages && { messages }) };
       const request = create(RequestSchema, init);

@@ -25,7 +25,7 @@ function failure(
 }
 
 /** The failure of a stream whose last event is this one. */
-async function failureOf(...sent: Sent[]) {
+async function toFailure(...sent: Sent[]) {
   const { error } = await stream(sent);
   if (error === undefined) throw new Error("the stream did not fail");
   return error;
@@ -194,8 +194,8 @@ describe("the kind of a failure", () => {
     "in a stream: $name",
     async ({ errorObject, kind, retryable, streamed = { kind, retryable } }) => {
       const { type, ...flat } = errorObject;
-      const nested = await failureOf(CREATED, { type: "error", error: errorObject, sequence_number: 2 });
-      const failed = await failureOf(CREATED, {
+      const nested = await toFailure(CREATED, { type: "error", error: errorObject, sequence_number: 2 });
+      const failed = await toFailure(CREATED, {
         type: "response.failed",
         response: { status: "failed", error: errorObject, usage: { input_tokens: 3, output_tokens: 0 } },
       });
@@ -204,7 +204,7 @@ describe("the kind of a failure", () => {
       expect(failed.usage?.inputTokens).toBe(3);
       // A flat event has no place for the type.
       if (errorObject.code)
-        expect(await failureOf(CREATED, { type: "error", ...flat })).toMatchObject(streamed);
+        expect(await toFailure(CREATED, { type: "error", ...flat })).toMatchObject(streamed);
       for (const error of [nested, failed]) {
         expect(error).toMatchObject({ provider: "openai", requestId: "req_1", outputStarted: false });
         expect((error as ProviderError).httpStatusCode).toBeUndefined();
@@ -249,7 +249,7 @@ describe("a failure in a stream", () => {
     ["outside of any event", '{"error":{"code":"server_error","message":"Oops."}}'],
     ["outside of any event, in lines", '\n{\n "error": {"code": "server_error",\n "message": "Oops."}\n}\n'],
   ])("is recognised %s", async (_name, sent) => {
-    expect(await failureOf(CREATED, sent)).toMatchObject({
+    expect(await toFailure(CREATED, sent)).toMatchObject({
       kind: K.SERVER,
       message: "openai reported a failure (server_error): Oops.",
     });
@@ -257,7 +257,7 @@ describe("a failure in a stream", () => {
 
   it("may have the status as its code", async () => {
     const coded = (code: string | number) =>
-      failureOf(CREATED, { type: "error", error: { code, message: "m" } });
+      toFailure(CREATED, { type: "error", error: { code, message: "m" } });
     expect(await coded(429)).toMatchObject({ kind: K.RATE_LIMIT, errorCode: "429" });
     expect(await coded("503")).toMatchObject({ kind: K.SERVER });
     expect(await coded(401)).toMatchObject({ kind: K.AUTHENTICATION });
@@ -265,7 +265,7 @@ describe("a failure in a stream", () => {
 
   it("has the delay that its message contains", async () => {
     const message = "Rate limit reached. Please try again in 1m2.5s. Visit our page.";
-    const thrown = await failureOf({ type: "error", code: "rate_limit_exceeded", message });
+    const thrown = await toFailure({ type: "error", code: "rate_limit_exceeded", message });
     expect(thrown).toMatchObject({ kind: K.RATE_LIMIT, retryable: true, retryAfter: 62.5 });
   });
 });

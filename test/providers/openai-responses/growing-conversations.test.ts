@@ -14,16 +14,16 @@ import { ResponseFormat_Type as Format, RequestSchema } from "../../../src/gen/o
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
-import { randomOf } from "../../support/random.ts";
-import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+import { createRandom } from "../../support/random.ts";
+import { getRecordings, toBytes } from "../../support/recordings.ts";
 import { build, functionTool, type RequestInit } from "./build.ts";
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;
 
 /** Bodies of recorded answers that hold something to send back. */
-const answers = recordingsOf("openai-responses", ".json")
+const answers = getRecordings("openai-responses", ".json")
   .filter(({ status }) => status < 400)
-  .map((recording) => bytesOf(recording).toString("utf8"));
+  .map((recording) => toBytes(recording).toString("utf8"));
 
 const MODELS = ["gpt-5.6", "gpt-5-mini", "gpt-4o", "grok-3-mini", "deployment"];
 
@@ -37,15 +37,15 @@ function* growing(random: () => number, model: string): Generator<MessageInit[]>
   messages.push(userMessage("hi"));
   for (let turn = 0; turn < 6; turn += 1) {
     yield [...messages];
-    const answer = random() < 0.15 ? foreignAnswer() : answerOf(pick(answers), model, messages);
-    messages.push(answer, ...toolCallsOf(answer).map(({ id }) => resultOf(id, random)));
+    const answer = random() < 0.15 ? foreignAnswer() : toAnswer(pick(answers), model, messages);
+    messages.push(answer, ...toolCallsOf(answer).map(({ id }) => toResult(id, random)));
     if (random() < 0.3) messages.push(developerMessage(`Turn ${turn}: in JSON from now on.`));
     messages.push(userMessage(`And ${turn}?`));
   }
   yield messages;
 }
 
-function answerOf(body: string, model: string, history: readonly MessageInit[]): Message {
+function toAnswer(body: string, model: string, history: readonly MessageInit[]): Message {
   const facts = factsFor("openai", { model });
   const { messages } = create(RequestSchema, { messages: [...history] });
   const { message } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId, messages));
@@ -67,7 +67,7 @@ function foreignAnswer(): Message {
   ]);
 }
 
-function resultOf(toolCallId: string, random: () => number): MessageInit {
+function toResult(toolCallId: string, random: () => number): MessageInit {
   return toolResult(toolCallId, "It is 7.", { failed: random() < 0.2 });
 }
 
@@ -88,7 +88,7 @@ describe("requests of a growing conversation", () => {
   it.each(Array.from({ length: 40 }, (_, seed) => seed))(
     "begin with the bytes of the previous turn, seed %i",
     async (seed) => {
-      const random = randomOf(seed);
+      const random = createRandom(seed);
       const model = MODELS[seed % MODELS.length] ?? "";
       const init = { model, tools: [functionTool({ name: "look" })], ...formats[seed % 2] };
       let before = "";

@@ -7,12 +7,12 @@ import { documentPart, imagePart, type PartInput, textPart } from "../../../src/
 import { toolResult } from "../../../src/core/tools.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { createMediaReader, resolveMedia } from "../../../src/kit/media/media.ts";
-import { build, refusalOf } from "./build.ts";
-import { HI, inputMessage, inputOf, media, native, outputMessage, PNG, PNG_BASE64 } from "./conversation.ts";
+import { build, toRefusal } from "./build.ts";
+import { HI, inputMessage, media, native, outputMessage, PNG, PNG_BASE64, toInput } from "./conversation.ts";
 
 /** A user's message with one part. */
 async function userPart(part: PartInput): Promise<unknown> {
-  const { input, warnings } = await inputOf([userMessage(part)]);
+  const { input, warnings } = await toInput([userMessage(part)]);
   expect(warnings).toEqual([]);
   const [content] = input.map((item) => item.content as unknown[]);
   return content?.[0];
@@ -21,7 +21,7 @@ async function userPart(part: PartInput): Promise<unknown> {
 describe("system and developer messages", () => {
   it("become the instructions at the beginning", async () => {
     const messages = [systemMessage("Be brief."), developerMessage("Be kind."), userMessage("hi")];
-    expect(await inputOf(messages)).toEqual({
+    expect(await toInput(messages)).toEqual({
       instructions: "Be brief.\n\nBe kind.",
       input: [HI],
       warnings: [],
@@ -34,13 +34,13 @@ describe("system and developer messages", () => {
       { role: Role.SYSTEM, content: [textPart("a"), textPart("b")] },
       userMessage("hi"),
     ];
-    expect(await inputOf(messages)).toEqual({ instructions: "ab", input: [HI], warnings: [] });
-    expect((await inputOf([systemMessage(""), userMessage("hi")])).instructions).toBeUndefined();
+    expect(await toInput(messages)).toEqual({ instructions: "ab", input: [HI], warnings: [] });
+    expect((await toInput([systemMessage(""), userMessage("hi")])).instructions).toBeUndefined();
   });
 
   it("keep their place and role later in the conversation", async () => {
     const messages = [userMessage("hi"), systemMessage("Now brief."), developerMessage("Now kind.")];
-    expect(await inputOf(messages)).toEqual({
+    expect(await toInput(messages)).toEqual({
       instructions: undefined,
       input: [HI, inputMessage("system", "Now brief."), inputMessage("developer", "Now kind.")],
       warnings: [],
@@ -48,7 +48,7 @@ describe("system and developer messages", () => {
   });
 
   it("become the input where there is no other message", async () => {
-    expect(await inputOf([systemMessage("a"), developerMessage("b")])).toEqual({
+    expect(await toInput([systemMessage("a"), developerMessage("b")])).toEqual({
       instructions: undefined,
       input: [inputMessage("system", "a"), inputMessage("developer", "b")],
       warnings: [],
@@ -57,7 +57,7 @@ describe("system and developer messages", () => {
 
   it("stay in the input where they hold more than text", async () => {
     const shows = { role: Role.SYSTEM, content: [textPart("See:"), imagePart("https://x.test/a.png")] };
-    const { instructions, input } = await inputOf([systemMessage("a"), shows, userMessage("hi")]);
+    const { instructions, input } = await toInput([systemMessage("a"), shows, userMessage("hi")]);
     expect(instructions).toBe("a");
     expect(input).toEqual([
       {
@@ -81,7 +81,7 @@ describe("names of speakers", () => {
       { ...assistantMessage("yes"), name: "bot" },
       { ...toolResult("c", "x"), name: "look" },
     ];
-    const { input, warnings } = await inputOf(messages);
+    const { input, warnings } = await toInput(messages);
     expect(input).toEqual([
       HI,
       outputMessage("yes"),
@@ -167,7 +167,7 @@ describe("parts of a user's message", () => {
   });
 
   it("keep their order where text and images are mixed", async () => {
-    const { input } = await inputOf([
+    const { input } = await toInput([
       userMessage([textPart("a"), imagePart("https://x.test/1.png"), textPart("b")]),
     ]);
     expect(input).toEqual([
@@ -188,7 +188,7 @@ describe("parts of a user's message", () => {
     ["file id", { case: "fileId", value: "file-2" }, { file_id: "file-2" }],
   ])("lose the name of a document that is sent by its %s, with a warning", async (_name, source, sent) => {
     const part = media("document", { fileName: "a.pdf", source });
-    const { input, warnings } = await inputOf([userMessage(part)]);
+    const { input, warnings } = await toInput([userMessage(part)]);
     expect(input[0]?.content).toEqual([{ type: "input_file", ...sent }]);
     expect(warnings).toEqual(["unsupported_setting messages[0].content[0].document.file_name"]);
   });
@@ -219,12 +219,12 @@ describe("parts of a user's message", () => {
     ],
     ["nothing", {}, "messages[0].content[0]"],
   ])("are refused by field: %s", async (_name, part, field) => {
-    const violations = await refusalOf(build({ messages: [userMessage(part)] }));
+    const violations = await toRefusal(build({ messages: [userMessage(part)] }));
     expect(violations.map((violation) => violation.field)).toEqual([field]);
   });
 
   it("are refused in a message without a role", async () => {
-    const violations = await refusalOf(
+    const violations = await toRefusal(
       build({ messages: [{ role: Role.UNSPECIFIED, content: [textPart("x")] }] }),
     );
     expect(violations.map(({ field }) => field)).toEqual(["messages[0].role"]);
@@ -241,7 +241,7 @@ describe("a local file", () => {
 
   it("is read where its folder is allowed", async () => {
     const reader = createMediaReader({ allowFilesUnder: [folder] });
-    const { input } = await inputOf(
+    const { input } = await toInput(
       [userMessage(imagePart(join(folder, "a.png")))],
       {},
       {
@@ -267,7 +267,7 @@ describe("native parts", () => {
   it("belong to the provider under the name of its entry and under the name of its API", async () => {
     const block = { type: "compaction", id: "cmp_1", encrypted_content: "gAAA" };
     const parts = ["azure-west", "openai"].map((owner) => native(owner, JSON.stringify(block)));
-    const { input, warnings } = await inputOf([assistantMessage(parts)], {}, { provider: "azure-west" });
+    const { input, warnings } = await toInput([assistantMessage(parts)], {}, { provider: "azure-west" });
     expect(input).toEqual([block, block]);
     expect(warnings).toEqual([]);
   });
@@ -279,7 +279,7 @@ describe("native parts", () => {
       call_id: "call_3",
       output: { type: "computer_screenshot", file_id: "file-1" },
     };
-    const { input, warnings } = await inputOf([
+    const { input, warnings } = await toInput([
       userMessage([textPart("a"), native("openai", JSON.stringify(approval)), textPart("b")]),
       {
         role: Role.TOOL,
@@ -304,7 +304,7 @@ describe("native parts", () => {
   it("stay inside their message or result where they are content", async () => {
     const marked = { type: "input_text", text: "a", prompt_cache_breakpoint: { mode: "explicit" } };
     const part = native("openai", JSON.stringify(marked));
-    const { input } = await inputOf([userMessage([part, textPart("b")]), toolResult("c", [part])]);
+    const { input } = await toInput([userMessage([part, textPart("b")]), toolResult("c", [part])]);
     expect(input).toEqual([
       { type: "message", role: "user", content: [marked, { type: "input_text", text: "b" }] },
       { type: "function_call_output", call_id: "c", output: [marked] },
@@ -313,7 +313,7 @@ describe("native parts", () => {
 
   it("are left out where another provider wrote them, with messages that hold nothing else", async () => {
     const part = native("gemini", '{"executableCode":{}}');
-    const { input, warnings } = await inputOf([
+    const { input, warnings } = await toInput([
       userMessage("hi"),
       userMessage(part),
       toolResult("c", [part]),
@@ -328,7 +328,7 @@ describe("native parts", () => {
   it.each([Role.USER, Role.ASSISTANT, Role.TOOL])(
     "that are no JSON object are refused by their field, role %j",
     async (role) => {
-      const violations = await refusalOf(
+      const violations = await toRefusal(
         build({ messages: [{ role, toolCallId: "c", content: [native("openai", "[1]")] }] }),
       );
       expect(violations.map(({ field }) => field)).toEqual(["messages[0].content[0].native.data_json"]);

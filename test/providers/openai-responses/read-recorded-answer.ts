@@ -24,7 +24,7 @@ export function readStream(bytes: Buffer): {
   response: Wire;
   events: Wire[];
 } {
-  const events = dataOf(bytes);
+  const events = toData(bytes);
   const items = new Map<number, Wire>();
   let last = -1;
   for (const event of events) {
@@ -132,7 +132,7 @@ function withDeltas(item: Wire, index: number, events: readonly Wire[]): Wire {
   }
 }
 
-function dataOf(bytes: Buffer): Wire[] {
+function toData(bytes: Buffer): Wire[] {
   return bytes
     .toString("utf8")
     .split(/\r?\n/)

@@ -10,7 +10,7 @@ import {
   ToolChoice_Mode as Mode,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { functionTool, options, type RequestInit } from "./build.ts";
-import { answerOf, type MessageInit } from "./conversation.ts";
+import { type MessageInit, toAnswer } from "./conversation.ts";
 
 type Wire = Record<string, unknown>;
 
@@ -78,11 +78,11 @@ function readInput(items: readonly Wire[], model: string): MessageInit[] {
       answer.push(item);
       continue;
     }
-    if (answer.length > 0) messages.push(answerOf(answer, model));
+    if (answer.length > 0) messages.push(toAnswer(answer, model));
     messages.push(other);
     answer = [];
   }
-  return answer.length > 0 ? [...messages, answerOf(answer, model)] : messages;
+  return answer.length > 0 ? [...messages, toAnswer(answer, model)] : messages;
 }
 
 /** A message that the model did not write; undefined for an item of the model's. */

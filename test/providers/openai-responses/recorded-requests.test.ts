@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { recordingsOf } from "../../support/recordings.ts";
+import { getRecordings } from "../../support/recordings.ts";
 import { build } from "./build.ts";
 import { list, readRequest } from "./read-recorded-request.ts";
 
@@ -9,7 +9,7 @@ type Wire = Record<string, unknown>;
 const ROOT = new URL("../../recordings/", import.meta.url).pathname;
 
 const requests = ([".sse", ".json"] as const).flatMap((ending) =>
-  recordingsOf("openai-responses", ending).flatMap(({ file }) => {
+  getRecordings("openai-responses", ending).flatMap(({ file }) => {
     try {
       const text = readFileSync(`${ROOT}${file.slice(0, -ending.length)}.request.json`, "utf8");
       return [{ file, recorded: JSON.parse(text) as Wire }];

@@ -19,14 +19,14 @@ import { toResponse } from "../../../src/providers/openai-responses/response.ts"
 import { ResponsesDecoder } from "../../../src/providers/openai-responses/stream.ts";
 import { ToolCallIds } from "../../../src/providers/openai-responses/tool-call-ids.ts";
 import { decode, factsFor } from "../../support/decode.ts";
-import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
-import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
+import { createRandom, hashName, splitAtRandom } from "../../support/random.ts";
+import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
 import { readOutput, readParts, readStream } from "./read-recorded-answer.ts";
 
 const PROVIDER = "openai";
 const FOLDER = "openai-responses";
-const streams = recordingsOf(FOLDER, ".sse");
-const wholes = recordingsOf(FOLDER, ".json");
+const streams = getRecordings(FOLDER, ".sse");
+const wholes = getRecordings(FOLDER, ".json");
 
 const decodeBytes = (chunks: Iterable<Uint8Array>, model = "gpt-test") =>
   decode(chunks, factsFor(PROVIDER, { model }), (facts, writer) => new ResponsesDecoder(facts, writer));
@@ -35,14 +35,14 @@ describe("a recorded stream of the Responses API", () => {
   it("has recordings to decode", () => expect(streams.length).toBeGreaterThan(90));
 
   describe.each(streams)("$file", (recording) => {
-    const bytes = bytesOf(recording);
+    const bytes = toBytes(recording);
     const { parts, terminal, response: object, events: native } = readStream(bytes);
     const fails = terminal.type === "response.failed" || terminal.type === "error";
 
     it(fails ? "ends in the error that it reports" : "loses nothing", async () => {
       const { events, error } = await decodeBytes([bytes]);
       if (fails) return expectReported(events, error);
-      const response = finalOf(events);
+      const response = getFinal(events);
       expect(readParts(response.message?.content ?? [])).toEqual(parts);
       expectUsage(response, object.usage);
       expect(accumulated(events)).toEqual(response);
@@ -50,7 +50,7 @@ describe("a recorded stream of the Responses API", () => {
 
     it("gives the same events for any split of its bytes", async () => {
       const whole = await decodeBytes([bytes]);
-      const random = randomOf(seedOf(recording.file));
+      const random = createRandom(hashName(recording.file));
       for (const largest of [7, 64, 5000]) {
         const split = await decodeBytes(splitAtRandom(bytes, random, largest));
         expect(jsonOf(split.events)).toEqual(jsonOf(whole.events));
@@ -64,7 +64,7 @@ describe("a recorded stream of the Responses API", () => {
     });
 
     it("is a stream error when it is cut inside an event", async () => {
-      const random = randomOf(seedOf(`cut ${recording.file}`));
+      const random = createRandom(hashName(`cut ${recording.file}`));
       const limit = bytes.lastIndexOf(`data: {"type":"${String(terminal.type)}"`);
       const last = limit > 0 ? limit : bytes.length / 2;
       for (let round = 0; round < 12; round += 1)
@@ -78,7 +78,7 @@ describe("a recorded whole answer of the Responses API", () => {
 
   const answers = wholes.filter(isAnswer);
   it.each(answers)("$file loses nothing", (recording) => {
-    const body = bodyOf(recording);
+    const body = getBody(recording);
     const response = respond(recording);
     expect(readParts(response.message?.content ?? [])).toEqual(readOutput(body));
     expectUsage(response, body.usage);
@@ -87,12 +87,12 @@ describe("a recorded whole answer of the Responses API", () => {
 
   it.each(answers)("$file is sent back item by item unchanged", async (recording) => {
     const response = respond(recording);
-    const body = bodyOf(recording);
+    const body = getBody(recording);
     // An item whose reasoning cannot go back has no id.
     const output = list(body.output).map(({ id, ...item }) =>
       typeof body.reasoning === "string" ? item : { ...item, id },
     );
-    expect(await inputOf(response)).toEqual(withoutUnfinished(output).map(withoutLogprobs));
+    expect(await toInput(response)).toEqual(withoutUnfinished(output).map(withoutLogprobs));
   });
 
   it.each(wholes.filter(({ status }) => status >= 400))("$file is the error that it reports", (recording) => {
@@ -100,10 +100,10 @@ describe("a recorded whole answer of the Responses API", () => {
       provider: PROVIDER,
       status: recording.status,
       headers: { get: () => undefined } as never,
-      body: bytesOf(recording).toString("utf8"),
+      body: toBytes(recording).toString("utf8"),
       request: factsFor(PROVIDER, { model: "gpt-test" }).request,
     });
-    const code = (bodyOf(recording).error as Record<string, unknown> | undefined)?.code;
+    const code = (getBody(recording).error as Record<string, unknown> | undefined)?.code;
     expect(error).toBeInstanceOf(ProviderError);
     expect(error.kind).toBe(KIND_OF_CODE[String(code)] ?? KIND_OF_STATUS[recording.status]);
     expect((error as ProviderError).httpStatusCode).toBe(recording.status);
@@ -122,12 +122,12 @@ const KIND_OF_STATUS: Record<number, ErrorKind> = {
 
 describe("a stream and a whole answer of the same content", () => {
   it.each(streams)("$file agree", async (recording) => {
-    const { terminal, response: object } = readStream(bytesOf(recording));
+    const { terminal, response: object } = readStream(toBytes(recording));
     // The rest have no whole answer to compare with.
     if (terminal.type !== "response.completed" || list(object.output).length === 0) return;
     if (CONTRADICTS_ITSELF.has(recording.file)) return;
-    const { events } = await decodeBytes([bytesOf(recording)]);
-    const streamed = finalOf(events);
+    const { events } = await decodeBytes([toBytes(recording)]);
+    const streamed = getFinal(events);
     const facts = factsFor(PROVIDER, { model: streamed.model });
     const whole = toResponse(JSON.stringify(object), facts, new ToolCallIdAllocator(facts.inferenceId));
     expect(sealed(readParts(streamed.message?.content ?? []))).toEqual(
@@ -147,7 +147,7 @@ function sealed(value: unknown): unknown {
   );
 }
 
-function finalOf(events: readonly StreamEvent[]): Response {
+function getFinal(events: readonly StreamEvent[]): Response {
   const last = events.at(-1)?.event;
   if (last?.case !== "finish" || last.value.response === undefined)
     throw new Error(`the stream ended with ${last?.case}`);
@@ -228,16 +228,16 @@ function isAnswer(recording: Recording): boolean {
   return recording.status < 400;
 }
 
-function bodyOf(recording: Recording): Record<string, unknown> {
-  return JSON.parse(bytesOf(recording).toString("utf8"));
+function getBody(recording: Recording): Record<string, unknown> {
+  return JSON.parse(toBytes(recording).toString("utf8"));
 }
 
 function respond(recording: Recording): Response {
-  const facts = factsFor(PROVIDER, { model: String(bodyOf(recording).model) });
-  return toResponse(bytesOf(recording).toString("utf8"), facts, new ToolCallIdAllocator(facts.inferenceId));
+  const facts = factsFor(PROVIDER, { model: String(getBody(recording).model) });
+  return toResponse(toBytes(recording).toString("utf8"), facts, new ToolCallIdAllocator(facts.inferenceId));
 }
 
-async function inputOf(response: Response): Promise<unknown> {
+async function toInput(response: Response): Promise<unknown> {
   const { request } = factsFor(PROVIDER, {
     model: response.model,
     messages: [

@@ -7,7 +7,7 @@ import {
   ToolChoice_Mode as Mode,
   StatePolicy,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { build, functionTool, options, PLAIN_BODY, refusalOf } from "./build.ts";
+import { build, functionTool, options, PLAIN_BODY, toRefusal } from "./build.ts";
 
 const ENCRYPTED = ["reasoning.encrypted_content"];
 
@@ -100,7 +100,7 @@ describe("sampling parameters", () => {
   });
 
   it("are refused under LOSS_POLICY_REFUSE for a model that does not accept them", async () => {
-    expect(await refusalOf(build({ model: "gpt-5", ...sampling, lossPolicy: LossPolicy.REFUSE }))).toEqual([
+    expect(await toRefusal(build({ model: "gpt-5", ...sampling, lossPolicy: LossPolicy.REFUSE }))).toEqual([
       { field: "temperature", description: "the model does not take it in such a request; it was left out" },
       { field: "top_p", description: "the model does not take it in such a request; it was left out" },
     ]);
@@ -116,7 +116,7 @@ describe("sampling parameters", () => {
     const { body, warnings } = await build({ stopSequences: ["END"] });
     expect(body).toEqual(PLAIN_BODY);
     expect(warnings).toEqual(["unsupported_setting stop_sequences"]);
-    const violations = await refusalOf(build({ stopSequences: ["END"], lossPolicy: LossPolicy.REFUSE }));
+    const violations = await toRefusal(build({ stopSequences: ["END"], lossPolicy: LossPolicy.REFUSE }));
     expect(violations.map(({ field }) => field)).toEqual(["stop_sequences"]);
   });
 });
@@ -139,7 +139,7 @@ describe("the reasoning effort", () => {
     expect(body.reasoning).toEqual(expected === undefined ? undefined : { effort: expected });
     expect(warnings).toEqual(warned);
     if (warned.length > 0) {
-      const violations = await refusalOf(build({ model, reasoningEffort, lossPolicy: LossPolicy.REFUSE }));
+      const violations = await toRefusal(build({ model, reasoningEffort, lossPolicy: LossPolicy.REFUSE }));
       expect(violations.map(({ field }) => field)).toEqual(["reasoning_effort"]);
     }
   });
@@ -186,7 +186,7 @@ describe("metadata", () => {
     const { body, warnings } = await build({ metadata });
     expect(body).toEqual({ ...PLAIN_BODY, ...(kept === undefined ? {} : { metadata: kept }) });
     expect(warnings).toEqual(["unsupported_setting metadata"]);
-    const [violation] = await refusalOf(build({ metadata, lossPolicy: LossPolicy.REFUSE }));
+    const [violation] = await toRefusal(build({ metadata, lossPolicy: LossPolicy.REFUSE }));
     expect(violation?.description).toContain(`${count} pairs were left out`);
   });
 });
@@ -275,20 +275,20 @@ describe("provider options", () => {
     ["azure", "azure", '"x"', "found a string"],
     ["azure", "openai", "null", "found null"],
   ])("are refused for %s under %s where they are %j", async (provider, name, text, found) => {
-    const [violation] = await refusalOf(build({ providerOptionsJson: { [name]: text } }, { provider }));
+    const [violation] = await toRefusal(build({ providerOptionsJson: { [name]: text } }, { provider }));
     expect(violation?.field).toBe(`provider_options_json["${name}"]`);
     expect(violation?.description).toContain(found);
   });
 
   it.each([true, false])("cannot set `stream`: %j", async (stream) => {
-    const [violation] = await refusalOf(build(options({ stream })));
+    const [violation] = await toRefusal(build(options({ stream })));
     expect(violation?.field).toBe('provider_options_json["openai"].stream');
   });
 });
 
 describe("a request under LOSS_POLICY_REFUSE", () => {
   it("is refused by an error that names everything that would be lost", async () => {
-    const violations = await refusalOf(
+    const violations = await toRefusal(
       build({
         model: "gpt-5",
         messages: [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { assistantMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
 import { ResponseFormat_Type as Format, LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { build, PLAIN_BODY, refusalOf } from "./build.ts";
+import { build, PLAIN_BODY, toRefusal } from "./build.ts";
 
 describe("the response format", () => {
   const schema = '{"type":"object","properties":{"z":{"type":"string"},"1":{"type":"integer"}}}';
@@ -83,7 +83,7 @@ describe("the response format", () => {
     const format = { type: "json_schema", name: "response", schema: JSON.parse(FREE), strict: false };
     expect(body).toEqual({ ...PLAIN_BODY, text: { format } });
     expect(warnings).toEqual([expect.stringMatching(/^adjusted_schema response_format.schema_json/)]);
-    expect(await refusalOf(build({ responseFormat, lossPolicy: LossPolicy.REFUSE }))).toHaveLength(1);
+    expect(await toRefusal(build({ responseFormat, lossPolicy: LossPolicy.REFUSE }))).toHaveLength(1);
   });
 
   it("describes the schema in the input where the model has no schemas", async () => {
@@ -97,7 +97,7 @@ describe("the response format", () => {
       input: [message("developer", `${words}\n${schema}`), message("user", "hi")],
     });
     expect(warnings).toEqual(["adjusted_setting response_format"]);
-    const violations = await refusalOf(
+    const violations = await toRefusal(
       build({ model: "gpt-4", responseFormat, lossPolicy: LossPolicy.REFUSE }),
     );
     expect(violations.map(({ field }) => field)).toEqual(["response_format"]);
@@ -105,7 +105,7 @@ describe("the response format", () => {
 
   it("does not enforce a list, since the API requires an object at the root", async () => {
     const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: '{"type":"array"}', strict: true };
-    const [violation] = await refusalOf(build({ responseFormat }));
+    const [violation] = await toRefusal(build({ responseFormat }));
     expect(violation?.field).toBe("response_format.schema_json");
   });
 
@@ -114,7 +114,7 @@ describe("the response format", () => {
     async (schemaJson) => {
       for (const model of ["gpt-4o", "gpt-4"]) {
         const init = { model, responseFormat: { type: Format.JSON_SCHEMA, schemaJson } };
-        const [violation] = await refusalOf(build(init));
+        const [violation] = await toRefusal(build(init));
         expect(violation?.field).toBe("response_format.schema_json");
       }
     },

@@ -27,7 +27,7 @@ function respond(body: unknown, facts: CallFacts = FACTS) {
   );
 }
 
-function partsOf(...output: Item[]) {
+function getParts(...output: Item[]) {
   const { message } = respond({ model: "gpt-5", status: "completed", output });
   return message?.content.map(describePart);
 }
@@ -152,7 +152,7 @@ describe("the items of an answer", () => {
       { type: "output_hologram", layers: [] },
     ];
     const cited = { title: "", url: "", citedText: "", sourceId: "" };
-    expect(partsOf({ ...item, content })).toEqual([
+    expect(getParts({ ...item, content })).toEqual([
       {
         text: "Hello",
         citations: [
@@ -192,7 +192,7 @@ describe("the items of an answer", () => {
 
   it("become an empty text for a message without content, so that it can be sent back", () => {
     const item = { type: "message", id: "msg_1", role: "assistant", status: "incomplete" };
-    expect(partsOf({ ...item, content: [] })).toEqual([{ text: "", state: { item, empty: true } }]);
+    expect(getParts({ ...item, content: [] })).toEqual([{ text: "", state: { item, empty: true } }]);
   });
 
   it.each<[string, Item, { reasoning: string; redacted: boolean }]>([
@@ -210,7 +210,7 @@ describe("the items of an answer", () => {
     ["nothing at all", { summary: [], encrypted_content: null }, { reasoning: "", redacted: false }],
   ])("become reasoning: %s", (_name, rest, expected) => {
     const item = { type: "reasoning", id: "rs_1", ...rest };
-    expect(partsOf(item)).toEqual([{ ...expected, state: { item } }]);
+    expect(getParts(item)).toEqual([{ ...expected, state: { item } }]);
   });
 
   it("become a tool call with the id of the call; the item's id is kept in its state", () => {
@@ -223,7 +223,7 @@ describe("the items of an answer", () => {
       name: "sql",
       input: "SELECT '{'",
     };
-    expect(partsOf(call, custom)).toEqual([
+    expect(getParts(call, custom)).toEqual([
       {
         call: "look",
         id: "call_1",
@@ -250,7 +250,7 @@ describe("the items of an answer", () => {
       name: "look",
       arguments: text,
     });
-    const calls = partsOf(call("c", "{}"), call("c", ""), call("", '{"a":'), {
+    const calls = getParts(call("c", "{}"), call("c", ""), call("", '{"a":'), {
       ...call("", "{}"),
       call_id: null,
     });
@@ -267,7 +267,7 @@ describe("the items of an answer", () => {
     const short = { ...item, result: `${PNG_BASE64.slice(0, 5)}...` };
     const none = { ...item, result: null };
     expect(
-      partsOf(
+      getParts(
         { ...item, result: PNG_BASE64 },
         { ...item, output_format: "webp", result: PNG_BASE64 },
         short,
@@ -303,7 +303,7 @@ describe("the items of an answer", () => {
     "an_item_of_tomorrow",
   ])("become a native part for %s", (type) => {
     const item = { id: "x_1", type, deep: { list: [1, null, { "2": "b", "1": "a" }] }, text: "ä" };
-    expect(partsOf(item)).toEqual([{ native: item, kind: type, provider: "openai" }]);
+    expect(getParts(item)).toEqual([{ native: item, kind: type, provider: "openai" }]);
   });
 
   it("keep long numbers, and replace lone surrogates", () => {
@@ -410,11 +410,11 @@ describe("reasoning beside the items", () => {
 
   it("is a part before them, and no second one where an item holds it", () => {
     const item = { type: "reasoning", summary: [{ text: "Hm" }] };
-    const partsOf = (output: object[]) =>
+    const getParts = (output: object[]) =>
       respond({ status: "completed", output, reasoning: "Hm" }).message?.content.map(({ part }) => part);
     const expected = [{ case: "reasoning", value: { text: "Hm" } }, { value: "Yes." }];
-    expect(partsOf([message])).toMatchObject(expected);
-    expect(partsOf([item, message])).toMatchObject(expected);
+    expect(getParts([message])).toMatchObject(expected);
+    expect(getParts([item, message])).toMatchObject(expected);
   });
 });
 

@@ -5,8 +5,8 @@ import { toolResult } from "../../../src/core/tools.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { ToolInputKind } from "../../../src/kit/stream/stream-writer.ts";
-import { build, refusalOf } from "./build.ts";
-import { HI, inputOf, type MessageInit, media, outputMessage, PNG, PNG_BASE64 } from "./conversation.ts";
+import { build, toRefusal } from "./build.ts";
+import { HI, type MessageInit, media, outputMessage, PNG, PNG_BASE64, toInput } from "./conversation.ts";
 
 describe("tool calls and their results", () => {
   const call = (id: string, value: string, kind: ToolInputKind = "argumentsJson"): PartInput => ({
@@ -18,7 +18,7 @@ describe("tool calls and their results", () => {
 
   it("are sent with their calls and the answer", async () => {
     const long = '{"b":12345678901234567890,"10":1.0,"2":"\\u00e9"}';
-    const { input, warnings } = await inputOf([
+    const { input, warnings } = await toInput([
       userMessage("hi"),
       assistantMessage([textPart("Looking."), call("c1", long), call("c2", "{}")]),
       toolResult("c2", "two"),
@@ -38,12 +38,12 @@ describe("tool calls and their results", () => {
   });
 
   it("keep arguments that are not JSON", async () => {
-    const { input } = await inputOf([userMessage("hi"), assistantMessage(call("c1", '{"a":'))]);
+    const { input } = await toInput([userMessage("hi"), assistantMessage(call("c1", '{"a":'))]);
     expect(input[1]).toEqual({ type: "function_call", call_id: "c1", name: "look", arguments: '{"a":' });
   });
 
   it("have items of their own for custom tools", async () => {
-    const { input } = await inputOf([
+    const { input } = await toInput([
       userMessage("hi"),
       assistantMessage([call("c1", "SELECT 1", "text"), call("c2", "{}")]),
       toolResult("c1", "1"),
@@ -58,7 +58,7 @@ describe("tool calls and their results", () => {
   });
 
   it("have the kind of the latest call where an id is repeated", async () => {
-    const { input } = await inputOf([
+    const { input } = await toInput([
       assistantMessage(call("c", "x", "text")),
       toolResult("c", "1"),
       assistantMessage(call("c", "{}")),
@@ -102,7 +102,7 @@ describe("tool calls and their results", () => {
     ["text beside no tool_result", { role: Role.TOOL, toolCallId: "c", content: [textPart("a")] }, "a"],
     ["nothing at all", { role: Role.TOOL, toolCallId: "c" }, ""],
   ])("are sent with %s", async (_name, message, output) => {
-    const { input, warnings } = await inputOf([userMessage("hi"), message]);
+    const { input, warnings } = await toInput([userMessage("hi"), message]);
     expect(input).toEqual([HI, { type: "function_call_output", call_id: "c", output }]);
     expect(warnings).toEqual([]);
   });
@@ -129,7 +129,7 @@ describe("tool calls and their results", () => {
     ],
   ])("mark an error in their text, with %s", async (_name, content, output) => {
     const result = toolResult("c", content, { failed: true });
-    const { input, warnings } = await inputOf([userMessage("hi"), result], { lossPolicy: LossPolicy.REFUSE });
+    const { input, warnings } = await toInput([userMessage("hi"), result], { lossPolicy: LossPolicy.REFUSE });
     expect(input[1]).toEqual({ type: "function_call_output", call_id: "c", output });
     expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.failed"]);
   });
@@ -143,7 +143,7 @@ describe("tool calls and their results", () => {
       toolCallId: "c2",
       content: [result("c1", "one"), textPart("before"), result("", "two"), result("c3", "three", true)],
     };
-    const { input } = await inputOf([userMessage("hi"), message]);
+    const { input } = await toInput([userMessage("hi"), message]);
     expect(input.slice(1)).toEqual([
       { type: "function_call_output", call_id: "c1", output: "one" },
       {
@@ -160,7 +160,7 @@ describe("tool calls and their results", () => {
 
   it("are refused by field where they hold audio", async () => {
     const audio = media("audio", { mediaType: "audio/wav", source: { case: "data", value: PNG } });
-    const violations = await refusalOf(build({ messages: [toolResult("c", [audio])] }));
+    const violations = await toRefusal(build({ messages: [toolResult("c", [audio])] }));
     expect(violations.map(({ field }) => field)).toEqual([
       "messages[0].content[0].tool_result.content[0].audio",
     ]);
@@ -175,7 +175,7 @@ describe("tool calls and their results", () => {
       toolResult(other, "2"),
       toolResult(long, "1"),
     ];
-    const { input, warnings } = await inputOf(messages, { lossPolicy: LossPolicy.REFUSE });
+    const { input, warnings } = await toInput(messages, { lossPolicy: LossPolicy.REFUSE });
     const ids = input.map(({ call_id }) => String(call_id));
     expect(ids[0]).toBe(fits);
     expect([ids[4], ids[3]]).toEqual([ids[1], ids[2]]);
@@ -184,7 +184,7 @@ describe("tool calls and their results", () => {
     expect(input[3]?.type).toBe("custom_tool_call_output");
     expect(warnings).toEqual(["converted_content messages[0].content[1].tool_call.id"]);
     // The same also where the call itself is kept by the provider.
-    const later = await inputOf([toolResult(long, "1")]);
+    const later = await toInput([toolResult(long, "1")]);
     expect(later.input[0]?.call_id).toBe(ids[1]);
   });
 });

@@ -7,7 +7,7 @@ import {
   options,
   PLAIN_BODY,
   type RequestInit,
-  refusalOf,
+  toRefusal,
 } from "./build.ts";
 
 describe("tools", () => {
@@ -92,7 +92,7 @@ describe("tools", () => {
       { type: "function", name: "free", parameters: JSON.parse(parametersJson), strict: false },
     ]);
     expect(warnings).toEqual([expect.stringMatching(/^adjusted_schema tools\[0\].function.parameters_json/)]);
-    expect(await refusalOf(build({ tools, lossPolicy: LossPolicy.REFUSE }))).toHaveLength(1);
+    expect(await toRefusal(build({ tools, lossPolicy: LossPolicy.REFUSE }))).toHaveLength(1);
   });
 
   it("are sent verbatim where they are the provider's own, by the name of the entry or of its API", async () => {
@@ -116,7 +116,7 @@ describe("tools", () => {
     const { body, warnings } = await build({ tools });
     expect((body.tools as unknown[]).length).toBe(1);
     expect(warnings).toEqual(["unsupported_setting tools[0]"]);
-    expect(await refusalOf(build({ tools, lossPolicy: LossPolicy.REFUSE }))).toEqual([
+    expect(await toRefusal(build({ tools, lossPolicy: LossPolicy.REFUSE }))).toEqual([
       {
         field: "tools[0]",
         description: 'the hosted tool belongs to provider "anthropic"; it was left out',
@@ -142,7 +142,7 @@ describe("tools", () => {
     ],
     ["an empty tool", { tools: [{}] }, "tools[0]"],
   ])("are refused by field: %s", async (_name, init, field) => {
-    const violations = await refusalOf(build(init));
+    const violations = await toRefusal(build(init));
     expect(violations.map((violation) => violation.field)).toEqual([field]);
   });
 });
@@ -207,7 +207,7 @@ describe("tool choice", () => {
     ["named", { mode: Mode.NAMED, toolName: "google_search" }, "tool_choice.tool_name"],
   ])("is refused for %s where the only tool is another provider's", async (_name, toolChoice, field) => {
     const foreign = [hostedTool("gemini", { type: "google_search" })];
-    const violations = await refusalOf(build({ tools: foreign, toolChoice }));
+    const violations = await toRefusal(build({ tools: foreign, toolChoice }));
     expect(violations.map((violation) => violation.field)).toEqual([field]);
   });
 });

@@ -76,7 +76,7 @@ export function responseIn(events: readonly StreamEvent[]): Response {
 }
 
 /** The message of a response. */
-export function messageOf({ message }: Response): Message {
+export function toMessage({ message }: Response): Message {
   if (message === undefined) throw new Error("the response has no message");
   return message;
 }
@@ -112,7 +112,7 @@ export async function runTools(
     const step = await callModel(client, requestTo(column, { ...question, messages }), mode);
     const calls = toolCallsOf(step);
     steps.push(step);
-    messages.push(messageOf(step));
+    messages.push(toMessage(step));
     if (calls.length === 0) return { steps, messages };
     const results = calls.map((call) => toolResult(call.id, weatherFor(call)));
     messages.push(...results);
@@ -123,12 +123,12 @@ export async function runTools(
 const MAX_STEPS = 10;
 
 /** Why an answer ended. */
-export function reasonOf({ finishReason }: Response): FinishReason_Reason | undefined {
+export function getReason({ finishReason }: Response): FinishReason_Reason | undefined {
   return finishReason?.reason;
 }
 
 /** The error of a failed call; undefined where it succeeds. */
-export async function failureOf(call: () => Promise<unknown>): Promise<unknown> {
+export async function toFailure(call: () => Promise<unknown>): Promise<unknown> {
   return call().then(
     () => undefined,
     (error: unknown) => error,

@@ -120,7 +120,7 @@ export function parseOrText(text: unknown): unknown {
 }
 
 /** The fact for the result of a call. */
-export function resultOf(id: unknown, content: readonly Fact[]): ResultFact {
+export function toResult(id: unknown, content: readonly Fact[]): ResultFact {
   return {
     kind: "result",
     id: string(id),

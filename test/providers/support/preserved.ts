@@ -15,8 +15,8 @@ export function expectPreserved(facts: readonly Fact[], messages: readonly Messa
     // An adapter may add the source of an image to the user's text.
     if (author !== "user") expect(added).toMatch(/^\s*$/);
   }
-  expect(pairsIn(facts)).toEqual(pairsOf(messages));
-  expect(mediaIn(facts)).toEqual(mediaOf(messages));
+  expect(pairsIn(facts)).toEqual(collectPairs(messages));
+  expect(mediaIn(facts)).toEqual(collectMedia(messages));
 }
 
 const AUTHORS: ReadonlyMap<Role, Author> = new Map([
@@ -86,7 +86,7 @@ function unwrapped(given: unknown): unknown {
   return isWrapped && typeof value === "string" ? value : given;
 }
 
-function pairsOf(messages: readonly Message[]): Pair[] {
+function collectPairs(messages: readonly Message[]): Pair[] {
   const pairs: (Pair & { readonly id: string })[] = [];
   for (const { part } of messages.flatMap(({ content }) => content)) {
     if (part.case === "toolCall") {
@@ -114,7 +114,7 @@ function mediaIn(facts: readonly Fact[]): string[] {
   });
 }
 
-function mediaOf(messages: readonly Message[]): string[] {
+function collectMedia(messages: readonly Message[]): string[] {
   return messages.flatMap(({ content }) =>
     content
       .flatMap((part) => [part, ...resultIn(part).flatMap((result) => result.content)])

@@ -9,9 +9,9 @@ import {
   object,
   objects,
   type Reading,
-  resultOf,
   string,
   textFacts,
+  toResult,
 } from "./facts.ts";
 
 /** Reads a request body. */
@@ -20,7 +20,7 @@ export function readAnthropicMessages(body: Json): Reading {
   return {
     facts: [
       ...readContent("system", body.system),
-      ...objects(body.messages).flatMap(({ role, content }) => readContent(authorOf(role), content)),
+      ...objects(body.messages).flatMap(({ role, content }) => readContent(getAuthor(role), content)),
     ],
     tools: objects(body.tools).map(({ name, description, input_schema: schema }) => {
       return { name: string(name), description: string(description), schema };
@@ -49,7 +49,7 @@ const CHOICES: ReadonlyMap<unknown, string> = new Map([
   ["any", "required"],
 ]);
 
-function authorOf(role: unknown): Author {
+function getAuthor(role: unknown): Author {
   return role === "assistant" || role === "system" ? role : "user";
 }
 
@@ -64,17 +64,17 @@ function readBlock(author: Author, block: Json): Fact[] {
       return textFacts(author, block.text);
     case "image":
     case "document":
-      return [{ kind: block.type, author, source: sourceOf(object(block.source)) }];
+      return [{ kind: block.type, author, source: toSource(object(block.source)) }];
     case "tool_use":
       return [{ kind: "call", id: string(block.id), name: string(block.name), arguments: block.input }];
     case "tool_result":
-      return [resultOf(block.tool_use_id, readContent("user", block.content))];
+      return [toResult(block.tool_use_id, readContent("user", block.content))];
     default:
       return [{ kind: "state", block }];
   }
 }
 
-function sourceOf(source: Json): string {
+function toSource(source: Json): string {
   if (source.type === "base64") return `data:${string(source.media_type)};base64,${string(source.data)}`;
   return string(source.url ?? source.file_id ?? source.data);
 }

@@ -30,7 +30,7 @@ export function readGemini(body: Json): Reading {
         schema: parametersJsonSchema ?? parameters,
       };
     }),
-    toolChoice: choiceOf(object(object(body.toolConfig).functionCallingConfig)),
+    toolChoice: toChoice(object(object(body.toolConfig).functionCallingConfig)),
     answerSchema: config.responseJsonSchema ?? config.responseSchema,
     effort: object(config.thinkingConfig).thinkingLevel,
   };
@@ -48,7 +48,7 @@ export function countGemini(answer: Json): Counts {
   };
 }
 
-function choiceOf({ mode, allowedFunctionNames: names }: Json): string | undefined {
+function toChoice({ mode, allowedFunctionNames: names }: Json): string | undefined {
   if (Array.isArray(names)) return names.join(" ");
   return mode === "ANY" ? "required" : typeof mode === "string" ? mode.toLowerCase() : undefined;
 }
@@ -91,17 +91,17 @@ function readPart(author: Author, part: Json, place: string, pending: PendingCal
   const signed: Fact[] = part.thoughtSignature === undefined ? [] : [{ kind: "state", block: part }];
   if (thought === true) return [{ kind: "state", block: part }];
   if (text !== undefined) return [...textFacts(author, text), ...signed];
-  if (functionCall !== undefined) return [callOf(object(functionCall), place), ...signed];
-  if (functionResponse !== undefined) return [responseOf(object(functionResponse), pending)];
+  if (functionCall !== undefined) return [createCall(object(functionCall), place), ...signed];
+  if (functionResponse !== undefined) return [createResponse(object(functionResponse), pending)];
   const source = mediaIn(object(inlineData ?? fileData));
   return source === undefined ? [{ kind: "state", block: part }] : [{ author, ...source }, ...signed];
 }
 
-function callOf({ name, args }: Json, place: string): Fact {
+function createCall({ name, args }: Json, place: string): Fact {
   return { kind: "call", id: place, name: string(name), arguments: args ?? {} };
 }
 
-function responseOf({ id, name, response, parts }: Json, pending: PendingCall[]): ResultFact {
+function createResponse({ id, name, response, parts }: Json, pending: PendingCall[]): ResultFact {
   const at = pending.findIndex(({ call, wireId }) => call.name === name && wireId === id);
   const [answered] = at < 0 ? [] : pending.splice(at, 1);
   const { output, error } = object(response);

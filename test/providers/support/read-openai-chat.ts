@@ -10,9 +10,9 @@ import {
   objects,
   parseOrText,
   type Reading,
-  resultOf,
   string,
   textFacts,
+  toResult,
 } from "./facts.ts";
 
 /** Reads a request body. */
@@ -45,24 +45,24 @@ export function countOpenAIChat(answer: Json): Counts {
 const REASONING = ["reasoning_content", "reasoning", "reasoning_details"];
 
 function readMessage(message: Json): Fact[] {
-  const author = authorOf(message.role);
-  if (message.role === "tool") return [resultOf(message.tool_call_id, readContent("user", message.content))];
+  const author = getAuthor(message.role);
+  if (message.role === "tool") return [toResult(message.tool_call_id, readContent("user", message.content))];
   const reasoning = REASONING.filter((field) => message[field] !== undefined);
   return [
     ...reasoning.map((field): Fact => ({ kind: "state", block: { [field]: message[field] } })),
     ...readContent(author, message.content),
     ...textFacts(author, message.refusal),
     ...objects(message.images).map((image): Fact => ({ kind: "image", author, source: urlIn(image) })),
-    ...objects(message.tool_calls).map(callOf),
+    ...objects(message.tool_calls).map(createCall),
   ];
 }
 
-function authorOf(role: unknown): Author {
+function getAuthor(role: unknown): Author {
   if (role === "assistant" || role === "user") return role;
   return "system";
 }
 
-function callOf({ id, type, function: called, custom }: Json): Fact {
+function createCall({ id, type, function: called, custom }: Json): Fact {
   const { name, arguments: given, input } = object(called ?? custom);
   const value = type === "custom" ? input : parseOrText(given);
   return { kind: "call", id: string(id), name: string(name), arguments: value };

@@ -10,9 +10,9 @@ import {
   objects,
   parseOrText,
   type Reading,
-  resultOf,
   string,
   textFacts,
+  toResult,
 } from "./facts.ts";
 
 /** Reads a request body. */
@@ -42,14 +42,14 @@ export function countOpenAIResponses(answer: Json): Counts {
 function readItem(item: Json): Fact[] {
   switch (item.type) {
     case "message":
-      return readContent(authorOf(item.role), item.content);
+      return readContent(getAuthor(item.role), item.content);
     case "function_call":
-      return [callOf(item, parseOrText(item.arguments))];
+      return [createCall(item, parseOrText(item.arguments))];
     case "custom_tool_call":
-      return [callOf(item, item.input)];
+      return [createCall(item, item.input)];
     case "function_call_output":
     case "custom_tool_call_output":
-      return [resultOf(item.call_id, readContent("user", item.output))];
+      return [toResult(item.call_id, readContent("user", item.output))];
     case "image_generation_call": {
       const source = `data:image/${string(item.output_format)};base64,${string(item.result)}`;
       return [
@@ -62,11 +62,11 @@ function readItem(item: Json): Fact[] {
   }
 }
 
-function callOf({ call_id: id, name }: Json, given: unknown): Fact {
+function createCall({ call_id: id, name }: Json, given: unknown): Fact {
   return { kind: "call", id: string(id), name: string(name), arguments: given };
 }
 
-function authorOf(role: unknown): Author {
+function getAuthor(role: unknown): Author {
   if (role === "assistant" || role === "user") return role;
   return "system";
 }

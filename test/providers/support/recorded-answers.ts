@@ -8,13 +8,13 @@ import { toResponse as readAnthropic } from "../../../src/providers/anthropic-me
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
 import { toResponse as readGemini } from "../../../src/providers/gemini/response.ts";
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
-import { profileOf } from "../../../src/providers/openai-chat/profiles.ts";
+import { getProfile } from "../../../src/providers/openai-chat/profiles.ts";
 import { toResponse as readChat } from "../../../src/providers/openai-chat/response.ts";
 import { ChatDecoder } from "../../../src/providers/openai-chat/stream.ts";
 import { toResponse as readOpenAI } from "../../../src/providers/openai-responses/response.ts";
 import { ResponsesDecoder } from "../../../src/providers/openai-responses/stream.ts";
 import { decode, factsFor } from "../../support/decode.ts";
-import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
+import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
 import type { ColumnName } from "./columns.ts";
 
 /** How answers of a wire format are read. */
@@ -25,7 +25,7 @@ export interface Reader {
   readonly decoder: (facts: CallFacts, writer: StreamWriter) => StreamDecoder;
 }
 
-const profile = profileOf({ replayReasoning: true }, "http://127.0.0.1/v1");
+const profile = getProfile({ replayReasoning: true }, "http://127.0.0.1/v1");
 
 /** The readers of the four wire formats. */
 export const readers: Readonly<Record<ColumnName, Reader>> = {
@@ -65,7 +65,7 @@ export interface RecordedAnswer {
  */
 export async function recordedAnswers(name: ColumnName): Promise<RecordedAnswer[]> {
   const { folder } = readers[name];
-  const recordings = [...recordingsOf(folder, ".json"), ...recordingsOf(folder, ".sse")].filter(
+  const recordings = [...getRecordings(folder, ".json"), ...getRecordings(folder, ".sse")].filter(
     ({ shows }) => shows.join() !== "text",
   );
   const answers = await Promise.all(recordings.map((recording) => readRecording(name, recording)));
@@ -84,7 +84,7 @@ function readWhole(name: ColumnName, recording: Recording): Response | undefined
   const facts = factsFor(name, { model: MODEL });
   try {
     return readers[name].whole(
-      bytesOf(recording).toString("utf8"),
+      toBytes(recording).toString("utf8"),
       facts,
       new ToolCallIdAllocator(facts.inferenceId),
     );
@@ -95,7 +95,7 @@ function readWhole(name: ColumnName, recording: Recording): Response | undefined
 
 async function readStream(name: ColumnName, recording: Recording): Promise<Response | undefined> {
   const { events } = await decode(
-    [bytesOf(recording)],
+    [toBytes(recording)],
     factsFor(name, { model: MODEL }),
     readers[name].decoder,
   );

@@ -19,7 +19,7 @@ export function testTable(title: string, rows: readonly Row[]): void {
     for (const row of rows) {
       describe(row.title, () => {
         for (const column of columns.filter(({ name }) => row.only?.includes(name) ?? true)) {
-          const cell = cellOf(row, column);
+          const cell = describeCell(row, column);
           it(column.title, async () => {
             marks.set(cell, "✗");
             await row.verify(column);
@@ -34,7 +34,7 @@ export function testTable(title: string, rows: readonly Row[]): void {
   });
 }
 
-function cellOf({ title }: Row, { name }: Column): string {
+function describeCell({ title }: Row, { name }: Column): string {
   return `${title} › ${name}`;
 }
 
@@ -53,7 +53,7 @@ function formatTable(title: string, rows: readonly Row[], marks: ReadonlyMap<str
     ),
     line("-".repeat(width), rule),
     ...rows.map((row) => {
-      const cells = columns.map((column) => marks.get(cellOf(row, column)) ?? "");
+      const cells = columns.map((column) => marks.get(describeCell(row, column)) ?? "");
       return line(row.title, cells);
     }),
   ].join("\n");

@@ -4,10 +4,10 @@ import type { StoreContext } from "../store-contract.ts";
 import {
   createdResult,
   createdRun,
+  createHistory,
   creation,
   endedRun,
   endRun,
-  historyOf,
   holder,
   message,
   newId,
@@ -70,8 +70,8 @@ export function conversationTests(context: StoreContext): void {
       case: "appended",
     });
     const second = await createdRun(store, { threadId: conversation.id, input: ["q2"] });
-    expect(await historyOf(store, second.id)).toEqual(["start", "q1", "a1", "aside"]);
-    expect(await historyOf(store, first.id)).toEqual(["start"]);
+    expect(await createHistory(store, second.id)).toEqual(["start", "q1", "a1", "aside"]);
+    expect(await createHistory(store, first.id)).toEqual(["start"]);
     expect(await threadTexts(store, conversation.id)).toEqual(["start", "q1", "a1", "aside", "q2"]);
   });
 
@@ -102,7 +102,7 @@ export function conversationTests(context: StoreContext): void {
     });
     const next = await createdRun(store, { threadId: conversation.id });
     expect((await store.getRun("owner", waiting.id))?.run.status).toBe(RunStatus.COMPLETED);
-    expect(await historyOf(store, next.id)).toEqual(["hello", "call", "aside"]);
+    expect(await createHistory(store, next.id)).toEqual(["hello", "call", "aside"]);
   });
 
   it("forks if a run of it is continued that something was added after", async () => {
@@ -113,7 +113,7 @@ export function conversationTests(context: StoreContext): void {
     await store.appendMessages("owner", conversation.id, [message("aside")]);
     const fork = await createdResult(store, creation({ previousRunId: run.id, input: ["f"] }));
     expect(fork.forked).toBe(true);
-    expect(await historyOf(store, fork.run.id)).toEqual(["q", "a"]);
+    expect(await createHistory(store, fork.run.id)).toEqual(["q", "a"]);
     expect(await threadTexts(store, conversation.id)).toEqual(["q", "a", "aside"]);
   });
 

@@ -49,7 +49,7 @@ export function newId(prefix: "run" | "thread" | "msg"): string {
 }
 
 /** The texts of messages. */
-export function textsOf(messages: readonly (Message | undefined)[]): string[] {
+export function collectTexts(messages: readonly (Message | undefined)[]): string[] {
   return messages.map((message) => {
     const part = message?.content[0]?.part;
     return part?.case === "text" ? part.value : "";
@@ -209,14 +209,14 @@ export async function endedRun(
 }
 
 /** The texts of what a run reads. */
-export async function historyOf(store: RunStore, runId: string): Promise<string[]> {
-  return textsOf(await store.readHistory(runId));
+export async function createHistory(store: RunStore, runId: string): Promise<string[]> {
+  return collectTexts(await store.readHistory(runId));
 }
 
 /** The texts of a thread. */
 export async function threadTexts(store: RunStore, threadId: string, owner = "owner"): Promise<string[]> {
   const page = await store.listMessages(owner, { threadId, order: "oldest first", after: "", limit: 100 });
-  return textsOf(page.elements.map((element) => element.message));
+  return collectTexts(page.elements.map((element) => element.message));
 }
 
 /** The sizes of the pages of a thread with three large messages. */

@@ -6,11 +6,11 @@ import type { StoreContext } from "../store-contract.ts";
 import {
   createdResult,
   createdRun,
+  createHistory,
   creation,
   endedRun,
   endRun,
   getHold,
-  historyOf,
   holder,
   message,
   nextTime,
@@ -47,15 +47,15 @@ export function deletionTests(context: StoreContext): void {
     const left = await endedRun(store, { previousRunId: root.id, input: ["l"] }, RunStatus.COMPLETED, "la");
     const right = await endedRun(store, { previousRunId: root.id, input: ["r"] }, RunStatus.COMPLETED, "ra");
     await store.deleteRun("owner", root.id);
-    expect(await historyOf(store, left.id)).toEqual(["q", "a"]);
-    expect(await historyOf(store, right.id)).toEqual(["q", "a"]);
+    expect(await createHistory(store, left.id)).toEqual(["q", "a"]);
+    expect(await createHistory(store, right.id)).toEqual(["q", "a"]);
     const next = await createdRun(store, { previousRunId: left.id, input: ["l2"] });
-    expect(await historyOf(store, next.id)).toEqual(["q", "a", "l", "la"]);
+    expect(await createHistory(store, next.id)).toEqual(["q", "a", "l", "la"]);
     await store.deleteRun("owner", left.id);
-    expect(await historyOf(store, next.id)).toEqual(["q", "a", "l", "la"]);
+    expect(await createHistory(store, next.id)).toEqual(["q", "a", "l", "la"]);
     await store.deleteRun("owner", next.id);
     expect(await threadTexts(store, left.threadId)).toEqual([]);
-    expect(await historyOf(store, right.id)).toEqual(["q", "a"]);
+    expect(await createHistory(store, right.id)).toEqual(["q", "a"]);
     await store.deleteRun("owner", right.id);
     await expectNothingLeft(context);
   });
@@ -115,9 +115,9 @@ export function deletionTests(context: StoreContext): void {
     await store.deleteRun("owner", latest.id);
     await createdRun(store);
     const next = await createdResult(store, creation({ threadId: conversation.id, input: [] }));
-    expect(await historyOf(store, next.run.id)).toEqual(["q", "a", "q2"]);
+    expect(await createHistory(store, next.run.id)).toEqual(["q", "a", "q2"]);
     expect(await store.createRun(creation({ threadId: conversation.id }))).toMatchObject({ case: "busy" });
-    expect(await historyOf(store, first.id)).toEqual([]);
+    expect(await createHistory(store, first.id)).toEqual([]);
   });
 
   it("keeps the runs of a conversation that was deleted, and does not continue them", async () => {
@@ -149,7 +149,7 @@ export function deletionTests(context: StoreContext): void {
     await store.appendMessages("owner", conversation.id, [message("aside")]);
     const fork = await createdRun(store, { previousRunId: run.id });
     await store.deleteThread("owner", conversation.id);
-    expect(await historyOf(store, fork.id)).toEqual(["start", "q", "a"]);
+    expect(await createHistory(store, fork.id)).toEqual(["start", "q", "a"]);
     await store.deleteRun("owner", run.id);
     await store.deleteRun("owner", fork.id);
     await expectNothingLeft(context);
@@ -185,7 +185,7 @@ export function deletionTests(context: StoreContext): void {
     expect(await store.getThread("owner", unused.id)).toBeUndefined();
     expect(await store.getThread("owner", empty.id)).toBeUndefined();
     expect(await threadTexts(store, appended.id)).toEqual(["start", "later"]);
-    expect(await historyOf(store, running.id)).toEqual(["start"]);
+    expect(await createHistory(store, running.id)).toEqual(["start"]);
   });
 
   it("leaves nothing of old runs, forks and conversations", async () => {

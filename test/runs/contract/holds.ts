@@ -3,12 +3,12 @@ import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { StoreContext } from "../store-contract.ts";
 import {
   createdRun,
+  createHistory,
   creation,
   endedRun,
   endRun,
   finished,
   getHold,
-  historyOf,
   holder,
   message,
   otherHolder,
@@ -211,6 +211,6 @@ export function holdTests(context: StoreContext): void {
     expect(await store.write({ hold: getHold(waiting.id, 3), run: ended })).toBe(false);
     expect(await threadTexts(store, waiting.threadId)).toEqual(["q", "call", "answer"]);
     expect(await store.readSteps(waiting.id)).toEqual([step("call"), step("answer")]);
-    expect(await historyOf(store, waiting.id)).toEqual([]);
+    expect(await createHistory(store, waiting.id)).toEqual([]);
   });
 }

@@ -52,16 +52,16 @@ export function listTests(context: StoreContext): void {
     const failed = await endedRun(store, { previousRunId: root.id }, RunStatus.FAILED);
     const waiting = await endedRun(store, {}, RunStatus.REQUIRES_ACTION);
     const running = await createdRun(store, { previousRunId: failed.id });
-    const idsOf = async (fields: { threadId?: string; statuses?: readonly RunStatus[] }) =>
+    const collectIds = async (fields: { threadId?: string; statuses?: readonly RunStatus[] }) =>
       (await allRuns(store, fields, 1)).map(({ id }) => id);
-    expect(await idsOf({ threadId: root.threadId })).toEqual([running.id, failed.id, root.id]);
-    expect(await idsOf({ statuses: [RunStatus.COMPLETED, RunStatus.REQUIRES_ACTION] })).toEqual([
+    expect(await collectIds({ threadId: root.threadId })).toEqual([running.id, failed.id, root.id]);
+    expect(await collectIds({ statuses: [RunStatus.COMPLETED, RunStatus.REQUIRES_ACTION] })).toEqual([
       waiting.id,
       root.id,
     ]);
-    expect(await idsOf({ threadId: root.threadId, statuses: [RunStatus.FAILED] })).toEqual([failed.id]);
-    expect(await idsOf({ threadId: newId("thread") })).toEqual([]);
-    expect(await idsOf({ statuses: [RunStatus.QUEUED] })).toEqual([]);
+    expect(await collectIds({ threadId: root.threadId, statuses: [RunStatus.FAILED] })).toEqual([failed.id]);
+    expect(await collectIds({ threadId: newId("thread") })).toEqual([]);
+    expect(await collectIds({ statuses: [RunStatus.QUEUED] })).toEqual([]);
   });
 
   it("lists messages in pages, the oldest or the latest first", async () => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { type Run, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { RunStore } from "../../../src/runs/store.ts";
-import { createdResult, creation, endRun, historyOf, message, thread, threadTexts } from "./data.ts";
+import { createdResult, createHistory, creation, endRun, message, thread, threadTexts } from "./data.ts";
 
 /** The tests' picture of a run. */
 interface ModelRun {
@@ -61,7 +61,7 @@ function addRun(model: StoreModel, run: Run, history: readonly string[], input: 
     texts: [...history, input],
     isLatest: true,
   };
-  const modelThread = model.threads.get(run.threadId) ?? forkOf(run, history);
+  const modelThread = model.threads.get(run.threadId) ?? getFork(run, history);
   if (modelThread.latest !== undefined) {
     modelThread.latest.isLatest = false;
     if (modelThread.latest.status === RunStatus.REQUIRES_ACTION)
@@ -73,7 +73,7 @@ function addRun(model: StoreModel, run: Run, history: readonly string[], input: 
   model.runs.push(added);
 }
 
-function forkOf(run: Run, history: readonly string[]): ModelThread {
+function getFork(run: Run, history: readonly string[]): ModelThread {
   return { id: run.threadId, isConversation: false, texts: [...history], latest: undefined };
 }
 
@@ -203,7 +203,7 @@ class End implements StoreCommand {
 export async function expectSame(model: StoreModel, store: RunStore): Promise<void> {
   for (const { run, status, history } of model.runs) {
     expect((await store.getRun("owner", run.id))?.run.status).toBe(status);
-    expect(await historyOf(store, run.id)).toEqual(history);
+    expect(await createHistory(store, run.id)).toEqual(history);
   }
   for (const { id, texts } of model.threads.values()) expect(await threadTexts(store, id)).toEqual(texts);
   const { elements } = await store.listRuns("owner", { threadId: "", statuses: [], after: "", limit: 100 });

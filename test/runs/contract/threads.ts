@@ -8,16 +8,16 @@ import type { ThreadMessage } from "../../../src/gen/outrigger/v1/thread_pb.ts";
 import type { RunCreation } from "../../../src/runs/store.ts";
 import type { StoreContext } from "../store-contract.ts";
 import {
+  collectTexts,
   createdResult,
   createdRun,
+  createHistory,
   creation,
   endedRun,
   endRun,
   getHold,
-  historyOf,
   message,
   newId,
-  textsOf,
   thread,
   threadTexts,
 } from "./data.ts";
@@ -41,7 +41,7 @@ export function threadTests(context: StoreContext): void {
     );
     const query = { threadId: run.threadId, order: "oldest first", after: "", limit: 10 } as const;
     expect(await store.listMessages("owner", query)).toEqual({ elements: input, hasMore: false });
-    expect(await historyOf(store, run.id)).toEqual([]);
+    expect(await createHistory(store, run.id)).toEqual([]);
   });
 
   it("stays on the thread if a run is continued for the first time", async () => {
@@ -50,11 +50,11 @@ export function threadTests(context: StoreContext): void {
     const second = await createdResult(store, creation({ previousRunId: first.id, input: ["q2"] }));
     expect(second.forked).toBe(false);
     expect(second.run.threadId).toBe(first.threadId);
-    expect(await historyOf(store, second.run.id)).toEqual(["q1", "a1"]);
+    expect(await createHistory(store, second.run.id)).toEqual(["q1", "a1"]);
     await endRun(store, second.run, RunStatus.COMPLETED, "a2");
     const third = await createdRun(store, { previousRunId: second.run.id, input: ["q3"] });
-    expect(await historyOf(store, third.id)).toEqual(["q1", "a1", "q2", "a2"]);
-    expect(await historyOf(store, second.run.id)).toEqual(["q1", "a1"]);
+    expect(await createHistory(store, third.id)).toEqual(["q1", "a1", "q2", "a2"]);
+    expect(await createHistory(store, second.run.id)).toEqual(["q1", "a1"]);
     expect(await threadTexts(store, first.threadId)).toEqual(["q1", "a1", "q2", "a2", "q3"]);
   });
 
@@ -72,9 +72,9 @@ export function threadTests(context: StoreContext): void {
     await endRun(store, right.run, RunStatus.COMPLETED, "right answer");
     const leftChild = await createdRun(store, { previousRunId: left.run.id });
     const rightChild = await createdRun(store, { previousRunId: right.run.id });
-    expect(await historyOf(store, leftChild.id)).toEqual(["q", "a", "left", "left answer"]);
-    expect(await historyOf(store, rightChild.id)).toEqual(["q", "a", "right", "right answer"]);
-    expect(await historyOf(store, third.run.id)).toEqual(["q", "a"]);
+    expect(await createHistory(store, leftChild.id)).toEqual(["q", "a", "left", "left answer"]);
+    expect(await createHistory(store, rightChild.id)).toEqual(["q", "a", "right", "right answer"]);
+    expect(await createHistory(store, third.run.id)).toEqual(["q", "a"]);
     expect(await threadTexts(store, right.run.threadId)).toEqual([
       "q",
       "a",
@@ -103,7 +103,7 @@ export function threadTests(context: StoreContext): void {
     const branch = await createdRun(store, { previousRunId: second.id, input: ["other"] });
     expect(third.threadId).toBe(first.threadId);
     expect(branch.threadId).not.toBe(first.threadId);
-    expect(await historyOf(store, branch.id)).toEqual(["q1", "a1", "q2", "a2"]);
+    expect(await createHistory(store, branch.id)).toEqual(["q1", "a1", "q2", "a2"]);
   });
 
   it("forks a fork", async () => {
@@ -113,7 +113,7 @@ export function threadTests(context: StoreContext): void {
     const fork = await endedRun(store, { previousRunId: root.id, input: ["f"] }, RunStatus.COMPLETED, "fa");
     await endedRun(store, { previousRunId: fork.id }, RunStatus.COMPLETED);
     const deep = await createdRun(store, { previousRunId: fork.id });
-    expect(await historyOf(store, deep.id)).toEqual(["q", "a", "f", "fa"]);
+    expect(await createHistory(store, deep.id)).toEqual(["q", "a", "f", "fa"]);
     expect(new Set([root.threadId, fork.threadId, deep.threadId]).size).toBe(3);
   });
 
@@ -142,7 +142,7 @@ export function threadTests(context: StoreContext): void {
     const withInput = (toCreate: RunCreation, text: string): RunCreation => ({
       ...toCreate,
       input: (history) => {
-        shown.push(textsOf(history));
+        shown.push(collectTexts(history));
         return [message(text, { runId: toCreate.run.id })];
       },
     });
@@ -232,12 +232,12 @@ export function threadTests(context: StoreContext): void {
     );
     const run = await createdRun(store, { threadId: long.id });
     await nextTurn();
-    expect(await historyOf(store, run.id)).toEqual(texts);
+    expect(await createHistory(store, run.id)).toEqual(texts);
     await nextTurn();
     await store.write({
       hold: getHold(run.id),
       messages: [message("late", { runId: run.id, output: true })],
     });
-    expect(await historyOf(store, run.id)).toEqual(texts);
+    expect(await createHistory(store, run.id)).toEqual(texts);
   });
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { McpServerSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { allowsAddress, parseAddressPattern } from "../../../src/runs/mcp/address-pattern.ts";
-import { endpointsOf, type McpEndpoint } from "../../../src/runs/mcp/endpoint.ts";
+import { getEndpoints, type McpEndpoint } from "../../../src/runs/mcp/endpoint.ts";
 import type { McpSettings } from "../../../src/runs/mcp/settings.ts";
 
 const settings: McpSettings = {
@@ -20,7 +20,7 @@ type Fields = MessageInitShape<typeof McpServerSchema>;
 
 function endpoints(...servers: Fields[]): McpEndpoint[] {
   const messages = servers.map((fields) => create(McpServerSchema, { serverLabel: "a", ...fields }));
-  return endpointsOf(messages, "mcp_servers", settings, 4);
+  return getEndpoints(messages, "mcp_servers", settings, 4);
 }
 
 function problem(...servers: Fields[]): string {
@@ -99,17 +99,21 @@ describe("the description of an MCP server", () => {
   });
 
   it("may add headers, except those of the connection, the protocol or the configuration", () => {
-    const headersOf = (headers: Record<string, string>, serverLabel = "docs") =>
+    const createHeaders = (headers: Record<string, string>, serverLabel = "docs") =>
       problem({ serverLabel, headers });
-    expect(headersOf({ "X-Team": "a" })).toBe("");
+    expect(createHeaders({ "X-Team": "a" })).toBe("");
     for (const name of ["Host", "Content-Length", "transfer-encoding", "Mcp-Session-Id", "Connection"])
-      expect(headersOf({ [name]: "x" })).toBe(`mcp_servers[0].headers: ${name.toLowerCase()} cannot be set`);
-    expect(headersOf({ "x-key": "mine" })).toBe(
+      expect(createHeaders({ [name]: "x" })).toBe(
+        `mcp_servers[0].headers: ${name.toLowerCase()} cannot be set`,
+      );
+    expect(createHeaders({ "x-key": "mine" })).toBe(
       "mcp_servers[0].headers: the configuration sets x-key of this server already",
     );
-    expect(headersOf({ authorization: "Bearer x" }, "inner")).toContain("sets authorization of this server");
-    expect(headersOf({ "bad name": "x" })).toBe("mcp_servers[0].headers: expected names of headers");
-    expect(headersOf({ "x-a": "line\r\nx-b: 1" })).toBe(
+    expect(createHeaders({ authorization: "Bearer x" }, "inner")).toContain(
+      "sets authorization of this server",
+    );
+    expect(createHeaders({ "bad name": "x" })).toBe("mcp_servers[0].headers: expected names of headers");
+    expect(createHeaders({ "x-a": "line\r\nx-b: 1" })).toBe(
       "mcp_servers[0].headers: the value of x-a cannot be sent",
     );
   });

@@ -13,15 +13,15 @@ import {
   openTools,
   type Rpc,
   type RunningServer,
-  resultOf,
   sendJson,
   serveByHand,
   serveMcp,
   serveOfficial,
-  toolOf,
+  toResult,
+  toTool,
 } from "./servers.ts";
 
-function callOf(name: string, args: unknown = {}): ToolCall {
+function createCall(name: string, args: unknown = {}): ToolCall {
   const value = typeof args === "string" ? args : JSON.stringify(args);
   return create(ToolCallSchema, { id: "call_1", name, input: { case: "argumentsJson", value } });
 }
@@ -32,7 +32,7 @@ function execute(
   args: unknown = {},
   timeoutMs?: number,
 ): Promise<ServerToolResult> {
-  return opened.execute(callOf(name, args), { signal: new AbortController().signal, timeoutMs });
+  return opened.execute(createCall(name, args), { signal: new AbortController().signal, timeoutMs });
 }
 
 function openSockets({ sockets }: RunningServer): number {
@@ -143,7 +143,7 @@ describe.each(["modern", "legacy"] as const)("tools of a server of the %s revisi
     const opened = await openTools(server);
     const controller = new AbortController();
     const other = execute(opened, "desk__wait").catch((error: unknown) => error);
-    const waiting = opened.execute(callOf("desk__wait"), { signal: controller.signal });
+    const waiting = opened.execute(createCall("desk__wait"), { signal: controller.signal });
     await waitUntil(() => calls === 2);
     const before = openSockets(server);
     controller.abort();
@@ -180,7 +180,7 @@ describe("tools of a server with the transport of the first revision", () => {
       if (request.url !== "/messages?session=1") return void response.writeHead(405).end();
       const rpc: Rpc = JSON.parse(body);
       response.writeHead(202).end("Accepted");
-      const result = rpc.id === undefined ? undefined : resultOf(rpc, response, answers);
+      const result = rpc.id === undefined ? undefined : toResult(rpc, response, answers);
       if (result === undefined) return;
       events?.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id: rpc.id, result })}\n\n`);
     });
@@ -271,8 +271,8 @@ describe("the tools of a run", () => {
     const server = await serveByHand({
       "tools/list": ({ params }) =>
         params?.cursor === undefined
-          ? { tools: [toolOf("one")], nextCursor: "2" }
-          : { tools: [toolOf(`page ${params.cursor}`)] },
+          ? { tools: [toTool("one")], nextCursor: "2" }
+          : { tools: [toTool(`page ${params.cursor}`)] },
     });
     const opened = await openTools(server);
     expect(opened.lists[0]?.tools.map(({ toolName }) => toolName)).toEqual(["one", "page 2"]);
@@ -290,7 +290,7 @@ describe("a server that misbehaves", () => {
   }
 
   it("is named with its failure where it cannot list its tools", async () => {
-    const page = (count: number) => ({ tools: Array.from({ length: count }, (_, at) => toolOf(`t${at}`)) });
+    const page = (count: number) => ({ tools: Array.from({ length: count }, (_, at) => toTool(`t${at}`)) });
     expect(
       await listingError({ initialize: (_, response) => void response.writeHead(500).end("secret") }),
     ).toBe("MCP server desk: the server failed (status 500)");

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { ApprovalPolicy, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { createMcpTools } from "../../../src/runs/mcp/mcp-tools.ts";
 import { waitUntil } from "../../kit/http/servers.ts";
-import { createTestEngine, eventsOf, run, runRequest, start } from "../support/test-engine.ts";
+import { createTestEngine, getEvents, run, runRequest, start } from "../support/test-engine.ts";
 import {
   allowing,
   anyObject,
@@ -44,7 +44,7 @@ describe("a run with an MCP server", () => {
     ]);
     const mcpServers = [describeServer(server, { approval: ApprovalPolicy.NEVER })];
     const started = await start(engine, runRequest("What is there?", { mcpServers }));
-    const events = await eventsOf(started.events);
+    const events = await getEvents(started.events);
     const kinds = events.map(({ event }) => event.case).filter((kind) => kind?.startsWith("mcpTool"));
     expect(kinds).toEqual(["mcpToolList", "mcpToolStart", "mcpToolFinish"]);
     const over = await started.result();

@@ -92,7 +92,7 @@ const HANDSHAKE: RpcAnswers = {
     capabilities: { tools: {} },
     serverInfo: { name: "by-hand", version: "1" },
   }),
-  "tools/list": () => ({ tools: [toolOf("work")] }),
+  "tools/list": () => ({ tools: [toTool("work")] }),
 };
 
 /** A hand-written server: what a function returns is the result; undefined where it answers itself. */
@@ -108,12 +108,12 @@ export function answerByHand(rpc: Rpc, response: ServerResponse, answers: RpcAns
   if (rpc.id === undefined) return void response.writeHead(202).end();
   if (!Object.hasOwn({ ...HANDSHAKE, ...answers }, rpc.method))
     return void response.writeHead(400).end("unknown method");
-  const result = resultOf(rpc, response, answers);
+  const result = toResult(rpc, response, answers);
   if (result !== undefined) sendJson(response, { jsonrpc: "2.0", id: rpc.id, result });
 }
 
 /** What a hand-written server answers. Undefined: nothing, or it answers itself. */
-export function resultOf(rpc: Rpc, response: ServerResponse, answers: RpcAnswers): unknown {
+export function toResult(rpc: Rpc, response: ServerResponse, answers: RpcAnswers): unknown {
   return { ...HANDSHAKE, ...answers }[rpc.method]?.(rpc, response);
 }
 
@@ -123,7 +123,7 @@ export function sendJson(response: ServerResponse, value: unknown): void {
 }
 
 /** A tool as a server lists it. */
-export function toolOf(name: string): { name: string; description: string; inputSchema: object } {
+export function toTool(name: string): { name: string; description: string; inputSchema: object } {
   return { name, description: `does ${name}`, inputSchema: { type: "object" } };
 }
 

@@ -52,7 +52,7 @@ export async function run(engine: RunEngine, request: CreateRunRequest, owner = 
 }
 
 /** All events. */
-export async function eventsOf(batches: Batches<RunEvent>): Promise<RunEvent[]> {
+export async function getEvents(batches: Batches<RunEvent>): Promise<RunEvent[]> {
   const events: RunEvent[] = [];
   for await (const batch of batches) events.push(...batch);
   return events;
@@ -60,7 +60,7 @@ export async function eventsOf(batches: Batches<RunEvent>): Promise<RunEvent[]> 
 
 /** The events of a stored run after a sequence number. */
 export function replay(engine: RunEngine, runId: string, after = -1, owner = ""): Promise<RunEvent[]> {
-  return eventsOf(engine.streamRun(owner, runId, after, NEVER));
+  return getEvents(engine.streamRun(owner, runId, after, NEVER));
 }
 
 /** What a model does that answers nothing until its call is aborted. */

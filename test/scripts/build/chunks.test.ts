@@ -19,16 +19,16 @@ type Pieces = Readonly<Record<string, PieceSpec>>;
 type Output = Metafile["outputs"][string];
 
 /** What esbuild would report. The program starts with the piece `main`. */
-function metafileOf(pieces: Pieces): Metafile {
+function createMetafile(pieces: Pieces): Metafile {
   const roots = new Set(["main", ...Object.values(pieces).flatMap(({ loads = [] }) => loads)]);
   const outputs = Object.entries(pieces).map(([name, piece]): [string, Output] => {
-    const output = outputOf(piece);
+    const output = toOutput(piece);
     return [`${name}.js`, roots.has(name) ? { ...output, entryPoint: `src/${name}.ts` } : output];
   });
   return { inputs: {}, outputs: Object.fromEntries(outputs) };
 }
 
-function outputOf({ needs = [], loads = [], bytes = 10_000, node }: PieceSpec): Output {
+function toOutput({ needs = [], loads = [], bytes = 10_000, node }: PieceSpec): Output {
   const imports: Output["imports"] = [
     ...needs.map((path) => ({ path: `${path}.js`, kind: "import-statement" }) as const),
     ...loads.map((path) => ({ path: `${path}.js`, kind: "dynamic-import" }) as const),
@@ -37,14 +37,14 @@ function outputOf({ needs = [], loads = [], bytes = 10_000, node }: PieceSpec): 
   return { bytes, imports, exports: [], inputs: {} };
 }
 
-function chunksOf(pieces: Pieces): Record<string, string> {
-  const chunks = assignChunks(metafileOf(pieces), "main.js");
+function splitChunks(pieces: Pieces): Record<string, string> {
+  const chunks = assignChunks(createMetafile(pieces), "main.js");
   return Object.fromEntries([...chunks].map(([piece, chunk]) => [piece.replace(".js", ""), chunk]));
 }
 
 describe("assignChunks", () => {
   it("makes a chunk for each command, and one for what the same commands share", () => {
-    const chunks = chunksOf({
+    const chunks = splitChunks({
       main: { loads: ["serve", "demo", "simulate"], needs: ["errors"] },
       serve: { needs: ["transport", "errors"] },
       demo: { needs: ["transport", "scripts"] },
@@ -64,7 +64,7 @@ describe("assignChunks", () => {
   });
 
   it("leaves out what nothing loads", () => {
-    const chunks = chunksOf({
+    const chunks = splitChunks({
       main: { loads: ["serve"] },
       serve: {},
       signatures: { needs: ["keys"] },
@@ -74,7 +74,7 @@ describe("assignChunks", () => {
   });
 
   it("leaves together what is in memory before a dynamic import of a part of it can run", () => {
-    const chunks = chunksOf({
+    const chunks = splitChunks({
       main: { loads: ["serve"] },
       serve: { needs: ["server", "problems"] },
       server: { needs: ["problems"], loads: ["yaml-file"] },
@@ -92,7 +92,7 @@ describe("assignChunks", () => {
   });
 
   it("puts small shared pieces into the common chunk, unless they bring a module of Node", () => {
-    const chunks = chunksOf({
+    const chunks = splitChunks({
       main: { loads: ["serve", "demo"] },
       serve: { needs: ["units", "signals", "large"], bytes: 100 },
       demo: { needs: ["units", "signals", "large"], bytes: 100 },
@@ -113,25 +113,27 @@ describe("assignChunks", () => {
 
   it("names a chunk after the folder whose index is imported", () => {
     expect(
-      chunksOf({ main: { loads: ["endpoints/responses/index"] }, "endpoints/responses/index": {} }),
+      splitChunks({ main: { loads: ["endpoints/responses/index"] }, "endpoints/responses/index": {} }),
     ).toEqual({ index: "endpoints-responses" });
   });
 
   it("refuses modules that would give two chunks the same name", () => {
     const pieces = { main: { loads: ["cli-serve", "cli/serve"] }, "cli-serve": {}, "cli/serve": {} };
-    expect(() => chunksOf(pieces)).toThrow("src/cli/serve.ts and src/cli-serve.ts are both named cli-serve");
+    expect(() => splitChunks(pieces)).toThrow(
+      "src/cli/serve.ts and src/cli-serve.ts are both named cli-serve",
+    );
   });
 });
 
 /** Everything that a piece needs in memory, itself included. */
-function closureOf(name: string, pieces: Pieces): Set<string> {
+function getClosure(name: string, pieces: Pieces): Set<string> {
   const closure = new Set([name]);
   for (const found of closure) for (const needed of pieces[found]?.needs ?? []) closure.add(needed);
   return closure;
 }
 
 /** Chunks that a chunk imports statically. */
-function importsOf(chunk: string, pieces: Pieces, chunks: Readonly<Record<string, string>>): Set<string> {
+function getImports(chunk: string, pieces: Pieces, chunks: Readonly<Record<string, string>>): Set<string> {
   const members = Object.keys(chunks).filter((name) => chunks[name] === chunk);
   const needed = members.flatMap((name) => pieces[name]?.needs ?? []).map((name) => chunks[name] ?? "");
   return new Set(needed.filter((other) => other !== chunk));
@@ -150,11 +152,14 @@ const programs = fc
     { minLength: SIZE, maxLength: SIZE },
   )
   .map((specs): Pieces => {
-    const nameOf = (index: number) => (index === 0 ? "main" : `piece-${index}`);
+    const getName = (index: number) => (index === 0 ? "main" : `piece-${index}`);
     // Static imports between pieces have no circles, and nothing imports the first piece.
     const entries = specs.map(({ needs, loads, bytes }, index) => {
-      const later = needs.filter((other) => other > index).map(nameOf);
-      return [nameOf(index), { needs: later, loads: loads.filter((other) => other > 0).map(nameOf), bytes }];
+      const later = needs.filter((other) => other > index).map(getName);
+      return [
+        getName(index),
+        { needs: later, loads: loads.filter((other) => other > 0).map(getName), bytes },
+      ];
     });
     const pieces: Pieces = Object.fromEntries(entries);
     const reached = new Set(["main"]);
@@ -169,10 +174,11 @@ describe("the chunks of any program", () => {
   it("do not import each other in a circle", () => {
     fc.assert(
       fc.property(programs, (pieces) => {
-        const chunks = chunksOf(pieces);
+        const chunks = splitChunks(pieces);
         for (const chunk of new Set(Object.values(chunks))) {
-          const reached = importsOf(chunk, pieces, chunks);
-          for (const found of reached) for (const next of importsOf(found, pieces, chunks)) reached.add(next);
+          const reached = getImports(chunk, pieces, chunks);
+          for (const found of reached)
+            for (const next of getImports(found, pieces, chunks)) reached.add(next);
           expect(reached).not.toContain(chunk);
         }
       }),
@@ -183,12 +189,12 @@ describe("the chunks of any program", () => {
   it("bring nothing that is not needed when they are loaded, in whichever order that happens", () => {
     fc.assert(
       fc.property(programs, fc.array(fc.nat(), { maxLength: SIZE }), (pieces, choices) => {
-        const chunks = chunksOf(pieces);
-        const inMemory = closureOf("main", pieces);
+        const chunks = splitChunks(pieces);
+        const inMemory = getClosure("main", pieces);
         for (const choice of choices) {
           const loadable = [...inMemory].flatMap((name) => pieces[name]?.loads ?? []);
           const root = loadable[choice % loadable.length];
-          if (root !== undefined) for (const name of closureOf(root, pieces)) inMemory.add(name);
+          if (root !== undefined) for (const name of getClosure(root, pieces)) inMemory.add(name);
           const loaded = new Set([...inMemory].map((name) => chunks[name]));
           for (const [name, chunk] of Object.entries(chunks)) {
             if (chunk !== "common" && loaded.has(chunk)) expect(inMemory).toContain(name);

@@ -9,7 +9,7 @@ import { accessKey } from "../support/access-keys.ts";
 let time = 0;
 
 /** An access control over keys that may change. */
-function controlOf(...keys: AccessKey[]) {
+function createControl(...keys: AccessKey[]) {
   const source = { keys: keys as readonly AccessKey[], current: () => source.keys };
   time = 0;
   return { source, control: new AccessControl(source, () => time) };
@@ -19,7 +19,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
 describe("AccessControl", () => {
   it("admits either key of a caller, by the name of the entry", () => {
-    const { control } = controlOf(accessKey("a", ["a-old", "a-new"]), accessKey("b", ["b-only"]));
+    const { control } = createControl(accessKey("a", ["a-old", "a-new"]), accessKey("b", ["b-only"]));
     const admitted = ["a-old", "a-new", "b-only"].map((key) => control.admit(bearer(key)));
     expect(admitted.map(({ caller, refusal }) => [caller.name, refusal])).toEqual([
       ["a", undefined],
@@ -39,7 +39,7 @@ describe("AccessControl", () => {
     ["the digest of a key", bearer(createHash("sha256").update("a-old").digest("hex"))],
     ["a header of 64 KiB", bearer("x".repeat(65_536))],
   ])("refuses %s", (what, headers) => {
-    const { control } = controlOf(accessKey("a", ["a-old"]));
+    const { control } = createControl(accessKey("a", ["a-old"]));
     const { caller, refusal } = control.admit(headers);
     if (what === "a key and more") return expect(refusal).toBeUndefined();
     expect(refusal).toBeInstanceOf(AuthenticationError);
@@ -48,7 +48,7 @@ describe("AccessControl", () => {
   });
 
   it("reads the scheme in any case", () => {
-    const { control } = controlOf(accessKey("a", ["a-old"]));
+    const { control } = createControl(accessKey("a", ["a-old"]));
     expect(control.admit({ authorization: "bearer a-old" }).refusal).toBeUndefined();
     expect(control.admit({ authorization: "BEARER   a-old" }).refusal).toBeUndefined();
   });
@@ -63,7 +63,7 @@ describe("AccessControl", () => {
   });
 
   it("follows changes of the keys with the next request", () => {
-    const { control, source } = controlOf(accessKey("a", ["a-old"]));
+    const { control, source } = createControl(accessKey("a", ["a-old"]));
     expect(control.admit(bearer("a-old")).refusal).toBeUndefined();
     source.keys = [accessKey("a", ["a-old", "a-new"])];
     expect(control.admit(bearer("a-new")).refusal).toBeUndefined();
@@ -74,7 +74,7 @@ describe("AccessControl", () => {
 
   it("knows callers by their names for work without a request", () => {
     const only = (_provider: string, model: string) => model === "m";
-    const { control, source } = controlOf(accessKey("a", ["a-old"], { allowsModel: only }));
+    const { control, source } = createControl(accessKey("a", ["a-old"], { allowsModel: only }));
     expect(control.callerNamed("a").allowsModel("p", "m")).toBe(true);
     source.keys = [];
     expect(control.callerNamed("a")).toMatchObject({ name: "a", isRestricted: true });
@@ -87,7 +87,7 @@ describe("the rate limit of an access key", () => {
     accessKey("a", ["a-old", "a-new"], { rateLimit: { requestsPerMinute: 60, burst } });
 
   it("allows a burst and then the rate, for both keys of an entry together", () => {
-    const { control } = controlOf(limited(2), accessKey("b", ["b-only"]));
+    const { control } = createControl(limited(2), accessKey("b", ["b-only"]));
     expect(control.admit(bearer("a-old")).refusal).toBeUndefined();
     expect(control.admit(bearer("a-new")).refusal).toBeUndefined();
     const { caller, refusal } = control.admit(bearer("a-old"));
@@ -105,14 +105,14 @@ describe("the rate limit of an access key", () => {
   });
 
   it("does not count requests that are refused", () => {
-    const { control } = controlOf(limited(1));
+    const { control } = createControl(limited(1));
     for (let count = 0; count < 50; count += 1) control.admit(bearer("a-old"));
     time += 1000;
     expect(control.admit(bearer("a-old")).refusal).toBeUndefined();
   });
 
   it("is not given back by a change of other entries, but starts anew where it changes itself", () => {
-    const { control, source } = controlOf(limited(1));
+    const { control, source } = createControl(limited(1));
     control.admit(bearer("a-old"));
     source.keys = [limited(1), accessKey("b", ["b-only"])];
     expect(control.admit(bearer("a-old")).refusal).toBeInstanceOf(RateLimitError);

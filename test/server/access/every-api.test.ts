@@ -82,7 +82,7 @@ async function drained(events: AsyncIterable<unknown>): Promise<unknown[]> {
   return all;
 }
 
-async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+async function toFailure(call: Promise<unknown>): Promise<ConnectError> {
   const error: unknown = await call.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -98,7 +98,7 @@ const cases = Object.entries(TRANSPORTS).flatMap(([protocol, transportTo]) =>
 describe.each(cases)("$name over $protocol", ({ transportTo, call }) => {
   it.each([undefined, "wrong-key", "checkout-ol", ""])("is refused with the key %j", async (key) => {
     const server = await start();
-    const error = await failureOf(call(transportTo(server.url, [withKey(key)])));
+    const error = await toFailure(call(transportTo(server.url, [withKey(key)])));
     expect(error.code).toBe(Code.Unauthenticated);
     expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
       { reason: "AUTHENTICATION", domain: "outrigger" },
@@ -116,7 +116,7 @@ describe.each(cases)("$name over $protocol", ({ transportTo, call }) => {
     for (const key of ["checkout-old", "checkout-new", "search-key"])
       await call(transportTo(server.url, [withKey(key)]));
     keys = [accessKey("checkout", ["checkout-new"])];
-    const error = await failureOf(call(transportTo(server.url, [withKey("checkout-old")])));
+    const error = await toFailure(call(transportTo(server.url, [withKey("checkout-old")])));
     expect(error.code).toBe(Code.Unauthenticated);
     await call(transportTo(server.url, [withKey("checkout-new")]));
     const callers = server.log.filter(({ msg }) => msg === "call").map(({ caller }) => caller);
@@ -129,7 +129,7 @@ describe.each(cases)("$name over $protocol", ({ transportTo, call }) => {
     const server = await start({ current: () => keys });
     const transport = transportTo(server.url, [withKey("a-key")]);
     await call(transport);
-    const error = await failureOf(call(transport));
+    const error = await toFailure(call(transport));
     expect(error.code).toBe(Code.ResourceExhausted);
     expect(error.message).toContain("the limit of 1 request per minute for the access key a is reached");
     const [retry] = error.findDetails(RetryInfoSchema);
@@ -155,7 +155,7 @@ describe("an access key", () => {
         ),
       );
     };
-    expect((await failureOf(ask(undefined))).code).toBe(Code.Unauthenticated);
+    expect((await toFailure(ask(undefined))).code).toBe(Code.Unauthenticated);
     expect(await ask("search-key")).toHaveLength(1);
   });
 

@@ -12,7 +12,7 @@ import { ErrorKind, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/e
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { codeName } from "../../../src/server/status/status-code.ts";
-import { callGrpc, detailOf, grpcClient, statusOf, TRANSPORTS } from "../support/clients.ts";
+import { callGrpc, getStatus, grpcClient, TRANSPORTS, toDetail } from "../support/clients.ts";
 import { exchange, frame, inferencePath, openStream, readAnswer } from "../support/raw-http2.ts";
 import { textResponse } from "../support/scripted-inference.ts";
 import { type TestServer, useTestServers } from "../support/test-server.ts";
@@ -29,12 +29,12 @@ function startAnswering(limits = {}): Promise<TestServer> {
 }
 
 /** The status of a gRPC answer: its code, its message and the kind in its details. */
-function grpcStatusOf(trailers: http2.IncomingHttpHeaders) {
+function getGrpcStatus(trailers: http2.IncomingHttpHeaders) {
   const metadata = grpc.Metadata.fromHttp2Headers(trailers);
   const kind =
     metadata.get("grpc-status-details-bin").length === 0
       ? undefined
-      : detailOf(statusOf(metadata).status, InferenceErrorSchema)?.kind;
+      : toDetail(getStatus(metadata).status, InferenceErrorSchema)?.kind;
   const message = decodeURIComponent(String(trailers["grpc-message"] ?? ""));
   return { code: Number(trailers["grpc-status"]), message, kind };
 }
@@ -97,7 +97,7 @@ describe("a message that is too large", () => {
     const announced = Buffer.alloc(5);
     announced.writeUInt32BE(0x7fffffff, 1);
     stream.write(announced);
-    expect(grpcStatusOf((await readAnswer(stream)).trailers)).toMatchObject({
+    expect(getGrpcStatus((await readAnswer(stream)).trailers)).toMatchObject({
       code: grpc.status.RESOURCE_EXHAUSTED,
       kind: ErrorKind.INVALID_REQUEST,
     });
@@ -122,7 +122,7 @@ describe("a message that is too large", () => {
       { "grpc-encoding": "gzip" },
       frame(bomb, 1),
     );
-    expect(grpcStatusOf(trailers)).toMatchObject({
+    expect(getGrpcStatus(trailers)).toMatchObject({
       code: grpc.status.RESOURCE_EXHAUSTED,
       kind: ErrorKind.INVALID_REQUEST,
     });
@@ -164,7 +164,7 @@ describe("a message that is malformed", () => {
       body,
     );
     expect(answered[":status"]).toBe(200);
-    const { code, message } = grpcStatusOf(trailers);
+    const { code, message } = getGrpcStatus(trailers);
     expect([grpc.status.INVALID_ARGUMENT, grpc.status.UNIMPLEMENTED]).toContain(code);
     expect(message).not.toBe("");
     expect(server.inference.calls).toEqual([]);
@@ -244,7 +244,7 @@ describe("a message that is malformed", () => {
       { "grpc-encoding": "zstd" },
       frame(Buffer.from("x"), 1),
     );
-    const { code, message } = grpcStatusOf(trailers);
+    const { code, message } = getGrpcStatus(trailers);
     expect(code).toBe(grpc.status.UNIMPLEMENTED);
     expect(message).toContain("gzip");
   });
@@ -271,7 +271,7 @@ describe("a deadline", () => {
       { "grpc-timeout": timeout },
       minimal,
     );
-    expect(grpcStatusOf(trailers).code).toBe(grpc.status.OK);
+    expect(getGrpcStatus(trailers).code).toBe(grpc.status.OK);
   });
 
   it("of 9999999999 ms over Connect is none", async () => {
@@ -293,7 +293,7 @@ describe("a deadline", () => {
       { "grpc-timeout": "soon" },
       minimal,
     );
-    expect(grpcStatusOf(trailers)).toMatchObject({
+    expect(getGrpcStatus(trailers)).toMatchObject({
       code: grpc.status.INVALID_ARGUMENT,
       kind: ErrorKind.INVALID_REQUEST,
     });
@@ -305,7 +305,7 @@ describe("a deadline", () => {
     servers.onEnd(() => session.destroy());
     const stream = openStream(session, inferencePath("Complete"), { "grpc-timeout": timeout });
     stream.write(minimal.subarray(0, 4));
-    expect(grpcStatusOf((await readAnswer(stream)).trailers)).toMatchObject({
+    expect(getGrpcStatus((await readAnswer(stream)).trailers)).toMatchObject({
       code: grpc.status.DEADLINE_EXCEEDED,
       kind: ErrorKind.REQUEST_TIMEOUT,
     });

@@ -18,7 +18,7 @@ import { type TestServer, useTestServers } from "../support/test-server.ts";
 const servers = useTestServers();
 
 /** An API whose routes are given by path. */
-function endpointOf(
+function createEndpoint(
   routes: Readonly<Record<string, (request: EndpointRequest) => Promise<EndpointResponse>>>,
 ): Endpoint {
   return {
@@ -69,7 +69,7 @@ function post(server: TestServer, path: string, body: string | Uint8Array<ArrayB
 
 describe("an HTTP API on the data listener", () => {
   it("gets path, query, headers and the whole body, also compressed", async () => {
-    const server = await servers.start({}, { endpoints: [endpointOf({ "/v1/echo": echo })] });
+    const server = await servers.start({}, { endpoints: [createEndpoint({ "/v1/echo": echo })] });
     const plain = await post(server, "/v1/echo?q=1", '{"a":1}', { "x-a": "b" });
     expect(await plain.json()).toEqual({ body: '{"a":1}', path: "/v1/echo", query: "1", type: "b" });
     expect(plain.headers.get("content-length")).toBe("61");
@@ -80,7 +80,7 @@ describe("an HTTP API on the data listener", () => {
   });
 
   it("takes the names of compressions in any case, and refuses others with the names that it takes", async () => {
-    const server = await servers.start({}, { endpoints: [endpointOf({ "/v1/echo": echo })] });
+    const server = await servers.start({}, { endpoints: [createEndpoint({ "/v1/echo": echo })] });
     const gzip = new Uint8Array(gzipSync("{}"));
     const upper = await post(server, "/v1/echo", gzip, { "content-encoding": "GZIP" });
     expect(await upper.json()).toMatchObject({ body: "{}" });
@@ -95,7 +95,7 @@ describe("an HTTP API on the data listener", () => {
 
   it("refuses bodies beyond the limits in its own form of error", async () => {
     const limits = { maxMessageBytes: 2000, maxMessageElements: 100 };
-    const server = await servers.start({}, { limits, endpoints: [endpointOf({ "/v1/echo": echo })] });
+    const server = await servers.start({}, { limits, endpoints: [createEndpoint({ "/v1/echo": echo })] });
     const large = await post(server, "/v1/echo", "x".repeat(2001));
     expect([large.status, await large.json()]).toEqual([
       418,
@@ -113,7 +113,7 @@ describe("an HTTP API on the data listener", () => {
   });
 
   it("refuses a foreign Host and a call too many in its own form", async () => {
-    const endpoints = [endpointOf({ "/v1/echo": echo })];
+    const endpoints = [createEndpoint({ "/v1/echo": echo })];
     const server = await servers.start({}, { endpoints, limits: { maxCalls: 0 } });
     const busy = await post(server, "/v1/echo", "{}");
     expect(await busy.json()).toMatchObject({ kind: ErrorKind.RATE_LIMIT });
@@ -137,7 +137,7 @@ describe("an HTTP API on the data listener", () => {
     };
     const server = await servers.start(
       { complete: async (call) => textResponse(call, "hello") },
-      { endpoints: [endpointOf({ "/v1/complete": complete })] },
+      { endpoints: [createEndpoint({ "/v1/complete": complete })] },
     );
     const answer = await post(server, "/v1/complete", "{}");
     expect(await answer.json()).toEqual({ text: "hello" });
@@ -151,7 +151,7 @@ describe("an HTTP API on the data listener", () => {
   });
 
   it("sends each element of a body as it comes, over HTTP/2 too", async () => {
-    const endpoint = endpointOf({
+    const endpoint = createEndpoint({
       "/v1/stream": async () => ({
         status: 200,
         headers: { "content-type": "text/plain" },
@@ -170,7 +170,7 @@ describe("an HTTP API on the data listener", () => {
 
   it("tells the API that its caller is gone, and leaves the body", async () => {
     const left = Promise.withResolvers<unknown>();
-    const endpoint = endpointOf({
+    const endpoint = createEndpoint({
       "/v1/endless": async ({ signal }) => ({
         status: 200,
         headers: {},
@@ -201,7 +201,7 @@ describe("an HTTP API on the data listener", () => {
   });
 
   it("cuts a response off where its body fails, and answers a bug before it with its error", async () => {
-    const endpoint = endpointOf({
+    const endpoint = createEndpoint({
       "/v1/breaks": async () => ({
         status: 200,
         headers: {},

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { timeoutOf } from "../../../src/server/grpc/deadline.ts";
+import { parseTimeout } from "../../../src/server/grpc/deadline.ts";
 
 describe("timeoutOf", () => {
   it.each([
@@ -12,23 +12,23 @@ describe("timeoutOf", () => {
     ["99999999n", 99.999999],
     ["0S", 0],
   ])("reads %s", (header, timeoutMs) => {
-    expect(timeoutOf(header)).toBeCloseTo(timeoutMs, 9);
+    expect(parseTimeout(header)).toBeCloseTo(timeoutMs, 9);
   });
 
   it("takes none for none", () => {
-    expect(timeoutOf(undefined)).toBeUndefined();
+    expect(parseTimeout(undefined)).toBeUndefined();
   });
 
   it.each(["99999999H", "99999999M", "99999999S"])("takes %s, which no timer reaches, for none", (header) => {
-    expect(timeoutOf(header)).toBeUndefined();
+    expect(parseTimeout(header)).toBeUndefined();
   });
 
   it.each(["", "5", "S", "123456789S", "-1S", "1.5S", "5s", "1S, 2S", " 5S", "5S\u0000"])(
     "rejects %j",
     (header) => {
-      expect(() => timeoutOf(header)).toThrow(ConnectError);
+      expect(() => parseTimeout(header)).toThrow(ConnectError);
       try {
-        timeoutOf(header);
+        parseTimeout(header);
       } catch (error) {
         expect(ConnectError.from(error).code).toBe(Code.InvalidArgument);
         expect(ConnectError.from(error).rawMessage).toContain(

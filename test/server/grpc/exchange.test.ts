@@ -17,7 +17,7 @@ import {
 } from "../../conformance/gen/grpc/testing/messages_pb.ts";
 import { TestService } from "../../conformance/gen/grpc/testing/test_pb.ts";
 import { FRAME, FrameConnection } from "../support/raw-frames.ts";
-import { frame, framesOf, openStream, readAnswer } from "../support/raw-http2.ts";
+import { frame, openStream, readAnswer, splitFrames } from "../support/raw-http2.ts";
 import { useTestServers } from "../support/test-server.ts";
 import { startTestService } from "../support/test-service.ts";
 
@@ -33,7 +33,7 @@ async function connect(implementation: Implementation, limits: Partial<Limits> =
   return { service, session };
 }
 
-function pathOf(method: string): string {
+function toPath(method: string): string {
   return `/grpc.testing.TestService/${method}`;
 }
 
@@ -44,7 +44,7 @@ function call(
   body: Uint8Array,
   headers = {},
 ): ClientHttp2Stream {
-  const stream = openStream(session, pathOf(method), headers);
+  const stream = openStream(session, toPath(method), headers);
   stream.end(body);
   return stream;
 }
@@ -90,7 +90,7 @@ describe("a unary call", () => {
       "grpc-accept-encoding": "gzip",
       "x-request-id": "mine",
     });
-    const [only] = framesOf(answer.body);
+    const [only] = splitFrames(answer.body);
     expect(fromBinary(SimpleResponseSchema, only?.message ?? new Uint8Array()).username).toBe("asked for 7");
     expect(answer.trailers).toMatchObject({ "grpc-status": "0" });
     expect(answer.trailers).not.toHaveProperty("grpc-message");
@@ -193,7 +193,7 @@ describe("compression", () => {
     const headers = { "grpc-encoding": "gzip", "grpc-accept-encoding": "deflate, gzip" };
     const answer = await readAnswer(call(session, "UnaryCall", gzipped, headers));
     expect(answer.headers["grpc-encoding"]).toBe("gzip");
-    const [only] = framesOf(answer.body);
+    const [only] = splitFrames(answer.body);
     expect(only?.flags).toBe(1);
     const message = fromBinary(SimpleResponseSchema, gunzipSync(only?.message ?? new Uint8Array()));
     expect(message).toMatchObject({ username: text, hostname: "7" });
@@ -205,12 +205,12 @@ describe("compression", () => {
     });
     const asked = { "grpc-encoding": "gzip", "grpc-accept-encoding": "gzip" };
     const small = await readAnswer(call(session, "UnaryCall", gzipped, asked));
-    expect(framesOf(small.body)).toMatchObject([{ flags: 0 }]);
+    expect(splitFrames(small.body)).toMatchObject([{ flags: 0 }]);
     const able = await readAnswer(
       call(session, "UnaryCall", frame(new Uint8Array()), { "grpc-accept-encoding": "gzip" }),
     );
     expect(able.headers).not.toHaveProperty("grpc-encoding");
-    expect(framesOf(able.body)).toMatchObject([{ flags: 0 }]);
+    expect(splitFrames(able.body)).toMatchObject([{ flags: 0 }]);
   });
 
   it("is UNIMPLEMENTED where it is unknown, and the answer names the known ones", async () => {
@@ -240,7 +240,7 @@ describe("a stream of answers", () => {
     const stream = call(session, "StreamingOutputCall", outputRequest);
     const reads: number[] = [];
     stream.on("data", (chunk) => {
-      reads.push(framesOf(chunk).length);
+      reads.push(splitFrames(chunk).length);
       resolve();
     });
     const { trailers } = await readAnswer(stream);
@@ -257,7 +257,7 @@ describe("a stream of answers", () => {
     });
     const { headers, body, trailers } = await readAnswer(call(session, "StreamingOutputCall", outputRequest));
     expect(headers).not.toHaveProperty("grpc-status");
-    expect(framesOf(body)).toHaveLength(1);
+    expect(splitFrames(body)).toHaveLength(1);
     expect(trailers).toMatchObject({ "grpc-status": "14", "grpc-message": "broke" });
   });
 
@@ -276,7 +276,7 @@ describe("a stream of answers", () => {
     expect(given).toBeLessThan(20);
     stream.resume();
     const { body, trailers } = await readAnswer(stream);
-    expect(framesOf(body)).toHaveLength(200);
+    expect(splitFrames(body)).toHaveLength(200);
     expect(trailers["grpc-status"]).toBe("0");
   });
 });
@@ -288,14 +288,14 @@ describe("a stream of requests", () => {
         for await (const { responseParameters } of requests) yield output(responseParameters[0]?.size ?? 0);
       },
     });
-    const stream = openStream(session, pathOf("FullDuplexCall"));
+    const stream = openStream(session, toPath("FullDuplexCall"));
     const sizes: number[] = [];
     const ask = (size: number) => {
       const request = create(StreamingOutputCallRequestSchema, { responseParameters: [{ size }] });
       stream.write(frame(toBinary(StreamingOutputCallRequestSchema, request)));
     };
     stream.on("data", (chunk) => {
-      for (const { message } of framesOf(chunk)) {
+      for (const { message } of splitFrames(chunk)) {
         const size = fromBinary(StreamingOutputCallResponseSchema, message).payload?.body.byteLength ?? 0;
         sizes.push(size);
         if (size < 5) ask(size + 1);
@@ -318,7 +318,7 @@ describe("a stream of requests", () => {
         return { aggregatedPayloadSize: size };
       },
     });
-    const stream = openStream(session, pathOf("StreamingInputCall"));
+    const stream = openStream(session, toPath("StreamingInputCall"));
     let left = 0;
     const send = () => {
       left += 1;
@@ -338,18 +338,18 @@ describe("a stream of requests", () => {
 
   it("is reset without an error where the answer is complete before its end", async () => {
     const { session } = await connect({ streamingInputCall: async () => ({ aggregatedPayloadSize: 1 }) });
-    const stream = openStream(session, pathOf("StreamingInputCall"));
+    const stream = openStream(session, toPath("StreamingInputCall"));
     stream.write(inputRequest);
     const end = closed(stream);
     const { body, trailers } = await readAnswer(stream);
-    expect(framesOf(body)).toHaveLength(1);
+    expect(splitFrames(body)).toHaveLength(1);
     expect(trailers["grpc-status"]).toBe("0");
     expect(await end).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
   it("is reset without an error where it is rejected before its end", async () => {
     const { session } = await connect({ unaryCall: () => ({}) }, { maxMessageBytes: 1000 });
-    const stream = openStream(session, pathOf("UnaryCall"));
+    const stream = openStream(session, toPath("UnaryCall"));
     stream.write(frame(new Uint8Array(), 0, 1001));
     const end = closed(stream);
     expect((await readAnswer(stream)).trailers["grpc-status"]).toBe("8");
@@ -369,12 +369,12 @@ describe("a client that disconnects", () => {
       signal.addEventListener("abort", () => {
         seen.reason = signal.reason;
       });
-    const abortOf = ({ signal }: HandlerContext) =>
+    const waitForAbort = ({ signal }: HandlerContext) =>
       new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     return {
       unaryCall(_request, context) {
         watch(context);
-        return abortOf(context);
+        return waitForAbort(context);
       },
       async streamingInputCall(requests, context) {
         watch(context);
@@ -421,7 +421,7 @@ describe("a client that disconnects", () => {
     const { service } = await connect(watching(seen));
     const peer = new FrameConnection(service.url);
     servers.onEnd(() => peer.destroy());
-    peer.call(1, pathOf("StreamingInputCall"));
+    peer.call(1, toPath("StreamingInputCall"));
     peer.send(FRAME.data, 0, 1, inputRequest);
     await setTimeout(30);
     leave(peer);
@@ -443,7 +443,7 @@ describe("a client that disconnects", () => {
 
   it("does not affect other calls, ten thousand times", async () => {
     const { service, session } = await connect(watching({}));
-    const bystander = openStream(session, pathOf("StreamingInputCall"));
+    const bystander = openStream(session, toPath("StreamingInputCall"));
     bystander.write(inputRequest);
     for (let round = 0; round < 20; round++) {
       const leaving = Array.from({ length: 500 }, () =>
@@ -480,7 +480,7 @@ describe("a deadline", () => {
 
   it("ends the wait for a request that does not come", async () => {
     const { session } = await connect({ unaryCall: () => ({}) });
-    const stream = openStream(session, pathOf("UnaryCall"), { "grpc-timeout": "30m" });
+    const stream = openStream(session, toPath("UnaryCall"), { "grpc-timeout": "30m" });
     stream.write(simpleRequest.subarray(0, 3));
     expect((await readAnswer(stream)).trailers["grpc-status"]).toBe("4");
   });
@@ -531,7 +531,7 @@ describe("a service", () => {
       const client = createClient(TestService, transport);
       await client.emptyCall({}, { headers: { "x-mine": "1", "x-mine-bin": "AAE" }, timeoutMs: 60_000 });
     }
-    expect(facts[0]).toMatchObject({ remaining: 6, mine: "1", binary: "AAE", path: pathOf("EmptyCall") });
+    expect(facts[0]).toMatchObject({ remaining: 6, mine: "1", binary: "AAE", path: toPath("EmptyCall") });
     expect(facts[1]).toEqual(facts[0]);
   });
 });

@@ -39,7 +39,7 @@ async function start(): Promise<RunningTestService> {
   return service;
 }
 
-function pathOf(method: string): string {
+function toPath(method: string): string {
   return `/grpc.testing.TestService/${method}`;
 }
 
@@ -76,7 +76,7 @@ function splitAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 
 async function expectServed(service: RunningTestService): Promise<void> {
   const session = http2.connect(service.url);
-  const stream = openStream(session, pathOf("EmptyCall"));
+  const stream = openStream(session, toPath("EmptyCall"));
   stream.end(frame(new Uint8Array()));
   expect((await readAnswer(stream)).trailers["grpc-status"]).toBe("0");
   session.destroy();
@@ -98,7 +98,7 @@ describe("a request of any bytes", () => {
       body,
       fc.array(fc.nat(), { maxLength: 5 }),
       async (method, fields, bytes, cuts) => {
-        const stream = openStream(session, pathOf(method), fields as Record<string, string>);
+        const stream = openStream(session, toPath(method), fields as Record<string, string>);
         for (const chunk of splitAt(bytes, cuts)) stream.write(chunk);
         stream.end();
         const { trailers } = await readAnswer(stream);
@@ -115,7 +115,7 @@ describe("a request of any bytes", () => {
     servers.onEnd(() => session.destroy());
     const bytes = Buffer.concat([frame(Buffer.from([8, 1])), frame(Buffer.from([8, 2]))]);
     for (let cut = 0; cut <= bytes.byteLength; cut++) {
-      const stream = openStream(session, pathOf("FullDuplexCall"));
+      const stream = openStream(session, toPath("FullDuplexCall"));
       stream.write(bytes.subarray(0, cut));
       stream.end(bytes.subarray(cut));
       const { trailers, body: answer } = await readAnswer(stream);
@@ -133,7 +133,7 @@ describe("a request of any bytes", () => {
       fc.nat(),
       async (method, bytes, cut) => {
         const peer = new FrameConnection(service.url);
-        peer.call(1, pathOf(method));
+        peer.call(1, toPath(method));
         peer.send(FRAME.data, 0, 1, bytes.subarray(0, cut % (bytes.byteLength + 1)));
         await new Promise((resolve) => setTimeout(resolve, 2));
         peer.destroy();
@@ -157,7 +157,7 @@ describe("a connection of any frames", () => {
     });
     const property = fc.asyncProperty(fc.array(wildFrame, { maxLength: 8 }), async (frames) => {
       const peer = new FrameConnection(service.url);
-      peer.call(1, pathOf("UnaryCall"));
+      peer.call(1, toPath("UnaryCall"));
       for (const { type, flags, streamId, payload: bytes, lie } of frames) {
         peer.send(type, flags, streamId, Buffer.from(bytes), bytes.byteLength + lie);
       }
@@ -177,7 +177,7 @@ describe("a connection of any frames", () => {
     const huge = Object.fromEntries(
       Array.from({ length: 90 }, (_, index) => [`x-${index}`, "a".repeat(1000)]),
     );
-    const stream = openStream(session, pathOf("EmptyCall"), huge);
+    const stream = openStream(session, toPath("EmptyCall"), huge);
     stream.end(frame(new Uint8Array()));
     await expect(readAnswer(stream)).rejects.toThrow();
     await expectServed(service);

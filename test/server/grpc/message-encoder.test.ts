@@ -14,7 +14,7 @@ import { describe, expect, it } from "vitest";
 import { type InferenceError, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { StreamEventSchema, TextDeltaSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { ByteSink, SLAB_BYTES } from "../../../src/server/grpc/byte-sink.ts";
-import { messageEncoderOf } from "../../../src/server/grpc/message-encoder.ts";
+import { toMessageEncoder } from "../../../src/server/grpc/message-encoder.ts";
 import { arbitraryMessage } from "./support/arbitrary-message.ts";
 import { everyKind, kindsType } from "./support/every-kind.ts";
 
@@ -35,7 +35,7 @@ function encode(desc: DescMessage, message: Message, left: number = SLAB_BYTES):
   sink.reserve(SLAB_BYTES);
   sink.position = SLAB_BYTES - left;
   sink.start();
-  messageEncoderOf(desc)(message, sink);
+  toMessageEncoder(desc)(message, sink);
   return sink.take();
 }
 
@@ -72,7 +72,7 @@ function typeReads(desc: DescMessage, message: Message): number {
 }
 
 /** Bytes as hex, or the error that was thrown in their place. */
-function outcomeOf(action: () => Uint8Array): string {
+function toOutcome(action: () => Uint8Array): string {
   try {
     return Buffer.from(action()).toString("hex");
   } catch (error) {
@@ -113,7 +113,7 @@ describe("messageEncoderOf()", () => {
   );
 
   it("compiles an encoder once", () => {
-    expect(messageEncoderOf(StreamEventSchema)).toBe(messageEncoderOf(StreamEventSchema));
+    expect(toMessageEncoder(StreamEventSchema)).toBe(toMessageEncoder(StreamEventSchema));
   });
 
   it("writes many messages into one chunk, over the ends of slabs", () => {
@@ -121,7 +121,7 @@ describe("messageEncoderOf()", () => {
       fc.property(fc.array(arbitraryMessage(StreamEventSchema, 4), { maxLength: 30 }), (events) => {
         const sink = new ByteSink();
         sink.start();
-        for (const event of events) messageEncoderOf(StreamEventSchema)(event, sink);
+        for (const event of events) toMessageEncoder(StreamEventSchema)(event, sink);
         const expected = events.map((event) => toBinary<DescMessage>(StreamEventSchema, event));
         expectSame(sink.take(), Buffer.concat(expected));
       }),
@@ -195,7 +195,7 @@ describe("messageEncoderOf()", () => {
     const sink = new ByteSink();
     for (let round = 0; round < 1000; round++) {
       sink.start();
-      for (const event of events) messageEncoderOf(TextDeltaSchema)(event, sink);
+      for (const event of events) toMessageEncoder(TextDeltaSchema)(event, sink);
       expectSame(sink.take(), expected);
     }
   });
@@ -267,13 +267,13 @@ describe("messageEncoderOf(), where a value is not as its type says", () => {
     const message = { ...create(plain), string: "before", [name]: value };
     const sink = new ByteSink();
     sink.start();
-    messageEncoderOf(TextDeltaSchema)(create(TextDeltaSchema, { delta: "kept" }), sink);
-    const rejected = outcomeOf(() => {
-      messageEncoderOf(plain)(message, sink);
+    toMessageEncoder(TextDeltaSchema)(create(TextDeltaSchema, { delta: "kept" }), sink);
+    const rejected = toOutcome(() => {
+      toMessageEncoder(plain)(message, sink);
       return sink.take();
     });
     expect(rejected).toMatch(/Error/);
-    expect(rejected).toBe(outcomeOf(() => toBinary(plain, message)));
+    expect(rejected).toBe(toOutcome(() => toBinary(plain, message)));
     expect(sink.take().toString()).toBe("\x12\x04kept");
   });
 
@@ -291,9 +291,9 @@ describe("messageEncoderOf(), where a value is not as its type says", () => {
       [legacy, create(legacy, { ...inner, id: "set" } as MessageInitShape<DescMessage>)],
     ];
     for (const [desc, message] of cases) {
-      const rejected = outcomeOf(() => encode(desc, message));
+      const rejected = toOutcome(() => encode(desc, message));
       expect(rejected).toMatch(/Error/);
-      expect(rejected).toBe(outcomeOf(() => toBinary(desc, message)));
+      expect(rejected).toBe(toOutcome(() => toBinary(desc, message)));
     }
   });
 
@@ -326,7 +326,7 @@ describe("messageEncoderOf(), where a value is not as its type says", () => {
       .filter((name) => name.startsWith("from"))) {
       for (const key of keys) {
         const message = create(mapped, { [name]: { [key]: "value" } } as MessageInitShape<DescMessage>);
-        expect(outcomeOf(() => encode(mapped, message))).toBe(outcomeOf(() => toBinary(mapped, message)));
+        expect(toOutcome(() => encode(mapped, message))).toBe(toOutcome(() => toBinary(mapped, message)));
       }
     }
   });

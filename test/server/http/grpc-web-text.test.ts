@@ -8,7 +8,7 @@ import { type Request, RequestSchema } from "../../../src/gen/outrigger/v1/reque
 import { ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { Base64Decoder, encodeBase64, takesTextResponse } from "../../../src/server/http/grpc-web-text.ts";
-import { frame, framesOf, inferencePath } from "../support/raw-http2.ts";
+import { frame, inferencePath, splitFrames } from "../support/raw-http2.ts";
 import { silence, textEvents, textResponse } from "../support/scripted-inference.ts";
 import { type TestServer, useTestServers } from "../support/test-server.ts";
 import { FetchingXmlHttpRequest } from "../support/xml-http-request.ts";
@@ -21,7 +21,7 @@ const BINARY_TYPE = "application/grpc-web+proto";
 const request = create(RequestSchema, { model: "grüße" });
 
 /** A method of InferenceService as Google's code generator describes it. */
-function descriptorOf<Output extends DescMessage>(
+function createDescriptor<Output extends DescMessage>(
   name: string,
   type: string,
   output: Output,
@@ -43,7 +43,7 @@ interface Streamed {
 
 function streamBy(client: GrpcWebClientBase, server: TestServer, onEvent?: () => void): Promise<Streamed> {
   const events: StreamEvent[] = [];
-  const method = descriptorOf("Stream", MethodType.SERVER_STREAMING, StreamEventSchema);
+  const method = createDescriptor("Stream", MethodType.SERVER_STREAMING, StreamEventSchema);
   const call = client.serverStreaming(server.url + inferencePath("Stream"), request, {}, method);
   call.on("data", (event) => {
     events.push(event);
@@ -63,7 +63,7 @@ describe("Google's web client", () => {
 
   it("gets a whole answer as text", async () => {
     const server = await servers.start({ complete: async (call) => textResponse(call, "ja 😀") });
-    const method = descriptorOf("Complete", MethodType.UNARY, ResponseSchema);
+    const method = createDescriptor("Complete", MethodType.UNARY, ResponseSchema);
     const response = await client.unaryCall(server.url + inferencePath("Complete"), request, {}, method);
     expect(server.inference.calls[0]?.request.model).toBe("grüße");
     expect(response.message?.content[0]?.part.value).toBe("ja 😀");
@@ -109,7 +109,7 @@ describe("Google's web client", () => {
         throw new Error("left");
       },
     });
-    const method = descriptorOf("Stream", MethodType.SERVER_STREAMING, StreamEventSchema);
+    const method = createDescriptor("Stream", MethodType.SERVER_STREAMING, StreamEventSchema);
     const call = client.serverStreaming(server.url + inferencePath("Stream"), request, {}, method);
     call.on("data", () => call.cancel());
     await left.promise;
@@ -129,7 +129,7 @@ async function post(
 
 /** The trailers that end a body. */
 function trailersIn(bytes: Buffer): string {
-  const last = framesOf(bytes).at(-1);
+  const last = splitFrames(bytes).at(-1);
   expect(last?.flags).toBe(0x80);
   return String(last?.message);
 }

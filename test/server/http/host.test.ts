@@ -26,7 +26,7 @@ async function getAs(host: string, target: { port?: number; socketPath?: string 
   return { status: response.statusCode, body: await text(response) };
 }
 
-const portOf = (authority: string) => ({ port: Number(new URL(`http://${authority}`).port) });
+const parsePort = (authority: string) => ({ port: Number(new URL(`http://${authority}`).port) });
 
 describe("createHostCheck()", () => {
   const check = createHostCheck(["api.example.com", "*.corp.example"], ["sidecar.example.net:6190", ":6191"]);
@@ -70,7 +70,7 @@ describe("createHostCheck()", () => {
 describe("a request to a name of a foreign site", () => {
   it("is rejected on both ports, and its call is logged", async () => {
     const server = await servers.start();
-    const admin = portOf(server.adminUrl.slice("http://".length));
+    const admin = parsePort(server.adminUrl.slice("http://".length));
     expect(await getAs("evil.example:6191", admin, "/metrics")).toEqual({
       status: 403,
       body: 'the Host "evil.example:6191" of this request is not among allowed_hosts\n',
@@ -79,7 +79,7 @@ describe("a request to a name of a foreign site", () => {
     expect((await getAs("outrigger:6191", admin, "/readyz")).status).toBe(200);
     const refused = await getAs(
       "evil.example",
-      portOf(server.authority),
+      parsePort(server.authority),
       "/outrigger.v1.CatalogService/ListModels",
     );
     expect(refused.status).toBe(403);
@@ -89,7 +89,7 @@ describe("a request to a name of a foreign site", () => {
 
   it("is served where the name is configured", async () => {
     const server = await servers.start({}, { allowedHosts: ["metrics.example"] });
-    const admin = portOf(server.adminUrl.slice("http://".length));
+    const admin = parsePort(server.adminUrl.slice("http://".length));
     expect((await getAs("metrics.example", admin, "/metrics")).status).toBe(200);
   });
 

@@ -20,12 +20,12 @@ import { startTestService } from "../support/test-service.ts";
 
 const servers = useTestServers();
 
-function versionOf(name: string): string {
+function readVersion(name: string): string {
   const path = new URL(`../../../node_modules/${name}/package.json`, import.meta.url);
   return JSON.parse(readFileSync(path, "utf8")).version;
 }
 
-function messageOf(run: () => unknown): string {
+function toMessage(run: () => unknown): string {
   try {
     run();
   } catch (error) {
@@ -38,12 +38,12 @@ it.each([
   ["@connectrpc/connect", "2.2.0"],
   ["@bufbuild/protobuf", "2.17.0"],
 ])("the texts are written for %s %s", (name, version) => {
-  expect(versionOf(name)).toBe(version);
+  expect(readVersion(name)).toBe(version);
 });
 
 describe("the errors of Connect's handlers", () => {
   /** What a service's call is aborted with where a handler fails, as our request gate gets it. */
-  async function failureOf(body: Uint8Array | string, type: string, limit?: number): Promise<string> {
+  async function toFailure(body: Uint8Array | string, type: string, limit?: number): Promise<string> {
     const service = await startTestService(
       { unaryCall: () => ({}) },
       limit === undefined ? {} : { maxMessageBytes: limit },
@@ -58,13 +58,13 @@ describe("the errors of Connect's handlers", () => {
   }
 
   it("are recognized for a message that does not parse", async () => {
-    expect(await failureOf(Buffer.from([0xff]), "application/proto")).toMatch(/^parse binary: /);
+    expect(await toFailure(Buffer.from([0xff]), "application/proto")).toMatch(/^parse binary: /);
     expect(isParseFault(parseFault(new Error("premature EOF")))).toBe(true);
     expect(isParseFault(new ConnectError("other", Code.Internal))).toBe(false);
   });
 
   it("are recognized for a message that is too large", async () => {
-    expect(await failureOf(Buffer.alloc(100), "application/proto", 10)).toContain(
+    expect(await toFailure(Buffer.alloc(100), "application/proto", 10)).toContain(
       "expected at most 10 bytes (limits.max_message_bytes)",
     );
     expect(tooLargeSizes("message size 9 is larger than configured readMaxBytes 5")).toEqual({
@@ -101,11 +101,11 @@ describe("the errors of protobuf-es and V8 about JSON", () => {
     '{"messages":[{"role":"x"}]}',
     '{"messages":[{"content":[{"image":{"data":"%"}}]}]}',
   ])("are recognized: %s", (json) => {
-    const text = messageOf(() => fromJsonString(RequestSchema, json));
+    const text = toMessage(() => fromJsonString(RequestSchema, json));
     expect(isJsonFault(new ConnectError(text, Code.InvalidArgument))).toBe(true);
   });
 
-  const parse = (json: string) => messageOf(() => fromJsonString(RequestSchema, json));
+  const parse = (json: string) => toMessage(() => fromJsonString(RequestSchema, json));
 
   it("lose the texts that they quote", () => {
     for (const json of [

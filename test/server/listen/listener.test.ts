@@ -65,7 +65,7 @@ function listeningSockets(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap").length;
 }
 
-async function failureOf(opening: Promise<unknown>): Promise<ConfigurationError> {
+async function toFailure(opening: Promise<unknown>): Promise<ConfigurationError> {
   const thrown = await opening.then(
     () => undefined,
     (error: unknown) => error,
@@ -152,7 +152,7 @@ describe("several addresses", () => {
   it("are opened all or none", async () => {
     const [busy = ""] = (await open()).addresses;
     const before = listeningSockets();
-    await failureOf(open(["127.0.0.1:0", busy]));
+    await toFailure(open(["127.0.0.1:0", busy]));
     await expect.poll(listeningSockets).toBe(before);
   });
 
@@ -175,7 +175,7 @@ describe("several addresses", () => {
     ],
   ])("%s is an error that says what to do", async (address, message) => {
     const [busy = ""] = (await open()).addresses;
-    const error = await failureOf(open([address === "a port in use" ? busy : address]));
+    const error = await toFailure(open([address === "a port in use" ? busy : address]));
     expect(error.message).toMatch(message);
     expect(error.violations[0]?.field).toBe("listen");
   });

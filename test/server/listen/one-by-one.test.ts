@@ -6,7 +6,7 @@ import type { HttpRequest, HttpResponse, UpgradeHandler } from "../../../src/ser
 import { openListener } from "../../../src/server/listen/listener.ts";
 import { DEFAULT_LIMITS } from "../../../src/server/options.ts";
 import { createIntake } from "../../../src/server/requests/intake.ts";
-import { randomOf } from "../../support/random.ts";
+import { createRandom } from "../../support/random.ts";
 import { useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
@@ -112,7 +112,7 @@ describe("requests that a client sends without waiting for answers", () => {
   });
 
   it("are understood wherever their bytes are split, whatever their bodies contain", async () => {
-    const random = randomOf(20_261_123);
+    const random = createRandom(20_261_123);
     const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
     const parts = ["\r\n\r\n", "0\r\n\r\n", get("/smuggled"), "x".repeat(5000), "\n", "abc"];
     const text = () => Array.from({ length: Math.floor(random() * 4) }, () => pick(parts)).join("");

@@ -1,24 +1,24 @@
 import { describe, expect, it } from "vitest";
-import { versionOf } from "../../../src/server/listen/sniff.ts";
+import { readVersion } from "../../../src/server/listen/sniff.ts";
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 describe("versionOf()", () => {
   it("knows HTTP/2 by its whole preface", () => {
-    expect(versionOf(Buffer.from(PREFACE))).toBe("http2");
-    expect(versionOf(Buffer.from(`${PREFACE}more`))).toBe("http2");
+    expect(readVersion(Buffer.from(PREFACE))).toBe("http2");
+    expect(readVersion(Buffer.from(`${PREFACE}more`))).toBe("http2");
   });
 
   it("waits while it may still become one", () => {
     const undecided = Array.from({ length: PREFACE.length }, (_, length) =>
-      versionOf(Buffer.from(PREFACE.slice(0, length))),
+      readVersion(Buffer.from(PREFACE.slice(0, length))),
     );
     expect(undecided).toEqual(undecided.map(() => undefined));
   });
 
   it("knows everything else at its first other byte", () => {
-    expect(versionOf(Buffer.from("G"))).toBe("http1");
-    expect(versionOf(Buffer.from("PRO"))).toBe("http1");
-    expect(versionOf(Buffer.from(PREFACE.replace("SM", "XX")))).toBe("http1");
+    expect(readVersion(Buffer.from("G"))).toBe("http1");
+    expect(readVersion(Buffer.from("PRO"))).toBe("http1");
+    expect(readVersion(Buffer.from(PREFACE.replace("SM", "XX")))).toBe("http1");
   });
 });

@@ -7,14 +7,14 @@ afterEach(() => void vi.useRealTimers());
 
 const LIMITS = { requestTimeoutMs: 60_000, stallTimeoutMs: 10_000 };
 
-function arrivalOf() {
+function createArrival() {
   return { fail: vi.fn<(reason: unknown) => void>() };
 }
 
 describe("ArrivalWatch", () => {
   it("ends a request that stops in the middle, and names the limit", () => {
     const watch = new ArrivalWatch(LIMITS);
-    const arrival = arrivalOf();
+    const arrival = createArrival();
     watch.begin(arrival);
     vi.advanceTimersByTime(10_000);
     expect(arrival.fail).not.toHaveBeenCalled();
@@ -27,7 +27,7 @@ describe("ArrivalWatch", () => {
 
   it("ends a request that comes byte by byte", () => {
     const watch = new ArrivalWatch(LIMITS);
-    const arrival = arrivalOf();
+    const arrival = createArrival();
     watch.begin(arrival);
     for (let second = 0; second < 60; second++) {
       expect(arrival.fail).not.toHaveBeenCalled();
@@ -40,7 +40,7 @@ describe("ArrivalWatch", () => {
 
   it("leaves a request alone that has arrived, and its timer ends", () => {
     const watch = new ArrivalWatch(LIMITS);
-    const arrival = arrivalOf();
+    const arrival = createArrival();
     watch.begin(arrival);
     vi.advanceTimersByTime(9000);
     watch.end(arrival);
@@ -51,7 +51,7 @@ describe("ArrivalWatch", () => {
 
   it("ends stalled requests early where memory is short, and not those that go on", () => {
     const watch = new ArrivalWatch(LIMITS);
-    const [stalled, moving] = [arrivalOf(), arrivalOf()];
+    const [stalled, moving] = [createArrival(), createArrival()];
     watch.begin(stalled);
     watch.begin(moving);
     vi.advanceTimersByTime(2000);
@@ -64,7 +64,7 @@ describe("ArrivalWatch", () => {
 
   it("ends the one that is waited for longest where calls are short", () => {
     const watch = new ArrivalWatch(LIMITS);
-    const [first, second] = [arrivalOf(), arrivalOf()];
+    const [first, second] = [createArrival(), createArrival()];
     expect(watch.endOldest()).toBe(false);
     watch.begin(first);
     watch.begin(second);

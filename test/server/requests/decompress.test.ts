@@ -14,14 +14,14 @@ const COMPRESS = {
 };
 const COMPRESSIONS = ["gzip", "br"] as const;
 
-function memoryOf(maxRequestMemoryBytes: number): RequestMemory {
+function readMemory(maxRequestMemoryBytes: number): RequestMemory {
   const reclaim = { memory: () => {}, call: () => false };
   const account = new MemoryAccount({ limits: { maxRequestMemoryBytes } });
   return new RequestMemory({ maxCalls: 10 }, account, reclaim);
 }
 
-async function failureOf(bytes: Uint8Array, compression: Compression, maxMemory = 100 * MIB) {
-  const share = memoryOf(maxMemory).begin();
+async function toFailure(bytes: Uint8Array, compression: Compression, maxMemory = 100 * MIB) {
+  const share = readMemory(maxMemory).begin();
   const thrown = await decompress(bytes, compression, share, LIMITS).catch((error: unknown) => error);
   if (thrown instanceof ConnectError) return { code: thrown.code, message: thrown.rawMessage };
   throw new Error("it was decompressed");
@@ -31,7 +31,7 @@ describe.each(COMPRESSIONS)("decompress() of %s", (compression) => {
   const compress = COMPRESS[compression];
 
   it("gives the bytes back, and takes their memory", async () => {
-    const memory = memoryOf(100 * MIB);
+    const memory = readMemory(100 * MIB);
     const share = memory.begin();
     const bytes = Buffer.from(Array.from({ length: MIB }, (_, index) => (index * 7919) % 251));
     expect(await decompress(compress(bytes), compression, share, LIMITS)).toEqual(bytes);
@@ -40,24 +40,24 @@ describe.each(COMPRESSIONS)("decompress() of %s", (compression) => {
   });
 
   it("takes any ratio up to a mebibyte, and stops at the limit beyond", async () => {
-    const share = memoryOf(100 * MIB).begin();
+    const share = readMemory(100 * MIB).begin();
     const small = compress(Buffer.alloc(MIB));
     expect((await decompress(small, compression, share, LIMITS)).byteLength).toBe(MIB);
-    expect(await failureOf(compress(Buffer.alloc(2 * MIB)), compression)).toMatchObject({
+    expect(await toFailure(compress(Buffer.alloc(2 * MIB)), compression)).toMatchObject({
       code: Code.ResourceExhausted,
       message: expect.stringContaining("(limits.max_compression_ratio)"),
     });
   });
 
   it("stops at the largest message", async () => {
-    expect(await failureOf(compress(randomBytes(9 * MIB)), compression)).toMatchObject({
+    expect(await toFailure(compress(randomBytes(9 * MIB)), compression)).toMatchObject({
       code: Code.ResourceExhausted,
       message: expect.stringContaining("(limits.max_message_bytes)"),
     });
   });
 
   it("stops where there is no memory for more", async () => {
-    expect(await failureOf(compress(Buffer.alloc(MIB)), compression, 100_000)).toMatchObject({
+    expect(await toFailure(compress(Buffer.alloc(MIB)), compression, 100_000)).toMatchObject({
       code: Code.ResourceExhausted,
       message: expect.stringContaining("(limits.max_request_memory)"),
     });
@@ -66,7 +66,7 @@ describe.each(COMPRESSIONS)("decompress() of %s", (compression) => {
   it("rejects other bytes, and those that end early", async () => {
     const bytes = compress(Buffer.from("some text"));
     for (const wrong of [Buffer.from("not compressed"), bytes.subarray(0, bytes.byteLength - 3)]) {
-      expect(await failureOf(wrong, compression)).toMatchObject({ code: Code.InvalidArgument });
+      expect(await toFailure(wrong, compression)).toMatchObject({ code: Code.InvalidArgument });
     }
   });
 });

@@ -10,11 +10,11 @@ import { countElements } from "../../../src/server/requests/element-counter.ts";
 
 const MANY = 1_000_000;
 
-function bytesOf(request: MessageInitShape<typeof RequestSchema>): Uint8Array {
+function toBytes(request: MessageInitShape<typeof RequestSchema>): Uint8Array {
   return toBinary(RequestSchema, create(RequestSchema, request));
 }
 
-function codeOf(count: () => unknown): Code | undefined {
+function getCode(count: () => unknown): Code | undefined {
   try {
     count();
     return undefined;
@@ -26,16 +26,16 @@ function codeOf(count: () => unknown): Code | undefined {
 
 describe("countElements()", () => {
   it("counts the fields of a message and of those in it", () => {
-    expect(countElements(RequestSchema, bytesOf({}), MANY)).toBe(0);
-    expect(countElements(RequestSchema, bytesOf({ model: "m" }), MANY)).toBe(1);
+    expect(countElements(RequestSchema, toBytes({}), MANY)).toBe(0);
+    expect(countElements(RequestSchema, toBytes({ model: "m" }), MANY)).toBe(1);
     const text = { part: { case: "text", value: "a long text is one element" } } as const;
     const message = { role: Role.USER, content: [text, text] };
     // Of each message itself, role, two parts and their texts.
-    expect(countElements(RequestSchema, bytesOf({ messages: [message, message] }), MANY)).toBe(12);
+    expect(countElements(RequestSchema, toBytes({ messages: [message, message] }), MANY)).toBe(12);
   });
 
   it("counts the entries of a map, with their keys and values", () => {
-    expect(countElements(RequestSchema, bytesOf({ metadata: { a: "1", b: "2" } }), MANY)).toBe(6);
+    expect(countElements(RequestSchema, toBytes({ metadata: { a: "1", b: "2" } }), MANY)).toBe(6);
   });
 
   it("counts fields that the schema does not know", () => {
@@ -48,11 +48,11 @@ describe("countElements()", () => {
     const json = JSON.stringify({ a: [{}, {}, "x"] });
     const options = { openai: json, gemini: json };
     // Of the map two entries with key and value each.
-    expect(countElements(RequestSchema, bytesOf({ providerOptionsJson: options }), MANY)).toBe(6 + 2 * 6);
+    expect(countElements(RequestSchema, toBytes({ providerOptionsJson: options }), MANY)).toBe(6 + 2 * 6);
     const call = { id: "a", input: { case: "argumentsJson", value: json } } as const;
     const message = { content: [{ part: { case: "toolCall" as const, value: call } }] };
-    expect(countElements(RequestSchema, bytesOf({ messages: [message] }), MANY)).toBe(5 + 6);
-    expect(codeOf(() => countElements(RequestSchema, bytesOf({ providerOptionsJson: options }), 12))).toBe(
+    expect(countElements(RequestSchema, toBytes({ messages: [message] }), MANY)).toBe(5 + 6);
+    expect(getCode(() => countElements(RequestSchema, toBytes({ providerOptionsJson: options }), 12))).toBe(
       Code.ResourceExhausted,
     );
   });
@@ -79,13 +79,13 @@ describe("countElements()", () => {
     expect(() => countElements(RequestSchema, bytes, 10)).toThrow(
       "expected at most 10 fields and values (limits.max_message_elements)",
     );
-    expect(codeOf(() => countElements(RequestSchema, bytes, 10))).toBe(Code.ResourceExhausted);
+    expect(getCode(() => countElements(RequestSchema, bytes, 10))).toBe(Code.ResourceExhausted);
   });
 
   it("takes a nesting of any depth", () => {
     let bytes = Buffer.alloc(0);
     for (let depth = 0; depth < 2000; depth++) {
-      bytes = Buffer.concat([Buffer.from([CAUSE_TAG]), lengthOf(bytes.length), bytes]);
+      bytes = Buffer.concat([Buffer.from([CAUSE_TAG]), getLength(bytes.length), bytes]);
     }
     expect(countElements(InferenceErrorSchema, bytes, MANY)).toBe(2000);
   });
@@ -100,7 +100,7 @@ describe("countElements()", () => {
           return;
         }
         // A message that ends beyond its parent is accepted by the decoder alone.
-        const code = codeOf(() => countElements(RequestSchema, bytes, MANY));
+        const code = getCode(() => countElements(RequestSchema, bytes, MANY));
         if (code !== undefined) return;
         expect(countElements(RequestSchema, bytes, MANY)).toBeGreaterThanOrEqual(objectsIn(decoded) - 1);
       }),
@@ -111,7 +111,9 @@ describe("countElements()", () => {
   it("ends for any bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-        expect([undefined, Code.Internal]).toContain(codeOf(() => countElements(RequestSchema, bytes, MANY)));
+        expect([undefined, Code.Internal]).toContain(
+          getCode(() => countElements(RequestSchema, bytes, MANY)),
+        );
       }),
       { numRuns: 5000 },
     );
@@ -121,7 +123,7 @@ describe("countElements()", () => {
 /** The tag of `InferenceError.cause`, which is an InferenceError. */
 const CAUSE_TAG = 0x42;
 
-function lengthOf(bytes: number): Buffer {
+function getLength(bytes: number): Buffer {
   const result: number[] = [];
   let rest = bytes;
   for (; rest > 0x7f; rest >>>= 7) result.push((rest & 0x7f) | 0x80);

@@ -10,10 +10,12 @@ function count(json: string, max = MANY): number {
 }
 
 /** Objects, lists, and the places between values, of a parsed value. */
-function elementsOf(value: unknown): number {
+function splitElements(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   const items = Object.values(value);
-  return 1 + Math.max(0, items.length - 1) + items.reduce((sum: number, item) => sum + elementsOf(item), 0);
+  return (
+    1 + Math.max(0, items.length - 1) + items.reduce((sum: number, item) => sum + splitElements(item), 0)
+  );
 }
 
 describe("countJsonElements()", () => {
@@ -52,8 +54,8 @@ describe("countJsonElements()", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 5 }), (json) => {
         // A key that appears twice is parsed once.
-        expect(count(json)).toBeGreaterThanOrEqual(elementsOf(JSON.parse(json)));
-        expect(count(JSON.stringify(JSON.parse(json)))).toBe(elementsOf(JSON.parse(json)));
+        expect(count(json)).toBeGreaterThanOrEqual(splitElements(JSON.parse(json)));
+        expect(count(JSON.stringify(JSON.parse(json)))).toBe(splitElements(JSON.parse(json)));
       }),
       { numRuns: 2000 },
     );
@@ -68,7 +70,7 @@ describe("countJsonElements()", () => {
           { maxLength: 4 },
         ),
         (texts) => {
-          expect(count(JSON.stringify(texts))).toBe(elementsOf(texts));
+          expect(count(JSON.stringify(texts))).toBe(splitElements(texts));
         },
       ),
       { numRuns: 5000 },

@@ -12,7 +12,7 @@ import {
 const FREE = 64 * 1024;
 const MAX = 1_000_000;
 
-function memoryOf(
+function readMemory(
   limits: { maxRequestMemoryBytes?: number; maxCalls?: number } = {},
   reclaim?: Partial<Reclaim>,
 ) {
@@ -24,7 +24,7 @@ function memoryOf(
   });
 }
 
-function failureOf(run: () => unknown): ConnectError {
+function toFailure(run: () => unknown): ConnectError {
   try {
     run();
   } catch (error) {
@@ -36,7 +36,7 @@ function failureOf(run: () => unknown): ConnectError {
 
 describe("RequestMemory", () => {
   it("counts what calls take beyond what is free for each", () => {
-    const memory = memoryOf();
+    const memory = readMemory();
     const [one, other] = [memory.begin(), memory.begin()];
     one.take(FREE);
     other.take(FREE + 10);
@@ -49,10 +49,10 @@ describe("RequestMemory", () => {
   });
 
   it("refuses what does not fit now, and says when to come again", () => {
-    const memory = memoryOf();
+    const memory = readMemory();
     memory.begin().take(MAX + FREE);
     const share = memory.begin();
-    const error = failureOf(() => share.take(2 * FREE));
+    const error = toFailure(() => share.take(2 * FREE));
     expect(error.code).toBe(Code.ResourceExhausted);
     expect(error.rawMessage).toContain("(limits.max_request_memory)");
     expect(error.findDetails(RetryInfoSchema)).toHaveLength(1);
@@ -62,8 +62,8 @@ describe("RequestMemory", () => {
   });
 
   it("refuses permanently what never fits", () => {
-    const error = failureOf(() =>
-      memoryOf()
+    const error = toFailure(() =>
+      readMemory()
         .begin()
         .expect(MAX + FREE + 1),
     );
@@ -72,16 +72,16 @@ describe("RequestMemory", () => {
   });
 
   it("refuses an announced size without taking it", () => {
-    const memory = memoryOf();
+    const memory = readMemory();
     const share = memory.begin();
     share.expect(MAX);
     expect(memory.usedBytes).toBe(0);
-    expect(failureOf(() => share.expect(2 * MAX)).code).toBe(Code.ResourceExhausted);
+    expect(toFailure(() => share.expect(2 * MAX)).code).toBe(Code.ResourceExhausted);
   });
 
   it("takes memory back from requests that do not go on", () => {
     const stalled: RequestShare[] = [];
-    const memory = memoryOf({}, { memory: () => stalled.pop()?.release() });
+    const memory = readMemory({}, { memory: () => stalled.pop()?.release() });
     stalled.push(memory.begin());
     stalled[0]?.take(MAX);
     const share = memory.begin();
@@ -91,9 +91,9 @@ describe("RequestMemory", () => {
 
   it("refuses calls over the limit where no other can make way", () => {
     const call = vi.fn(() => false);
-    const memory = memoryOf({ maxCalls: 1 }, { call });
+    const memory = readMemory({ maxCalls: 1 }, { call });
     const first = memory.begin();
-    const error = failureOf(() => memory.begin());
+    const error = toFailure(() => memory.begin());
     expect(error.rawMessage).toContain("(limits.max_calls)");
     expect(error.findDetails(RetryInfoSchema)).toHaveLength(1);
     call.mockReturnValueOnce(true);
@@ -110,7 +110,7 @@ describe("RequestMemory", () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const memory = memoryOf();
+        const memory = readMemory();
         const calls = Array.from({ length: 5 }, () => ({ share: memory.begin(), bytes: 0 }));
         for (const { call, act, bytes } of steps) {
           const target = calls[call];

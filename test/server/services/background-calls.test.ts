@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { batchesOf } from "../../../src/core/batches.ts";
+import { toBatches } from "../../../src/core/batches.ts";
 import { anyCaller } from "../../../src/core/caller.ts";
 import { ServerError } from "../../../src/core/errors.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
@@ -34,7 +34,7 @@ describe("a provider call of a run in the background", () => {
     });
     const caller = { ...anyCaller, name: "key-1" };
     await client.complete(request, { signal, caller });
-    for await (const _batch of batchesOf(client.stream(request, { signal, caller })));
+    for await (const _batch of toBatches(client.stream(request, { signal, caller })));
     const line = { rpc: "background run", caller: "key-1", model: "m-1", code: "OK", input_tokens: 7 };
     expect(lines).toMatchObject([line, { ...line, first_output_ms: expect.any(Number) }]);
     const text = metrics.render();
@@ -52,7 +52,7 @@ describe("a provider call of a run in the background", () => {
 
   it("has ended when its stream is left", async () => {
     const { client, metrics } = observed({ stream: (call) => oneByOne(textEvents(call, ["a", "b"])) });
-    for await (const _batch of batchesOf(client.stream(request, { signal }))) break;
+    for await (const _batch of toBatches(client.stream(request, { signal }))) break;
     expect(metrics.render()).toContain("outrigger_inflight 0\n");
   });
 });

@@ -14,7 +14,7 @@ async function start() {
   return { server, client: createClient(CatalogService, createGrpcTransport({ baseUrl: server.url })) };
 }
 
-async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+async function toFailure(call: Promise<unknown>): Promise<ConnectError> {
   const error = await call.catch(ConnectError.from);
   if (!(error instanceof ConnectError)) throw new Error("the call did not fail");
   return error;
@@ -53,7 +53,7 @@ describe("ListModels", () => {
     [{ pageToken: "bm90IGEgdG9rZW4" }, "page_token"],
   ])("rejects %j and names the field", async (request, field) => {
     const { client } = await start();
-    const error = await failureOf(client.listModels(request));
+    const error = await toFailure(client.listModels(request));
     expect(error.code).toBe(Code.InvalidArgument);
     expect(error.findDetails(BadRequestSchema)).toMatchObject([{ fieldViolations: [{ field }] }]);
   });
@@ -77,7 +77,7 @@ describe("GetModel", () => {
 
   it("of an unknown model is NOT_FOUND and names it", async () => {
     const { server, client } = await start();
-    const error = await failureOf(client.getModel({ model: "no-such-model", provider: "openai" }));
+    const error = await toFailure(client.getModel({ model: "no-such-model", provider: "openai" }));
     expect(error.code).toBe(Code.NotFound);
     expect(error.rawMessage).toBe('the catalog knows no model "no-such-model" of provider "openai"');
     expect(error.findDetails(InferenceErrorSchema)).toMatchObject([{ kind: ErrorKind.NOT_FOUND }]);
@@ -86,7 +86,7 @@ describe("GetModel", () => {
 
   it("of no model is INVALID_ARGUMENT and names the field", async () => {
     const { client } = await start();
-    const error = await failureOf(client.getModel({}));
+    const error = await toFailure(client.getModel({}));
     expect(error.code).toBe(Code.InvalidArgument);
     expect(error.findDetails(BadRequestSchema)).toMatchObject([{ fieldViolations: [{ field: "model" }] }]);
   });
@@ -103,8 +103,8 @@ describe("GetLatestModel", () => {
 
   it("of an unknown provider is NOT_FOUND, of none INVALID_ARGUMENT", async () => {
     const { client } = await start();
-    expect((await failureOf(client.getLatestModel({ provider: "acme" }))).code).toBe(Code.NotFound);
-    const error = await failureOf(client.getLatestModel({}));
+    expect((await toFailure(client.getLatestModel({ provider: "acme" }))).code).toBe(Code.NotFound);
+    const error = await toFailure(client.getLatestModel({}));
     expect(error.findDetails(BadRequestSchema)).toMatchObject([{ fieldViolations: [{ field: "provider" }] }]);
   });
 
@@ -115,7 +115,7 @@ describe("GetLatestModel", () => {
     const catalog = { getModelInfo: broken, listModels: broken, getLatestModel: broken };
     const server = await servers.start({}, { catalog });
     const client = createClient(CatalogService, createGrpcTransport({ baseUrl: server.url }));
-    const error = await failureOf(client.listModels({}));
+    const error = await toFailure(client.listModels({}));
     expect([error.code, error.rawMessage]).toEqual([Code.Internal, "internal error"]);
     await expect.poll(() => lastLine(server)).toMatchObject({ level: 50, fault: { type: "Error" } });
   });

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 
 import { describe, expect, it } from "vitest";
-import { batchesOf } from "../../../src/core/batches.ts";
+import { toBatches } from "../../../src/core/batches.ts";
 import { anyCaller } from "../../../src/core/caller.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { InferenceRecord } from "../../../src/server/services/inference-record.ts";
@@ -34,7 +34,7 @@ describe("an InferenceRecord", () => {
     const record = new InferenceRecord(inference, recorder);
     const client = createRecordedClient(record, inference);
     const read = async () => {
-      for await (const _batch of batchesOf(client.stream(request, { signal })));
+      for await (const _batch of toBatches(client.stream(request, { signal })));
     };
     await Promise.all([read(), read(), client.complete(request, { signal })]);
     await read();

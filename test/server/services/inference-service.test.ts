@@ -6,7 +6,7 @@ import { Client } from "../../../src/client/client.ts";
 import { accumulate } from "../../../src/core/accumulator.ts";
 import {
   AbortError,
-  errorOf,
+  createError,
   invalidField,
   NetworkError,
   RateLimitError,
@@ -25,9 +25,9 @@ import { ErrorKind, ErrorKindSchema, InferenceErrorSchema } from "../../../src/g
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { codeOf } from "../../../src/server/status/status-code.ts";
+import { getCode } from "../../../src/server/status/status-code.ts";
 import { ScriptedAdapter } from "../../client/support/scripted-adapter.ts";
-import { callGrpc, detailOf, grpcClient, statusOf, TRANSPORTS } from "../support/clients.ts";
+import { callGrpc, getStatus, grpcClient, TRANSPORTS, toDetail } from "../support/clients.ts";
 import {
   numbered,
   oneByOne,
@@ -183,20 +183,24 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
 
 describe("by grpc-js", () => {
   it.each(KINDS)("%s arrives with its code, details and trailers", async (name, kind) => {
-    const failure = errorOf(kind, "it failed", { provider: "acme", httpStatusCode: 418, retryAfter: 1.5 });
+    const failure = createError(kind, "it failed", {
+      provider: "acme",
+      httpStatusCode: 418,
+      retryAfter: 1.5,
+    });
     const server = await servers.start({ complete: () => Promise.reject(failure) });
     const { code, message, trailers } = await callGrpc(grpcTo(server), complete, { model: "m-1" });
-    expect(code).toBe(codeOf(kind));
+    expect(code).toBe(getCode(kind));
     expect(message).toBe(kind === ErrorKind.INTERNAL ? "internal error" : "it failed");
-    const { status } = statusOf(trailers);
+    const { status } = getStatus(trailers);
     expect(status).toMatchObject({ code, message });
-    expect(detailOf(status, InferenceErrorSchema)).toMatchObject({ kind, message });
+    expect(toDetail(status, InferenceErrorSchema)).toMatchObject({ kind, message });
     // A provider that refuses the sidecar's key is told from a sidecar that refuses the caller's.
     const reason = name === "AUTHENTICATION" ? "PROVIDER_KEY_REFUSED" : name;
-    expect(detailOf(status, ErrorInfoSchema)).toMatchObject({ reason, metadata: { model: "m-1" } });
+    expect(toDetail(status, ErrorInfoSchema)).toMatchObject({ reason, metadata: { model: "m-1" } });
     const pushback = failure.retryable ? "1500" : "-1";
     expect(trailers.get("grpc-retry-pushback-ms")).toEqual([pushback]);
-    expect(detailOf(status, RetryInfoSchema) !== undefined).toBe(failure.retryable);
+    expect(toDetail(status, RetryInfoSchema) !== undefined).toBe(failure.retryable);
   });
 
   it("a call may have more than a thousand entries of metadata", async () => {
@@ -216,7 +220,7 @@ describe("by grpc-js", () => {
     const failure = invalidField("messages[0].role", "is UNSPECIFIED, expected a role");
     const server = await servers.start({ complete: () => Promise.reject(failure) });
     const { trailers } = await callGrpc(grpcTo(server), complete, { model: "m-1" });
-    expect(detailOf(statusOf(trailers).status, BadRequestSchema)?.fieldViolations).toMatchObject([
+    expect(toDetail(getStatus(trailers).status, BadRequestSchema)?.fieldViolations).toMatchObject([
       { field: "messages[0].role" },
     ]);
   });
@@ -238,7 +242,7 @@ describe("by grpc-js", () => {
     const { code, messages, trailers } = await callGrpc(grpcTo(server), stream, { model: "m-1" });
     expect(code).toBe(grpc.status.UNAVAILABLE);
     const last = messages.at(-1)?.event;
-    const inStatus = detailOf(statusOf(trailers).status, InferenceErrorSchema);
+    const inStatus = toDetail(getStatus(trailers).status, InferenceErrorSchema);
     expect(last?.case === "error" && last.value.message).toBe("overloaded");
     expect(inStatus).toMatchObject({ kind: ErrorKind.SERVER, message: "overloaded", outputStarted: true });
   });
@@ -256,7 +260,7 @@ describe("by grpc-js", () => {
     for (const event of messages) laws.check(event);
     laws.end();
     expect(messages.at(-1)?.event.case).toBe("error");
-    expect(detailOf(statusOf(trailers).status, InferenceErrorSchema)?.kind).toBe(ErrorKind.STREAM);
+    expect(toDetail(getStatus(trailers).status, InferenceErrorSchema)?.kind).toBe(ErrorKind.STREAM);
   });
 
   it("a stream that ends before its first event is a status and nothing else", async () => {

@@ -32,7 +32,7 @@ async function startWith(middleware: readonly Middleware[], failures: Error[] = 
   return { server, client, one };
 }
 
-async function metricsOf(server: TestServer): Promise<string> {
+async function readMetrics(server: TestServer): Promise<string> {
   return (await fetch(`${server.adminUrl}/metrics`)).text();
 }
 
@@ -46,8 +46,8 @@ describe("a server over a client with middleware", () => {
     const [response] = messages;
     expect(response?.attempts.map(({ provider }) => provider)).toEqual(["one", "one", "one"]);
     expect(response?.attempts[0]?.inferenceId).toBe(response?.inferenceId);
-    await expect.poll(() => metricsOf(server)).toContain("outrigger_inflight 0");
-    expect(await metricsOf(server)).toContain(
+    await expect.poll(() => readMetrics(server)).toContain("outrigger_inflight 0");
+    expect(await readMetrics(server)).toContain(
       'outrigger_provider_calls_total{rpc="outrigger.v1.InferenceService/Complete"} 4',
     );
     expect(server.log.findLast((line) => "rpc" in line)).toMatchObject({ provider: "two", model: "m" });
@@ -79,7 +79,7 @@ describe("a server over a client with middleware", () => {
       left.abort();
       const ends = await Promise.allSettled(calls);
       expect(ends.map(({ status }) => status)).toContain("rejected");
-      await expect.poll(() => metricsOf(server)).toContain("outrigger_inflight 0");
+      await expect.poll(() => readMetrics(server)).toContain("outrigger_inflight 0");
     },
   );
 
@@ -95,8 +95,8 @@ describe("a server over a client with middleware", () => {
     const { server, client, one } = await startWith([createCache()]);
     for (const method of [complete, stream, complete]) await callGrpc(client, method, request);
     expect(one.requests).toHaveLength(1);
-    await expect.poll(() => metricsOf(server)).toContain("outrigger_inflight 0");
-    expect(await metricsOf(server)).toContain(
+    await expect.poll(() => readMetrics(server)).toContain("outrigger_inflight 0");
+    expect(await readMetrics(server)).toContain(
       'outrigger_tokens_total{provider="one",model="m",direction="input"} 3\n',
     );
   });

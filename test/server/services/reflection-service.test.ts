@@ -57,7 +57,7 @@ async function ask(
   return answers;
 }
 
-function filesOf(answer: Answer | undefined): FileDescriptorProto[] {
+function getFiles(answer: Answer | undefined): FileDescriptorProto[] {
   if (answer?.case !== "fileDescriptorResponse") throw new Error(`expected files, got ${answer?.case}`);
   return answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
 }
@@ -77,7 +77,7 @@ describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
       [{ case: "fileByFilename", value: "outrigger/v1/inference_service.proto" }],
       version,
     );
-    const files = filesOf(answer);
+    const files = getFiles(answer);
     expect(files[0]?.name).toBe("outrigger/v1/inference_service.proto");
     const known = new Set(files.map(({ name }) => name));
     for (const { dependency } of files) for (const name of dependency) expect(known).toContain(name);
@@ -97,7 +97,7 @@ describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
   ])("finds %s", async (_what, symbol, file) => {
     const server = await servers.start();
     const [answer] = await ask(server, [{ case: "fileContainingSymbol", value: symbol }], version);
-    expect(filesOf(answer)[0]?.name).toBe(file);
+    expect(getFiles(answer)[0]?.name).toBe(file);
   });
 
   it("answers errors in band and goes on", async () => {
@@ -128,7 +128,7 @@ describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
     const server = await servers.start();
     const symbols = ["outrigger.v1.InferenceService", "outrigger.v1.Request", "outrigger.v1.Request"];
     const queries = symbols.map((value) => ({ case: "fileContainingSymbol", value }) as const);
-    const sizes = (await ask(server, queries, version)).map((answer) => filesOf(answer).length);
+    const sizes = (await ask(server, queries, version)).map((answer) => getFiles(answer).length);
     expect(sizes[0]).toBeGreaterThan(5);
     expect(sizes.slice(1)).toEqual([1, 1]);
   });

@@ -41,14 +41,14 @@ async function start(turns: readonly Turn[], options: TestServerOptions = {}): P
 
 type Runs = RpcClient<typeof RunService>;
 
-function runsOf(transport: Transport): Runs {
+function toRuns(transport: Transport): Runs {
   return createClient(RunService, transport);
 }
 
-const grpc = (server: TestServer) => runsOf((TRANSPORTS.gRPC as (url: string) => Transport)(server.url));
+const grpc = (server: TestServer) => toRuns((TRANSPORTS.gRPC as (url: string) => Transport)(server.url));
 
 /** Options of a generation with one user message. */
-function optionsOf(text: string, request = {}) {
+function getErrorOptions(text: string, request = {}) {
   return { request: { model: "m", messages: [userMessage(text)], ...request } };
 }
 
@@ -71,7 +71,7 @@ async function heard(stream: AsyncIterable<RunEvent>): Promise<{ events: RunEven
   }
 }
 
-async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+async function toFailure(call: Promise<unknown>): Promise<ConnectError> {
   const error: unknown = await call.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -80,7 +80,7 @@ async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
   return error;
 }
 
-function violationsOf(error: ConnectError): string[] {
+function getViolations(error: ConnectError): string[] {
   return error
     .findDetails(BadRequestSchema)
     .flatMap(({ fieldViolations }) => fieldViolations.map(({ field }) => field));
@@ -89,21 +89,21 @@ function violationsOf(error: ConnectError): string[] {
 describe.each(Object.entries(TRANSPORTS))("RunService over %s", (_name, transportTo) => {
   it("creates runs, returns and lists them, and deletes them", async () => {
     const server = await start(["hello"]);
-    const runs = runsOf(transportTo(server.url));
-    const run = await runs.createRun({ options: optionsOf("hi"), metadata: { team: "a" } });
+    const runs = toRuns(transportTo(server.url));
+    const run = await runs.createRun({ options: getErrorOptions("hi"), metadata: { team: "a" } });
     expect(run).toMatchObject({ status: RunStatus.COMPLETED, metadata: { team: "a" }, stored: true });
     expect(textOf(run.steps[0]?.response)).toBe("hello");
     expect(await runs.getRun({ runId: run.id })).toEqual(run);
     const { runs: listed } = await runs.listRuns({});
     expect(listed).toEqual([{ ...run, steps: [] }]);
     await runs.deleteRun({ runId: run.id });
-    expect((await failureOf(runs.getRun({ runId: run.id }))).code).toBe(Code.NotFound);
+    expect((await toFailure(runs.getRun({ runId: run.id }))).code).toBe(Code.NotFound);
   });
 
   it("streams a run as it happens, and again from any event on", async () => {
     const server = await start(["hello"]);
-    const runs = runsOf(transportTo(server.url));
-    const events = await all(runs.createRunStream({ options: optionsOf("hi") }));
+    const runs = toRuns(transportTo(server.url));
+    const events = await all(runs.createRunStream({ options: getErrorOptions("hi") }));
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
     const [first] = events;
     const runId = first?.event.case === "run" ? first.event.value.id : "";
@@ -115,8 +115,8 @@ describe.each(Object.entries(TRANSPORTS))("RunService over %s", (_name, transpor
 
   it("continues a run with the results of its calls", async () => {
     const server = await start([[{ name: "ask_person" }], "thanks"]);
-    const runs = runsOf(transportTo(server.url));
-    const waiting = await runs.createRun({ options: optionsOf("hi", withTool) });
+    const runs = toRuns(transportTo(server.url));
+    const waiting = await runs.createRun({ options: getErrorOptions("hi", withTool) });
     expect(waiting.status).toBe(RunStatus.REQUIRES_ACTION);
     const [call] = waiting.requiredResults;
     const content = [{ part: { case: "text" as const, value: "42" } }];
@@ -124,15 +124,15 @@ describe.each(Object.entries(TRANSPORTS))("RunService over %s", (_name, transpor
     const over = await runs.submitToolResults({ runId: waiting.id, results });
     expect(over).toMatchObject({ id: waiting.id, status: RunStatus.COMPLETED });
     expect(over.steps).toHaveLength(2);
-    const again = await failureOf(runs.submitToolResults({ runId: waiting.id, results }));
+    const again = await toFailure(runs.submitToolResults({ runId: waiting.id, results }));
     expect(again.code).toBe(Code.FailedPrecondition);
-    expect(violationsOf(again)).toEqual(["run_id"]);
+    expect(getViolations(again)).toEqual(["run_id"]);
     expect(again.findDetails(InferenceErrorSchema)).toHaveLength(1);
   });
 
   it("names the fields that are wrong", async () => {
     const server = await start(["hello"]);
-    const runs = runsOf(transportTo(server.url));
+    const runs = toRuns(transportTo(server.url));
     const wrong: [() => Promise<unknown>, string[]][] = [
       [() => runs.getRun({}), ["run_id"]],
       [() => runs.cancelRun({}), ["run_id"]],
@@ -143,15 +143,18 @@ describe.each(Object.entries(TRANSPORTS))("RunService over %s", (_name, transpor
       [() => all(runs.streamRun({})), ["run_id"]],
       [() => all(runs.streamRun({ runId: "run_x", afterSequence: -2 })), ["after_sequence"]],
       [() => runs.createRun({}), ["options"]],
-      [() => runs.createRun({ options: optionsOf("hi"), background: true, store: false }), ["background"]],
       [
-        () => runs.createRun({ options: optionsOf("hi", { temperature: -1 }) }),
+        () => runs.createRun({ options: getErrorOptions("hi"), background: true, store: false }),
+        ["background"],
+      ],
+      [
+        () => runs.createRun({ options: getErrorOptions("hi", { temperature: -1 }) }),
         ["options.request.temperature"],
       ],
     ];
     for (const [call, fields] of wrong) {
-      const error = await failureOf(call());
-      expect([error.code, violationsOf(error)], String(call)).toEqual([Code.InvalidArgument, fields]);
+      const error = await toFailure(call());
+      expect([error.code, getViolations(error)], String(call)).toEqual([Code.InvalidArgument, fields]);
     }
     const missing = { runId: "run_00000000000000000000000000000000" };
     for (const call of [
@@ -159,7 +162,7 @@ describe.each(Object.entries(TRANSPORTS))("RunService over %s", (_name, transpor
       () => runs.cancelRun(missing),
       () => all(runs.streamRun(missing)),
     ])
-      expect((await failureOf(call())).code).toBe(Code.NotFound);
+      expect((await toFailure(call())).code).toBe(Code.NotFound);
     expect(server.model.requests).toEqual([]);
   });
 });
@@ -169,7 +172,7 @@ describe("a run that fails", () => {
 
   it("is the answer of CreateRun, with its error in the log", async () => {
     const server = await start([failing]);
-    const run = await grpc(server).createRun({ options: optionsOf("hi") });
+    const run = await grpc(server).createRun({ options: getErrorOptions("hi") });
     expect(run).toMatchObject({ status: RunStatus.FAILED, error: { message: "slow down" } });
     await vi.waitFor(() =>
       expect(server.log.find(({ rpc }) => rpc === "outrigger.v1.RunService/CreateRun")).toMatchObject({
@@ -182,7 +185,7 @@ describe("a run that fails", () => {
 
   it("ends CreateRunStream with its event and then with the status of its error, and StreamRun with OK", async () => {
     const server = await start([failing]);
-    const { events, error } = await heard(grpc(server).createRunStream({ options: optionsOf("hi") }));
+    const { events, error } = await heard(grpc(server).createRunStream({ options: getErrorOptions("hi") }));
     const last = events.at(-1)?.event;
     expect(last).toMatchObject({ case: "run", value: { status: RunStatus.FAILED } });
     expect(error).toMatchObject({ code: Code.ResourceExhausted, rawMessage: "slow down" });
@@ -197,7 +200,7 @@ describe("a run in the background", () => {
     server.model.beforeAnswer = (signal) =>
       new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
     const runs = grpc(server);
-    const run = await runs.createRun({ options: optionsOf("hi"), background: true });
+    const run = await runs.createRun({ options: getErrorOptions("hi"), background: true });
     expect(run.status).toBe(RunStatus.QUEUED);
     const following = heard(runs.streamRun({ runId: run.id }));
     await vi.waitFor(() => expect(server.model.open).toBe(1));
@@ -214,7 +217,7 @@ describe("a run in the background", () => {
     server.model.beforeAnswer = () => gate;
     const runs = grpc(server);
     const gone = new AbortController();
-    const request = { options: optionsOf("hi"), background: true };
+    const request = { options: getErrorOptions("hi"), background: true };
     let runId = "";
     const reading = (async () => {
       for await (const { event } of runs.createRunStream(request, { signal: gone.signal })) {
@@ -222,7 +225,7 @@ describe("a run in the background", () => {
         if (event.case === "run" && event.value.status === RunStatus.IN_PROGRESS) gone.abort();
       }
     })();
-    expect((await failureOf(reading)).code).toBe(Code.Canceled);
+    expect((await toFailure(reading)).code).toBe(Code.Canceled);
     open();
     await vi.waitFor(async () =>
       expect(await runs.getRun({ runId })).toMatchObject({ status: RunStatus.COMPLETED }),
@@ -234,7 +237,7 @@ describe("a run in the background", () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>();
     server.model.beforeAnswer = () => gate;
     const runs = grpc(server);
-    const { id: runId } = await runs.createRun({ options: optionsOf("hi"), background: true });
+    const { id: runId } = await runs.createRun({ options: getErrorOptions("hi"), background: true });
     const { error } = await heard(runs.streamRun({ runId }, { timeoutMs: 300 }));
     expect(error).toMatchObject({ code: Code.DeadlineExceeded });
     open();
@@ -248,7 +251,7 @@ describe("a run in the background", () => {
     server.model.beforeAnswer = (signal) =>
       new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
     const runs = grpc(server);
-    const { id: runId } = await runs.createRun({ options: optionsOf("hi"), background: true });
+    const { id: runId } = await runs.createRun({ options: getErrorOptions("hi"), background: true });
     const following = heard(runs.streamRun({ runId }));
     await vi.waitFor(() => expect(server.model.open).toBe(1));
     await runs.deleteRun({ runId });
@@ -268,12 +271,12 @@ describe("a run in the foreground", () => {
         new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
       const runs = grpc(server);
       const gone = new AbortController();
-      const request = { options: optionsOf("hi") };
+      const request = { options: getErrorOptions("hi") };
       const call =
         method === "createRun"
           ? runs.createRun(request, { signal: gone.signal })
           : all(runs.createRunStream(request, { signal: gone.signal }));
-      const failure = failureOf(call);
+      const failure = toFailure(call);
       await vi.waitFor(() => expect(server.model.requests).toHaveLength(1));
       gone.abort();
       expect((await failure).code).toBe(Code.Canceled);
@@ -289,7 +292,9 @@ describe("a run in the foreground", () => {
     const server = await start(["hello"]);
     server.model.beforeAnswer = (signal) =>
       new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
-    const error = await failureOf(grpc(server).createRun({ options: optionsOf("hi") }, { timeoutMs: 200 }));
+    const error = await toFailure(
+      grpc(server).createRun({ options: getErrorOptions("hi") }, { timeoutMs: 200 }),
+    );
     expect(error.code).toBe(Code.DeadlineExceeded);
     await vi.waitFor(() => expect(server.model.open).toBe(0));
   });
@@ -301,7 +306,7 @@ describe("ListRuns", () => {
     const runs = grpc(server);
     const ids: string[] = [];
     for (let index = 0; index < 5; index += 1)
-      ids.push((await runs.createRun({ options: optionsOf("hi") })).id);
+      ids.push((await runs.createRun({ options: getErrorOptions("hi") })).id);
     const found: string[] = [];
     const times: number[] = [];
     let pageToken = "";
@@ -325,7 +330,7 @@ describe("runs of callers with access keys", () => {
     const keys = [accessKey("a", ["a-old", "a-new"]), accessKey("b", ["b-key"])];
     const server = await start(["a secret"], { access: new AccessControl({ current: () => keys }) });
     const runsWith = (key: string) =>
-      runsOf(
+      toRuns(
         createConnectTransport({
           baseUrl: server.url,
           httpVersion: "2",
@@ -337,7 +342,7 @@ describe("runs of callers with access keys", () => {
           ],
         }),
       );
-    const run = await runsWith("a-old").createRun({ options: optionsOf("hi") });
+    const run = await runsWith("a-old").createRun({ options: getErrorOptions("hi") });
     expect((await runsWith("a-new").getRun({ runId: run.id })).id).toBe(run.id);
     const other = runsWith("b-key");
     const foreign = { runId: run.id };
@@ -347,10 +352,10 @@ describe("runs of callers with access keys", () => {
       () => other.deleteRun(foreign),
       () => other.submitToolResults(foreign),
       () => all(other.streamRun(foreign)),
-      () => other.createRun({ options: optionsOf("go on"), previousRunId: run.id }),
-      () => other.createRun({ options: optionsOf("go on"), threadId: run.threadId }),
+      () => other.createRun({ options: getErrorOptions("go on"), previousRunId: run.id }),
+      () => other.createRun({ options: getErrorOptions("go on"), threadId: run.threadId }),
     ]) {
-      const error = await failureOf(call());
+      const error = await toFailure(call());
       expect(error.code).toBe(Code.NotFound);
       expect(error.message).not.toContain("secret");
     }
@@ -366,7 +371,7 @@ describe("a limit on runs", () => {
     const { engine } = await createTestEngine([], { client, limits: { maxForegroundRuns: 0 } });
     const server = await servers.start({}, { services: [createRunService(engine, client)] });
     servers.onEnd(() => engine.close());
-    const error = await failureOf(grpc(server).createRun({ options: optionsOf("hi") }));
+    const error = await toFailure(grpc(server).createRun({ options: getErrorOptions("hi") }));
     expect(error.code).toBe(Code.ResourceExhausted);
     expect(error.findDetails(RetryInfoSchema)).toHaveLength(1);
   });

@@ -32,7 +32,7 @@ async function start(turns: readonly Turn[] = [], options: TestServerOptions = {
   return server;
 }
 
-function clientsOf(transport: Transport) {
+function createClients(transport: Transport) {
   return { threads: createClient(ThreadService, transport), runs: createClient(RunService, transport) };
 }
 
@@ -40,7 +40,7 @@ function texts(messages: readonly ThreadMessage[]): string[] {
   return messages.map(({ message }) => textOf(message));
 }
 
-async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+async function toFailure(call: Promise<unknown>): Promise<ConnectError> {
   const error: unknown = await call.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -49,7 +49,7 @@ async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
   return error;
 }
 
-function violationsOf(error: ConnectError): string[] {
+function getViolations(error: ConnectError): string[] {
   return error
     .findDetails(BadRequestSchema)
     .flatMap(({ fieldViolations }) => fieldViolations.map(({ field }) => field));
@@ -57,7 +57,7 @@ function violationsOf(error: ConnectError): string[] {
 
 describe.each(Object.entries(TRANSPORTS))("ThreadService over %s", (_name, transportTo) => {
   it("creates, reads, relabels and deletes threads", async () => {
-    const { threads } = clientsOf(transportTo((await start()).url));
+    const { threads } = createClients(transportTo((await start()).url));
     const thread = await threads.createThread({ metadata: { team: "a" } });
     expect(thread).toMatchObject({ metadata: { team: "a" }, conversation: true });
     expect(thread.id).toMatch(/^thread_[0-9a-f]{32}$/);
@@ -66,11 +66,11 @@ describe.each(Object.entries(TRANSPORTS))("ThreadService over %s", (_name, trans
     expect(updated).toEqual({ ...thread, metadata: { topic: "b" } });
     expect(await threads.getThread({ threadId: thread.id })).toEqual(updated);
     await threads.deleteThread({ threadId: thread.id });
-    expect((await failureOf(threads.getThread({ threadId: thread.id }))).code).toBe(Code.NotFound);
+    expect((await toFailure(threads.getThread({ threadId: thread.id }))).code).toBe(Code.NotFound);
   });
 
   it("appends, lists, reads and deletes messages", async () => {
-    const { threads } = clientsOf(transportTo((await start()).url));
+    const { threads } = createClients(transportTo((await start()).url));
     const { id: threadId } = await threads.createThread({ messages: [userMessage("one")] });
     const { messages: added } = await threads.appendMessages({
       threadId,
@@ -93,7 +93,7 @@ describe.each(Object.entries(TRANSPORTS))("ThreadService over %s", (_name, trans
   });
 
   it("creates threads that runs continue, and reads those that runs create", async () => {
-    const { threads, runs } = clientsOf(transportTo((await start(["hello", "again"])).url));
+    const { threads, runs } = createClients(transportTo((await start(["hello", "again"])).url));
     const thread = await threads.createThread({ messages: [systemMessage("Be brief.")] });
     const options = { request: { model: "m", messages: [userMessage("hi")] } };
     const run = await runs.createRun({ options, threadId: thread.id });
@@ -114,7 +114,7 @@ describe.each(Object.entries(TRANSPORTS))("ThreadService over %s", (_name, trans
   });
 
   it("names the fields that are wrong", async () => {
-    const { threads } = clientsOf(transportTo((await start()).url));
+    const { threads } = createClients(transportTo((await start()).url));
     const { id: threadId } = await threads.createThread({});
     const many = Array.from({ length: 101 }, () => userMessage("x"));
     const wrong: [() => Promise<unknown>, string[]][] = [
@@ -137,8 +137,8 @@ describe.each(Object.entries(TRANSPORTS))("ThreadService over %s", (_name, trans
       [() => threads.deleteMessage({ threadId }), ["message_id"]],
     ];
     for (const [call, fields] of wrong) {
-      const error = await failureOf(call());
-      expect([error.code, violationsOf(error)], String(call)).toEqual([Code.InvalidArgument, fields]);
+      const error = await toFailure(call());
+      expect([error.code, getViolations(error)], String(call)).toEqual([Code.InvalidArgument, fields]);
     }
     for (const call of [
       () => threads.getThread({ threadId: UNKNOWN }),
@@ -149,13 +149,13 @@ describe.each(Object.entries(TRANSPORTS))("ThreadService over %s", (_name, trans
       () => threads.getMessage({ messageId: "msg_x" }),
       () => threads.deleteMessage({ threadId, messageId: "msg_x" }),
     ])
-      expect((await failureOf(call())).code, String(call)).toBe(Code.NotFound);
+      expect((await toFailure(call())).code, String(call)).toBe(Code.NotFound);
   });
 });
 
 describe("the messages that are appended to a thread", () => {
   it("may call tools whose results come later, or come from before", async () => {
-    const { threads } = clientsOf(TRANSPORTS.gRPC?.((await start()).url) as Transport);
+    const { threads } = createClients(TRANSPORTS.gRPC?.((await start()).url) as Transport);
     const call = { part: { case: "toolCall" as const, value: { id: "c", name: "f" } } };
     const { id: threadId } = await threads.createThread({
       messages: [userMessage("hi"), { role: Role.ASSISTANT, content: [call] }],
@@ -170,7 +170,7 @@ describe("threads of callers with access keys", () => {
     const keys = [accessKey("a", ["a-key"]), accessKey("b", ["b-key"])];
     const server = await start([], { access: new AccessControl({ current: () => keys }) });
     const threadsWith = (key: string) =>
-      clientsOf(
+      createClients(
         createConnectTransport({
           baseUrl: server.url,
           httpVersion: "2",
@@ -196,19 +196,19 @@ describe("threads of callers with access keys", () => {
       () => other.getMessage({ messageId }),
       () => other.deleteMessage({ threadId, messageId }),
     ]) {
-      const error = await failureOf(call());
+      const error = await toFailure(call());
       expect(error.code, String(call)).toBe(Code.NotFound);
       expect(error.message).not.toContain("secret");
     }
     expect(texts((await owner.listMessages({ threadId })).messages)).toEqual(["a secret"]);
-    expect((await failureOf(threadsWith("no-key").getThread({ threadId }))).code).toBe(Code.Unauthenticated);
+    expect((await toFailure(threadsWith("no-key").getThread({ threadId }))).code).toBe(Code.Unauthenticated);
   });
 });
 
 describe("a conversation", () => {
   async function open() {
     const { server, openai } = await startApi(servers);
-    return { openai, ...clientsOf(TRANSPORTS.gRPC?.(server.url) as Transport) };
+    return { openai, ...createClients(TRANSPORTS.gRPC?.(server.url) as Transport) };
   }
 
   it("made over /v1 is read, appended to and continued over gRPC", async () => {

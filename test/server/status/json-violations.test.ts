@@ -6,7 +6,7 @@ import { findJsonViolations } from "../../../src/server/status/json-violations.t
 
 const PROMPT = "tell no one";
 
-function violationsOf(json: unknown): string[] {
+function getViolations(json: unknown): string[] {
   return findJsonViolations(RequestSchema, json).map(({ field, description }) => `${field}: ${description}`);
 }
 
@@ -93,7 +93,7 @@ describe("findJsonViolations()", () => {
     ],
   ];
   it.each(cases)("names the place of %s", (_what, json, expected) => {
-    const found = violationsOf(json);
+    const found = getViolations(json);
     expect(found).toEqual(
       expected.map((each) => (typeof each === "string" ? each : expect.stringMatching(each))),
     );
@@ -101,10 +101,10 @@ describe("findJsonViolations()", () => {
   });
 
   it("stops after ten violations and at a hundred levels", () => {
-    expect(violationsOf({ messages: Array.from({ length: 100_000 }, () => 1) })).toHaveLength(10);
+    expect(getViolations({ messages: Array.from({ length: 100_000 }, () => 1) })).toHaveLength(10);
     let part: object = { text: "a" };
     for (let level = 0; level < 3000; level += 1) part = { toolResult: { content: [part] } };
-    expect(violationsOf(withPart(part))).toEqual([
+    expect(getViolations(withPart(part))).toEqual([
       expect.stringMatching(/expected at most 100 levels of nesting$/),
     ]);
   });

@@ -18,25 +18,25 @@ describe("protocolMessage()", () => {
     ["a text without quotes", `{"messages":[{"content":[{"text":${SECRET}}]}]}`],
     ["a text alone", SECRET],
   ])("does not repeat %s", (_, body) => {
-    const message = protocolMessage(failureOf(body));
+    const message = protocolMessage(toFailure(body));
     expect(message).toMatch(/^cannot decode \w+ [\w.]+ from JSON: ./);
     for (const word of ["tell", "no\\", 'one"', '"no']) expect(message).not.toContain(word);
   });
 
   it("says what was expected and how much was found", () => {
-    const message = protocolMessage(failureOf('{"messages":[{"content":"Hello"}]}'));
+    const message = protocolMessage(toFailure('{"messages":[{"content":"Hello"}]}'));
     expect(message).toBe(
       "cannot decode field outrigger.v1.Message.content from JSON: expected Array, got a string of length 5",
     );
   });
 
   it("keeps the name of an unknown field, and a number", () => {
-    expect(protocolMessage(failureOf('{"mesages":[]}'))).toContain('key "mesages" is unknown');
-    expect(protocolMessage(failureOf('{"model":5}'))).toContain("expected string, got 5");
+    expect(protocolMessage(toFailure('{"mesages":[]}'))).toContain('key "mesages" is unknown');
+    expect(protocolMessage(toFailure('{"model":5}'))).toContain("expected string, got 5");
   });
 
   it("shows a misspelled value of an enum beside the values there are", () => {
-    expect(protocolMessage(failureOf('{"messages":[{"role":"user"}]}'))).toMatch(
+    expect(protocolMessage(toFailure('{"messages":[{"role":"user"}]}'))).toMatch(
       /: "user"; expected one of .*ROLE_USER/,
     );
   });
@@ -52,7 +52,7 @@ describe("protocolMessage()", () => {
   });
 });
 
-function failureOf(body: string): string {
+function toFailure(body: string): string {
   try {
     fromJsonString(RequestSchema, body);
   } catch (error) {

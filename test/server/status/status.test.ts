@@ -4,7 +4,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  errorOf,
+  createError,
   InternalError,
   invalidField,
   invalidFields,
@@ -23,8 +23,8 @@ import {
 import { StatusSchema } from "../../../src/gen/google/rpc/status_pb.ts";
 import { ErrorKind, ErrorKindSchema, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { connectErrorOf, describeProtocolError, failureOf } from "../../../src/server/status/status.ts";
-import { codeName, codeOf, kindName } from "../../../src/server/status/status-code.ts";
+import { describeProtocolError, toConnectError, toFailure } from "../../../src/server/status/status.ts";
+import { codeName, getCode, kindName } from "../../../src/server/status/status-code.ts";
 import { MAX_STATUS_BYTES } from "../../../src/server/status/status-details.ts";
 
 // Kinds by name. UNSPECIFIED stands for none.
@@ -74,11 +74,11 @@ function sizeOnTheWire(error: ConnectError): number {
 
 describe("codeOf()", () => {
   it("knows every kind of the contract", () => {
-    expect(Object.fromEntries(KINDS.map(([name, kind]) => [name, codeOf(kind)]))).toEqual(CODES);
+    expect(Object.fromEntries(KINDS.map(([name, kind]) => [name, getCode(kind)]))).toEqual(CODES);
   });
 
   it("calls a kind that was added later UNKNOWN", () => {
-    expect(codeOf(KIND_OF_THE_FUTURE)).toBe(Code.Unknown);
+    expect(getCode(KIND_OF_THE_FUTURE)).toBe(Code.Unknown);
     expect(kindName(KIND_OF_THE_FUTURE)).toBe("KIND_150");
   });
 });
@@ -95,7 +95,7 @@ describe("codeName()", () => {
 
 describe("connectErrorOf()", () => {
   it.each(KINDS)("gives %s its code, its details and its word on retries", (name, kind) => {
-    const error = connectErrorOf(errorOf(kind, "it failed", { provider: "acme", httpStatusCode: 499 }), {
+    const error = toConnectError(createError(kind, "it failed", { provider: "acme", httpStatusCode: 499 }), {
       model: "m-1",
     });
     expect(error.code).toBe(CODES[name]);
@@ -116,7 +116,7 @@ describe("connectErrorOf()", () => {
       httpStatusCode: 529,
       requestId: "req_9",
     });
-    expect(detail(connectErrorOf(failed, { model: "m-1" }), ErrorInfoSchema)?.metadata).toEqual({
+    expect(detail(toConnectError(failed, { model: "m-1" }), ErrorInfoSchema)?.metadata).toEqual({
       provider: "acme",
       model: "m-1",
       http_status: "529",
@@ -125,7 +125,7 @@ describe("connectErrorOf()", () => {
   });
 
   it("says when to retry, to gRPC in milliseconds and to HTTP in whole seconds", () => {
-    const error = connectErrorOf(new RateLimitError("slow down", { provider: "acme", retryAfter: 1.2345 }));
+    const error = toConnectError(new RateLimitError("slow down", { provider: "acme", retryAfter: 1.2345 }));
     const info = detail(error, RetryInfoSchema);
     expect(info?.retryDelay && durationMs(info.retryDelay)).toBe(1235);
     expect(error.metadata.get("grpc-retry-pushback-ms")).toBe("1235");
@@ -133,7 +133,7 @@ describe("connectErrorOf()", () => {
   });
 
   it("gives no delay where a retry brings nothing", () => {
-    const spent = connectErrorOf(
+    const spent = toConnectError(
       new QuotaExceededError("no money left", { provider: "acme", retryAfter: 60 }),
     );
     expect(detail(spent, RetryInfoSchema)).toBeUndefined();
@@ -142,13 +142,13 @@ describe("connectErrorOf()", () => {
   });
 
   it("leaves out a delay that lies in the past", () => {
-    const error = connectErrorOf(new RateLimitError("slow down", { retryAfter: -1 }));
+    const error = toConnectError(new RateLimitError("slow down", { retryAfter: -1 }));
     expect(detail(error, RetryInfoSchema)).toBeUndefined();
     expect(error.metadata.get("grpc-retry-pushback-ms")).toBeNull();
   });
 
   it("names wrong fields", () => {
-    const error = connectErrorOf(invalidField("messages[2].role", "is UNSPECIFIED, expected a role"));
+    const error = toConnectError(invalidField("messages[2].role", "is UNSPECIFIED, expected a role"));
     expect(detail(error, BadRequestSchema)?.fieldViolations).toMatchObject([
       { field: "messages[2].role", description: "is UNSPECIFIED, expected a role" },
     ]);
@@ -156,7 +156,7 @@ describe("connectErrorOf()", () => {
 
   it("says nothing of a bug of ours, nor of what caused it", () => {
     const cause = new ServerError("secret of the cause", { provider: "acme" });
-    const error = connectErrorOf(new InternalError("secret of the bug", { cause }));
+    const error = toConnectError(new InternalError("secret of the bug", { cause }));
     expect(error.rawMessage).toBe("internal error");
     expect(detail(error, InferenceErrorSchema)?.cause).toBeUndefined();
     expect(sizeOnTheWire(error)).toBeLessThan(200);
@@ -165,7 +165,7 @@ describe("connectErrorOf()", () => {
   it("carries the cause, the cost and whether output had begun", () => {
     const cause = new ServerError("upstream said so", { provider: "acme" });
     const usage = create(UsageSchema, { inputTokens: 3, outputTokens: 4, totalTokens: 7, rawJson: "{}" });
-    const error = connectErrorOf(new StreamError("cut", { cause, usage, outputStarted: true }));
+    const error = toConnectError(new StreamError("cut", { cause, usage, outputStarted: true }));
     expect(detail(error, InferenceErrorSchema)).toMatchObject({
       outputStarted: true,
       usage: { totalTokens: 7, rawJson: "" },
@@ -175,20 +175,20 @@ describe("connectErrorOf()", () => {
 
   it("carries the provider's body where it fits", () => {
     const rawJson = JSON.stringify({ error: "x".repeat(1900) });
-    const error = connectErrorOf(new ServerError("broke", { provider: "acme", rawJson }));
+    const error = toConnectError(new ServerError("broke", { provider: "acme", rawJson }));
     expect(detail(error, InferenceErrorSchema)?.providerFailure?.rawJson).toBe(rawJson);
     expect(sizeOnTheWire(error)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
   });
 
   it("carries what there is of an object that does not match, and shortens it", () => {
     const short = { text: '{"age":"x"}', schemaViolations: ["/age: expected an integer"] };
-    const whole = connectErrorOf(new NoObjectGeneratedError("no match", short));
+    const whole = toConnectError(new NoObjectGeneratedError("no match", short));
     expect(detail(whole, InferenceErrorSchema)?.noObject).toMatchObject({
       text: short.text,
       violations: short.schemaViolations,
     });
     const long = { text: "é".repeat(5000), schemaViolations: Array(30).fill("x".repeat(500)) };
-    const error = connectErrorOf(new NoObjectGeneratedError("y".repeat(2000), long), { model: "m-1" });
+    const error = toConnectError(new NoObjectGeneratedError("y".repeat(2000), long), { model: "m-1" });
     const noObject = detail(error, InferenceErrorSchema)?.noObject;
     expect(noObject?.text).toMatch(/^é{700,}…$/);
     expect(noObject?.violations).toHaveLength(2);
@@ -200,7 +200,7 @@ describe("connectErrorOf()", () => {
       field: `messages[${index}].content`,
       description: "is empty, expected at least one part",
     }));
-    const error = connectErrorOf(invalidFields(violations));
+    const error = toConnectError(invalidFields(violations));
     const kept = detail(error, BadRequestSchema)?.fieldViolations ?? [];
     expect(kept.length).toBeGreaterThan(10);
     expect(kept[0]?.field).toBe("messages[0].content");
@@ -225,7 +225,7 @@ describe("connectErrorOf()", () => {
     fc.assert(
       fc.property(failure, ({ kind, message, model, cause, ...options }) => {
         const inner = new ServerError(cause, { provider: "acme", rawJson: cause });
-        const error = connectErrorOf(errorOf(kind, message, { ...options, cause: inner }), { model });
+        const error = toConnectError(createError(kind, message, { ...options, cause: inner }), { model });
         expect(sizeOnTheWire(error)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
         expect(() => encodeURIComponent(error.rawMessage)).not.toThrow();
       }),
@@ -235,7 +235,7 @@ describe("connectErrorOf()", () => {
 });
 
 describe("failureOf()", () => {
-  const found = (thrown: unknown) => failureOf(thrown, "outrigger.v1.CatalogService/ListModels");
+  const found = (thrown: unknown) => toFailure(thrown, "outrigger.v1.CatalogService/ListModels");
 
   it("takes a status as it is", () => {
     const thrown = new ConnectError("not here", Code.NotFound);
@@ -314,7 +314,7 @@ describe("describeProtocolError()", () => {
   });
 
   it("leaves alone what has details, and what is no fault of a message", () => {
-    const detailed = connectErrorOf(invalidField("model", "is empty"));
+    const detailed = toConnectError(invalidField("model", "is empty"));
     const details = [...detailed.details];
     describeProtocolError(detailed, OUR_RPC);
     expect(detailed.details).toEqual(details);

@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Base64Decoder } from "../../../src/server/http/grpc-web-text.ts";
-import { frame, framesOf, openStream, type RawAnswer, readAnswer } from "../support/raw-http2.ts";
+import { frame, openStream, type RawAnswer, readAnswer, splitFrames } from "../support/raw-http2.ts";
 import { useTestServers } from "../support/test-server.ts";
 import { type RunningTestService, startTestService } from "../support/test-service.ts";
 
@@ -87,7 +87,7 @@ interface Form {
 
 function expectConnectEnd({ headers: received, body }: RawAnswer): void {
   expect(received[":status"]).toBe(200);
-  const list = framesOf(body);
+  const list = splitFrames(body);
   expect(list.map(({ flags }) => flags)).toEqual([...Array(list.length - 1).fill(0), 2]);
   const { error } = JSON.parse(String(list.at(-1)?.message));
   if (error !== undefined) expect(CONNECT_CODES).toContain(error.code);
@@ -95,7 +95,7 @@ function expectConnectEnd({ headers: received, body }: RawAnswer): void {
 
 function expectWebEnd({ headers: received, body }: RawAnswer): void {
   expect(received[":status"]).toBe(200);
-  const list = framesOf(body);
+  const list = splitFrames(body);
   expect(list.map(({ flags }) => flags)).toEqual([...Array(list.length - 1).fill(0), 0x80]);
   expect(String(list.at(-1)?.message)).toMatch(/^grpc-status: (?:0|3|8|12|13)\r\n/m);
 }

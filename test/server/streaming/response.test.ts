@@ -4,7 +4,7 @@ import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { frame, framesOf, inferencePath, openStream } from "../support/raw-http2.ts";
+import { frame, inferencePath, openStream, splitFrames } from "../support/raw-http2.ts";
 import { type ScriptedCall, textEvents } from "../support/scripted-inference.ts";
 import { useTestServers } from "../support/test-server.ts";
 
@@ -109,7 +109,7 @@ describe("a stream of Connect over HTTP/1.1", () => {
       headers: { "content-type": "application/connect+json" },
       body: new Uint8Array(frame(Buffer.from(JSON_TEXT))),
     });
-    const frames = framesOf(Buffer.from(await response.arrayBuffer()));
+    const frames = splitFrames(Buffer.from(await response.arrayBuffer()));
     expect(frames.map(({ flags }) => flags)).toEqual([0, 0, 0, 0, 0, 0, 0, 2]);
     expect(String(frames.at(-1)?.message)).toBe("{}");
   });

@@ -69,7 +69,7 @@ export function callGrpc<Method extends DescMethod>(
     (request: MessageShape<Method["input"]>) => Buffer.from(toBinary<Method["input"]>(method.input, request)),
     (bytes): MessageShape<Method["output"]> => fromBinary<Method["output"]>(method.output, bytes),
     create<Method["input"]>(method.input, init),
-    metadataOf(metadata),
+    toMetadata(metadata),
     deadlineMs === undefined ? {} : { deadline: Date.now() + deadlineMs },
   );
   return new Promise((resolve) => {
@@ -87,14 +87,14 @@ export function callGrpc<Method extends DescMethod>(
 }
 
 /** The `google.rpc.Status` of a failed call, and how many bytes it has. */
-export function statusOf(trailers: grpc.Metadata): { status: Status; size: number } {
+export function getStatus(trailers: grpc.Metadata): { status: Status; size: number } {
   const [packed] = trailers.get("grpc-status-details-bin");
   if (!Buffer.isBuffer(packed)) throw new Error("the trailers have no grpc-status-details-bin");
   return { status: fromBinary(StatusSchema, packed), size: packed.byteLength };
 }
 
 /** The first detail of a type; undefined where there is none. */
-export function detailOf<Desc extends DescMessage>(
+export function toDetail<Desc extends DescMessage>(
   { details }: Status,
   desc: Desc,
 ): MessageShape<Desc> | undefined {
@@ -105,7 +105,7 @@ export function detailOf<Desc extends DescMessage>(
   return undefined;
 }
 
-function metadataOf(entries: Readonly<Record<string, string>>): grpc.Metadata {
+function toMetadata(entries: Readonly<Record<string, string>>): grpc.Metadata {
   const metadata = new grpc.Metadata();
   for (const [name, value] of Object.entries(entries)) metadata.set(name, value);
   return metadata;

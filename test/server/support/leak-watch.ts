@@ -31,7 +31,7 @@ function watchTimers(): void {
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
   const forget = (timer: unknown) => timers.delete(timer);
   const remember = <Timer>(timer: Timer): Timer => {
-    const origin = originOf(stack());
+    const origin = getOrigin(stack());
     if (origin !== undefined) timers.set(timer, `timer of ${origin}`);
     return timer;
   };
@@ -71,7 +71,7 @@ function stack(): string {
   return text;
 }
 
-function originOf(text: string): string | undefined {
+function getOrigin(text: string): string | undefined {
   return text.match(/\/src\/server\/[^\s)]+/)?.[0];
 }
 

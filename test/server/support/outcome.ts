@@ -1,7 +1,7 @@
 import type { Outcome } from "../../../src/server/telemetry/outcome.ts";
 
 /** The outcome of a call that went well and said nothing, with changes. */
-export function outcomeOf(changes: Partial<Outcome> = {}): Outcome {
+export function toOutcome(changes: Partial<Outcome> = {}): Outcome {
   return {
     code: undefined,
     disconnected: false,

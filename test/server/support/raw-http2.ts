@@ -74,7 +74,7 @@ export function frame(message: Uint8Array, flags = 0, length = message.byteLengt
 }
 
 /** The frames of a body: their flags and messages. Throws where the last one is cut. */
-export function framesOf(body: Buffer): { flags: number; message: Buffer }[] {
+export function splitFrames(body: Buffer): { flags: number; message: Buffer }[] {
   const frames: { flags: number; message: Buffer }[] = [];
   for (let at = 0; at < body.byteLength; ) {
     const end = at + 5 + body.readUInt32BE(at + 1);

@@ -13,12 +13,12 @@ const servers = useTestServers();
 /** An observer that records the calls of its methods, each with the name of the RPC. */
 function recordingObserver(): { observer: CallObserver; events: [string, unknown][] } {
   const events: [string, unknown][] = [];
-  const nameOf = (rpc: string) => rpc.slice(rpc.indexOf("/") + 1);
+  const getName = (rpc: string) => rpc.slice(rpc.indexOf("/") + 1);
   const observer: CallObserver = {
-    begin: (call) => void events.push([`begin ${nameOf(call.rpc)}`, call.protocol]),
-    attempt: (call, attempt) => void events.push([`attempt ${nameOf(call.rpc)}`, attempt]),
-    firstOutput: (call, output) => void events.push([`first output ${nameOf(call.rpc)}`, output]),
-    end: (call, outcome) => void events.push([`end ${nameOf(call.rpc)}`, outcome]),
+    begin: (call) => void events.push([`begin ${getName(call.rpc)}`, call.protocol]),
+    attempt: (call, attempt) => void events.push([`attempt ${getName(call.rpc)}`, attempt]),
+    firstOutput: (call, output) => void events.push([`first output ${getName(call.rpc)}`, output]),
+    end: (call, outcome) => void events.push([`end ${getName(call.rpc)}`, outcome]),
   };
   return { observer, events };
 }
@@ -29,7 +29,7 @@ async function startObserved(script: Script) {
   return { server, events, ended: () => expect.poll(() => events.at(-1)?.[0]).toMatch(/^end /) };
 }
 
-function clientOf(server: TestServer, transport: string) {
+function getClient(server: TestServer, transport: string) {
   const transportTo = TRANSPORTS[transport];
   if (transportTo === undefined) throw new Error(`no transport ${transport}`);
   return createClient(InferenceService, transportTo(server.url));
@@ -42,7 +42,7 @@ describe("a CallObserver", () => {
       const { server, events, ended } = await startObserved({
         stream: (call) => oneByOne(textEvents(call, ["a", "b"])),
       });
-      for await (const _ of clientOf(server, transport).stream({ model: "asked-for" }));
+      for await (const _ of getClient(server, transport).stream({ model: "asked-for" }));
       await ended();
       const inferenceId = server.inference.calls[0]?.inferenceId;
       const protocol = transport.startsWith("gRPC-Web")
@@ -80,7 +80,7 @@ describe("a CallObserver", () => {
         throw new RateLimitError("slow down", { provider: "scripted" });
       },
     });
-    const client = clientOf(server, "gRPC");
+    const client = getClient(server, "gRPC");
     await expect(client.complete({ model: "m" })).rejects.toThrow("slow down");
     await ended();
     expect(events.map(([name]) => name)).toEqual(["begin Complete", "attempt Complete", "end Complete"]);

@@ -7,7 +7,7 @@ import {
   MIN_GROWTH_BYTES,
   QUIET_MS,
 } from "../../../src/server/telemetry/idle-memory.ts";
-import { outcomeOf } from "../support/outcome.ts";
+import { toOutcome } from "../support/outcome.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -38,7 +38,7 @@ function begin(memory: IdleMemory, count: number, call = CALL): void {
 }
 
 function end(memory: IdleMemory, count: number, call = CALL): void {
-  for (let index = 0; index < count; index++) memory.end(call, outcomeOf());
+  for (let index = 0; index < count; index++) memory.end(call, toOutcome());
 }
 
 describe("createIdleMemory()", () => {

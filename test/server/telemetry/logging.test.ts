@@ -4,18 +4,18 @@ import { InternalError } from "../../../src/core/errors.ts";
 import { createCall } from "../../../src/server/telemetry/call.ts";
 import { createCallLog, createLogger, describeFault } from "../../../src/server/telemetry/logging.ts";
 import type { Outcome } from "../../../src/server/telemetry/outcome.ts";
-import { outcomeOf } from "../support/outcome.ts";
+import { toOutcome } from "../support/outcome.ts";
 import { type LogLine, recordingLogger } from "../support/test-server.ts";
 
 const PROBE = "grpc.health.v1.Health/Check";
 
 /** The lines that are logged for a call. */
-function linesOf(outcome: Partial<Outcome>, rpc = "acme.Service/Do"): LogLine[] {
+function toLines(outcome: Partial<Outcome>, rpc = "acme.Service/Do"): LogLine[] {
   const { logger, lines } = recordingLogger();
   const log = createCallLog(logger);
   const call = createCall({ rpc, requestId: "r-1", httpVersion: "2.0", protocol: "grpc" });
   log.begin(call);
-  log.end(call, outcomeOf(outcome));
+  log.end(call, toOutcome(outcome));
   return lines;
 }
 
@@ -53,18 +53,18 @@ describe("createCallLog()", () => {
     ["a client that breaks the protocol", { code: Code.Internal }, undefined, 30],
   ];
   it.each(levels)("logs %s at its level", (_what, outcome, rpc, level) => {
-    const lines = linesOf({ ...outcome, durationMs: 12.3456 }, rpc);
+    const lines = toLines({ ...outcome, durationMs: 12.3456 }, rpc);
     expect(lines).toMatchObject([{ level, request_id: "r-1", duration_ms: 12.3 }] satisfies LogLine[]);
   });
 
   it("logs the time to the first output of a stream", () => {
-    expect(linesOf({ firstOutputMs: 5.678 })).toMatchObject([{ first_output_ms: 5.7 }]);
-    expect(linesOf({})[0]).not.toHaveProperty("first_output_ms");
+    expect(toLines({ firstOutputMs: 5.678 })).toMatchObject([{ first_output_ms: 5.7 }]);
+    expect(toLines({})[0]).not.toHaveProperty("first_output_ms");
   });
 
   it("names the cause of a bug that a service reported", () => {
     const error = new InternalError("internal error", { cause: new RangeError("secret") });
-    const lines = linesOf({ code: Code.Internal, error });
+    const lines = toLines({ code: Code.Internal, error });
     expect(lines[0]).toMatchObject({ error_kind: "INTERNAL", fault: { type: "RangeError" } });
     expect(JSON.stringify(lines)).not.toContain("secret");
   });

@@ -5,7 +5,7 @@ import { ServerError } from "../../../src/core/errors.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { createCall } from "../../../src/server/telemetry/call.ts";
 import { createMetrics, MAX_MODEL_LABELS } from "../../../src/server/telemetry/metrics.ts";
-import { outcomeOf } from "../support/outcome.ts";
+import { toOutcome } from "../support/outcome.ts";
 
 const CALL = createCall({ rpc: "acme.Service/Do", requestId: "r", httpVersion: "2.0", protocol: "grpc" });
 
@@ -14,14 +14,14 @@ describe("createMetrics()", () => {
     const metrics = createMetrics({ version: "1" });
     metrics.begin(CALL);
     metrics.begin(CALL);
-    metrics.end(CALL, outcomeOf());
+    metrics.end(CALL, toOutcome());
     expect(metrics.render()).toContain("outrigger_inflight 1\n");
   });
 
   it("sorts durations into cumulative buckets", () => {
     const metrics = createMetrics({ version: "1" });
     for (const durationMs of [1, 30, 30, 1_000_000])
-      metrics.end(CALL, outcomeOf({ code: Code.Unavailable, durationMs }));
+      metrics.end(CALL, toOutcome({ code: Code.Unavailable, durationMs }));
     const text = metrics.render();
     const bucket = (le: string) => `outrigger_request_seconds_bucket{rpc="acme.Service/Do",le="${le}"}`;
     expect(text).toContain(`${bucket("0.005")} 1\n`);
@@ -36,7 +36,7 @@ describe("createMetrics()", () => {
     const metrics = createMetrics({ version: "1" });
     const usage = create(UsageSchema, { inputTokens: 1, outputTokens: 2 });
     for (let index = 0; index < MAX_MODEL_LABELS + 20; index += 1) {
-      metrics.end(CALL, outcomeOf({ provider: "acme", model: `m-${index}`, usage }));
+      metrics.end(CALL, toOutcome({ provider: "acme", model: `m-${index}`, usage }));
     }
     const lines = metrics
       .render()
@@ -53,7 +53,7 @@ describe("createMetrics()", () => {
     const usage = create(UsageSchema, { inputTokens: 1 });
     const models = Array.from({ length: MAX_MODEL_LABELS + 1 }, (_, index) => `junk-${index}`);
     for (const model of [...models, "gpt-5.2", "gpt-5.2"]) {
-      metrics.end(CALL, outcomeOf({ provider: "acme", model, usage }));
+      metrics.end(CALL, toOutcome({ provider: "acme", model, usage }));
     }
     const text = metrics.render();
     expect(text).toContain('{provider="acme",model="gpt-5.2",direction="input"} 2\n');
@@ -66,7 +66,7 @@ describe("createMetrics()", () => {
     for (const inputTokens of [5, -3]) {
       metrics.end(
         CALL,
-        outcomeOf({ provider: "a", model: "m", usage: create(UsageSchema, { inputTokens }) }),
+        toOutcome({ provider: "a", model: "m", usage: create(UsageSchema, { inputTokens }) }),
       );
     }
     expect(metrics.render()).toContain('{provider="a",model="m",direction="input"} 5\n');
@@ -75,7 +75,7 @@ describe("createMetrics()", () => {
   it("escapes names that clients choose", () => {
     const metrics = createMetrics({ version: "1" });
     const usage = create(UsageSchema, { inputTokens: 1 });
-    metrics.end(CALL, outcomeOf({ provider: "acme", model: 'a"b\\c\nd', usage }));
+    metrics.end(CALL, toOutcome({ provider: "acme", model: 'a"b\\c\nd', usage }));
     expect(metrics.render()).toContain('model="a\\"b\\\\c\\nd",direction="input"} 1\n');
   });
 

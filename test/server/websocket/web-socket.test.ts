@@ -33,7 +33,7 @@ const echo: Serve = async (socket) => {
 };
 
 /** An API with one path that takes WebSockets, and one that does not. */
-function endpointOf(serve: Serve): Endpoint {
+function createEndpoint(serve: Serve): Endpoint {
   const answer = (status: number, text: string) => ({
     status,
     headers: { "content-type": "text/plain" },
@@ -48,7 +48,7 @@ function endpointOf(serve: Serve): Endpoint {
 }
 
 function serverWith(serve: Serve, options: TestServerOptions = {}) {
-  return servers.start({}, { ...options, endpoints: [endpointOf(serve)] });
+  return servers.start({}, { ...options, endpoints: [createEndpoint(serve)] });
 }
 
 /** A client, closed at the end of the test. */
@@ -84,7 +84,7 @@ async function refusal(socket: WebSocket): Promise<{ status: number | undefined;
 }
 
 /** A server-side promise that settles when the signal of a request is aborted. */
-function abortOf({ signal }: EndpointRequest): Promise<void> {
+function waitForAbort({ signal }: EndpointRequest): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
@@ -163,7 +163,7 @@ describe("a WebSocket of an HTTP API", () => {
         await socket.send("answered");
       }
     };
-    const server = await servers.start(script, { endpoints: [endpointOf(serve)] });
+    const server = await servers.start(script, { endpoints: [createEndpoint(serve)] });
     const socket = await open(server.url);
     for (const text of ["one", "two"]) {
       socket.send(text);
@@ -255,7 +255,7 @@ describe("a WebSocket of an HTTP API", () => {
 
   it("closes on what is not text, is too large or is not waited for", async () => {
     const blocked: Serve = async (socket, request) => {
-      for await (const _ of socket.messages) await abortOf(request);
+      for await (const _ of socket.messages) await waitForAbort(request);
     };
     const server = await serverWith(blocked, { limits: { maxMessageBytes: 1000 } });
     const binary = await open(server.url);
@@ -303,7 +303,7 @@ describe("a WebSocket of an HTTP API", () => {
     const serve: Serve = async (socket, request) => {
       for await (const _ of socket.messages) {
         await socket.send("began");
-        await abortOf(request);
+        await waitForAbort(request);
         resolve();
         await expect(socket.send("late")).rejects.toThrow();
       }
@@ -407,7 +407,7 @@ describe("a WebSocket of an HTTP API", () => {
     const serve: Serve = async (socket, request) => {
       for await (const _ of socket.messages) {
         await socket.send("began");
-        await abortOf(request);
+        await waitForAbort(request);
         reason = request.signal.reason;
       }
     };

@@ -14,18 +14,18 @@ import {
 const simulator = useSimulator();
 
 const search = { type: "web_search_20250305", name: "web_search" };
-const typesOf = ({ content }: Pick<AnsweredMessage, "content">): string[] => content.map(({ type }) => type);
+const getTypes = ({ content }: Pick<AnsweredMessage, "content">): string[] => content.map(({ type }) => type);
 const user = (content: unknown): object => ({ role: "user", content });
 
 describe("sim-tools", () => {
   const tools = [weatherTool, { ...weatherTool, name: "get_time" }];
-  const namesOf = ({ content }: AnsweredMessage): (string | undefined)[] => content.map(({ name }) => name);
+  const listNames = ({ content }: AnsweredMessage): (string | undefined)[] => content.map(({ name }) => name);
   const call = (changes: object): Promise<AnsweredMessage> =>
     ask(simulator(), { model: "sim-tools:calls=3", messages: [user("In Oslo?")], tools, ...changes });
 
   it("calls as many tools as its options say, each with its own id", async () => {
     const answer = await call({});
-    expect(namesOf(answer)).toEqual(["get_weather", "get_time", "get_weather"]);
+    expect(listNames(answer)).toEqual(["get_weather", "get_time", "get_weather"]);
     expect(new Set(answer.content.map(({ id }) => id)).size).toBe(3);
     expect(answer).toMatchObject({ stop_reason: "tool_use", content: [{ input: { city: "Oslo" } }, {}, {}] });
   });
@@ -39,15 +39,15 @@ describe("sim-tools", () => {
     ["the named tool alone", { type: "tool", name: "get_time" }, ["get_time", "get_time", "get_time"]],
     ["any of them", { type: "any" }, ["get_weather", "get_time", "get_weather"]],
   ])("calls %s", async (_, choice, names) => {
-    expect(namesOf(await call({ tool_choice: choice }))).toEqual(names);
+    expect(listNames(await call({ tool_choice: choice }))).toEqual(names);
   });
 
   it("answers with text if tool_choice is none", async () => {
-    expect(typesOf(await call({ tool_choice: { type: "none" } }))).toEqual(["text"]);
+    expect(getTypes(await call({ tool_choice: { type: "none" } }))).toEqual(["text"]);
   });
 
   it("writes a sentence before the calls if its options say so", async () => {
-    expect(typesOf(await call({ model: "sim-tools:preamble=1" }))).toEqual(["text", "tool_use"]);
+    expect(getTypes(await call({ model: "sim-tools:preamble=1" }))).toEqual(["text", "tool_use"]);
   });
 
   it("calls tools in each round, and answers from the last results", async () => {
@@ -67,7 +67,7 @@ describe("sim-tools", () => {
   });
 
   it("is not the only model that calls a tool if a call is required", async () => {
-    expect(typesOf(await call({ model: "sim-text", tool_choice: { type: "any" } })).at(-1)).toBe("tool_use");
+    expect(getTypes(await call({ model: "sim-text", tool_choice: { type: "any" } })).at(-1)).toBe("tool_use");
   });
 });
 
@@ -149,7 +149,7 @@ describe("max_tokens", () => {
     const changes = { model, tools, max_tokens: limit };
     const answer = await ask(simulator(), changes);
     expect(answer).toMatchObject({ stop_reason: "max_tokens", usage: { output_tokens: limit } });
-    expect(typesOf(answer).at(-1)).toBe(type);
+    expect(getTypes(answer).at(-1)).toBe(type);
     const events = await stream(simulator(), changes);
     expect(events.at(-2)).toMatchObject({ delta: { stop_reason: "max_tokens" } });
   });
@@ -213,7 +213,7 @@ describe("web search", () => {
 
   it("is not used if tool_choice is none", async () => {
     const changes = { model: "sim-text", tool_choice: { type: "none" } };
-    expect(typesOf(await ask3(changes))).toEqual(["text"]);
+    expect(getTypes(await ask3(changes))).toEqual(["text"]);
   });
 
   it("streams the same text", async () => {

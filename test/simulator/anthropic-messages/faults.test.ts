@@ -11,7 +11,7 @@ const asking = (options: string, changes: object = {}): object => ({
   ...changes,
 });
 
-const typesOf = (events: readonly ParsedEvent[]): string[] => events.map(({ type }) => type);
+const getTypes = (events: readonly ParsedEvent[]): string[] => events.map(({ type }) => type);
 
 describe("status", () => {
   it.each([
@@ -66,7 +66,7 @@ describe("status", () => {
 describe("error_after", () => {
   it("reports the failure as an event and ends the stream", async () => {
     const events = await stream(simulator(), asking("error_after=3,error_code=overloaded_error"));
-    expect(typesOf(events)).toEqual(["message_start", "content_block_start", "ping", "error"]);
+    expect(getTypes(events)).toEqual(["message_start", "content_block_start", "ping", "error"]);
     expect(events.at(-1)).toEqual({
       type: "error",
       error: { details: null, type: "overloaded_error", message: "Overloaded" },
@@ -74,7 +74,7 @@ describe("error_after", () => {
   });
 
   it("can be the first event", async () => {
-    expect(typesOf(await stream(simulator(), asking("error_after=0")))).toEqual(["error"]);
+    expect(getTypes(await stream(simulator(), asking("error_after=0")))).toEqual(["error"]);
   });
 
   it.each([
@@ -93,7 +93,7 @@ describe("keepalive_ms", () => {
     const { body } = await raw(simulator(), asking("stall_after=1,keepalive_ms=20"), {
       isEnough: (text) => text.split("event: ping").length > 3,
     });
-    expect(typesOf(parseEvents(body)).slice(0, 3)).toEqual(["message_start", "ping", "ping"]);
+    expect(getTypes(parseEvents(body)).slice(0, 3)).toEqual(["message_start", "ping", "ping"]);
   });
 });
 
@@ -130,7 +130,7 @@ describe("broken streams", () => {
 
   it("start twice", async () => {
     const events = await stream(simulator(), asking("repeat_start=1"));
-    expect(typesOf(events).slice(0, 3)).toEqual(["message_start", "message_start", "content_block_start"]);
+    expect(getTypes(events).slice(0, 3)).toEqual(["message_start", "message_start", "content_block_start"]);
     expect(events[0]).toEqual(events[1]);
   });
 
@@ -154,17 +154,17 @@ describe("broken streams", () => {
 });
 
 describe("ids", () => {
-  const idsOf = async (option: string): Promise<(string | undefined)[]> => {
+  const collectIds = async (option: string): Promise<(string | undefined)[]> => {
     const { content } = await ask(simulator(), { model: `sim-tools:calls=3${option}`, tools: [weatherTool] });
     return content.map(({ id }) => id);
   };
 
   it("are unique, repeated or empty", async () => {
-    expect(new Set(await idsOf("")).size).toBe(3);
-    const repeated = await idsOf(",repeat_ids=1");
+    expect(new Set(await collectIds("")).size).toBe(3);
+    const repeated = await collectIds(",repeat_ids=1");
     expect(repeated[0]).toMatch(/^toolu_/);
     expect(new Set(repeated).size).toBe(1);
-    expect(await idsOf(",no_ids=1")).toEqual(["", "", ""]);
+    expect(await collectIds(",no_ids=1")).toEqual(["", "", ""]);
   });
 });
 

@@ -19,12 +19,12 @@ interface Counts {
   readonly written: number;
 }
 
-function countsOf({ usage }: AnsweredMessage): Counts {
+function checkCounts({ usage }: AnsweredMessage): Counts {
   const { input_tokens: input, cache_read_input_tokens: read, cache_creation_input_tokens: written } = usage;
   return { input, read, written };
 }
 
-const count = async (changes: object): Promise<Counts> => countsOf(await ask(simulator(), changes));
+const count = async (changes: object): Promise<Counts> => checkCounts(await ask(simulator(), changes));
 
 describe("the prompt cache", () => {
   it("is not used without a breakpoint", async () => {

@@ -8,19 +8,19 @@ const simulator = useSimulator();
 const freeSubtrees = /(^|\.)input\./;
 
 /** Paths of all fields of a value, with `[]` for the elements of arrays. */
-function pathsOf(value: unknown, path = ""): string[] {
-  if (Array.isArray(value)) return value.flatMap((each) => pathsOf(each, `${path}[]`));
+function collectPaths(value: unknown, path = ""): string[] {
+  if (Array.isArray(value)) return value.flatMap((each) => collectPaths(each, `${path}[]`));
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value)
     .flatMap(([name, each]) => {
       const at = path === "" ? name : `${path}.${name}`;
-      return [at, ...pathsOf(each, at)];
+      return [at, ...collectPaths(each, at)];
     })
     .filter((at) => !freeSubtrees.test(at));
 }
 
 /** The kind of an event: its type, and the type of its block or delta. */
-function kindOf({ type, content_block: block, delta }: ParsedEvent): string {
+function getKind({ type, content_block: block, delta }: ParsedEvent): string {
   const part = (block ?? delta) as { type?: string } | undefined;
   return part?.type === undefined ? type : `${type} ${part.type}`;
 }
@@ -29,14 +29,14 @@ function kindOf({ type, content_block: block, delta }: ParsedEvent): string {
 function fieldsByKind(events: readonly ParsedEvent[]): Record<string, string[]> {
   const fields: Record<string, Set<string>> = {};
   for (const event of events) {
-    fields[kindOf(event)] = new Set([...(fields[kindOf(event)] ?? []), ...pathsOf(event)]);
+    fields[getKind(event)] = new Set([...(fields[getKind(event)] ?? []), ...collectPaths(event)]);
   }
   return Object.fromEntries(Object.entries(fields).map(([kind, paths]) => [kind, [...paths].sort()]));
 }
 
 /** The kinds of events in order, with consecutive events of one kind listed once. */
-function sequenceOf(events: readonly ParsedEvent[]): string[] {
-  return events.map(kindOf).filter((kind, index, all) => kind !== all[index - 1]);
+function listKinds(events: readonly ParsedEvent[]): string[] {
+  return events.map(getKind).filter((kind, index, all) => kind !== all[index - 1]);
 }
 
 async function replay(recording: string, model: string, changes: object = {}): Promise<ParsedEvent[]> {
@@ -56,7 +56,7 @@ describe("a recorded request to the simulator", () => {
   ])("%s gets events with the recorded sequence and fields from %s", async (recording, model) => {
     const recorded = parseEvents(readRecording(`${recording}.sse`));
     const simulated = await replay(recording, model);
-    expect(sequenceOf(simulated)).toEqual(sequenceOf(recorded));
+    expect(listKinds(simulated)).toEqual(listKinds(recorded));
     expect(fieldsByKind(simulated)).toEqual(fieldsByKind(recorded));
   });
 });
@@ -69,8 +69,8 @@ function isOfEveryModel(path: string): boolean {
 describe("web search", () => {
   /** The events of each block of a type, listed once for blocks with the same events. */
   function blockSequences(events: readonly ParsedEvent[], type: string): string[] {
-    const blocks = events.filter((event) => kindOf(event) === `content_block_start ${type}`);
-    const sequences = blocks.map(({ index }) => sequenceOf(events.filter((event) => event.index === index)));
+    const blocks = events.filter((event) => getKind(event) === `content_block_start ${type}`);
+    const sequences = blocks.map(({ index }) => listKinds(events.filter((event) => event.index === index)));
     return [...new Set(sequences.map((sequence) => sequence.join(" ")))].sort();
   }
 
@@ -111,10 +111,10 @@ describe("a whole answer", () => {
     const recorded = JSON.parse(readRecording(`${recording}.json`)) as object;
     const request = JSON.parse(readRecording(`${recording}.request.json`)) as object;
     const simulated = await ask(simulator(), { ...request, model });
-    const fieldsOf = (message: object): string[] => [...new Set(pathsOf(message))].sort();
-    const searches = fieldsOf(recorded).includes("usage.server_tool_use");
-    expect(fieldsOf(simulated)).toEqual(
-      fieldsOf(recorded).filter((path) => !searches || isOfEveryModel(path)),
+    const toFields = (message: object): string[] => [...new Set(collectPaths(message))].sort();
+    const searches = toFields(recorded).includes("usage.server_tool_use");
+    expect(toFields(simulated)).toEqual(
+      toFields(recorded).filter((path) => !searches || isOfEveryModel(path)),
     );
   });
 });

@@ -98,19 +98,19 @@ describe("messages.stream()", () => {
     helper.on("text", (delta) => void text.push(delta));
     const streamed = await helper.finalMessage();
     const whole = await createClient().messages.create(params);
-    const countsOf = ({ usage }: Anthropic.Message): unknown => ({
+    const checkCounts = ({ usage }: Anthropic.Message): unknown => ({
       input: usage.input_tokens,
       output: usage.output_tokens,
       thinking: usage.output_tokens_details,
     });
     expect(text.join("")).toBe(textOf(streamed));
-    expect(shapeOf(streamed)).toEqual(shapeOf(whole));
-    expect(countsOf(streamed)).toEqual(countsOf(whole));
+    expect(getShape(streamed)).toEqual(getShape(whole));
+    expect(checkCounts(streamed)).toEqual(checkCounts(whole));
   });
 });
 
 /** A message without the values that differ from request to request: ids, signatures and encrypted content. */
-function shapeOf({ content, stop_reason, stop_details }: Anthropic.Message): unknown {
+function getShape({ content, stop_reason, stop_details }: Anthropic.Message): unknown {
   const own = /^(id|tool_use_id|signature|data|encrypted_content|encrypted_index)$/;
   const plain: unknown = JSON.parse(
     JSON.stringify(content, (key, value: unknown) => (own.test(key) ? undefined : value)),

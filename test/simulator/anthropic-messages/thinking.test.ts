@@ -28,7 +28,7 @@ const think = (changes: object = {}): Promise<AnsweredMessage> =>
   ask(simulator(), { ...request, ...changes });
 
 /** The user message with the results of an answer's calls. */
-function resultsOf({ content }: Pick<AnsweredMessage, "content">): object {
+function getResults({ content }: Pick<AnsweredMessage, "content">): object {
   const calls = content.filter(({ type }) => type === "tool_use");
   return {
     role: "user",
@@ -42,7 +42,7 @@ function continuing(
   content: readonly object[] = answer.content,
   changes: object = {},
 ): object {
-  const messages = [question, { role: "assistant", content }, resultsOf(answer)];
+  const messages = [question, { role: "assistant", content }, getResults(answer)];
   return { ...hello, ...request, messages, ...changes };
 }
 
@@ -93,15 +93,15 @@ describe("the text of thinking", () => {
   });
 
   it("is streamed with its signature last, and redacted thinking in one event", async () => {
-    const kindsOf = async (model: string): Promise<unknown[]> => {
+    const getKinds = async (model: string): Promise<unknown[]> => {
       const events = await stream(simulator(), { ...request, model });
       return events
         .filter(({ index }) => index === 0)
         .map(({ type, delta }) => (delta as { type: string } | undefined)?.type ?? type);
     };
-    const shown = await kindsOf("sim-reasoning");
+    const shown = await getKinds("sim-reasoning");
     expect(shown.slice(-3)).toEqual(["thinking_delta", "signature_delta", "content_block_stop"]);
-    expect(await kindsOf("sim-reasoning:redacted=1")).toEqual(["content_block_start", "content_block_stop"]);
+    expect(await getKinds("sim-reasoning:redacted=1")).toEqual(["content_block_start", "content_block_stop"]);
   });
 });
 
@@ -137,9 +137,9 @@ describe("thinking that is sent back", () => {
     const messages = [
       question,
       { role: "assistant", content: first.content },
-      resultsOf(first),
+      getResults(first),
       { role: "assistant", content: second.content },
-      resultsOf(second),
+      getResults(second),
     ];
     expect(await answerTo({ ...request, model, messages })).toContain("rain");
     const shortened = messages.with(1, { role: "assistant", content: first.content.slice(1) });
@@ -156,7 +156,7 @@ describe("thinking that is sent back", () => {
         content: [{ type: "text", text: question.content, cache_control: { type: "ephemeral" } }],
       },
       { role: "assistant", content: first.content },
-      resultsOf(first),
+      getResults(first),
     ];
     const withBreakpoint = {
       messages,
@@ -173,7 +173,7 @@ describe("thinking that is sent back", () => {
   ])("is refused if the %s changed", async (_, changes) => {
     const first = await think();
     const other = { role: "user", content: "What is the weather in Rome?" };
-    const messages = [other, { role: "assistant", content: first.content }, resultsOf(first)];
+    const messages = [other, { role: "assistant", content: first.content }, getResults(first)];
     const body = continuing(first, first.content, "messages" in changes ? { messages } : changes);
     expect(await refusalMessage(body)).toContain("The block is bound to a different conversation");
   });

@@ -3,9 +3,9 @@ import { useSimulator } from "../support.ts";
 import {
   type AnsweredObject,
   ask,
+  getParts,
   model,
   type Part,
-  partsOf,
   stream,
   textOf,
   user,
@@ -15,18 +15,18 @@ import {
 const simulator = useSimulator();
 
 const config = (generationConfig: object): object => ({ generationConfig });
-const finishOf = ({ candidates }: AnsweredObject): string | undefined => candidates?.[0]?.finishReason;
+const getFinish = ({ candidates }: AnsweredObject): string | undefined => candidates?.[0]?.finishReason;
 
 describe("sim-tools", () => {
   const tools = [{ functionDeclarations: [weatherTool, { name: "get_time" }] }];
-  const namesOf = (answer: AnsweredObject): (string | undefined)[] =>
-    partsOf(answer).map(({ functionCall }) => functionCall?.name);
+  const listNames = (answer: AnsweredObject): (string | undefined)[] =>
+    getParts(answer).map(({ functionCall }) => functionCall?.name);
   const call = (functionCallingConfig: object, name = "sim-tools:calls=3"): Promise<AnsweredObject> =>
     ask(simulator(), name, { tools, toolConfig: { functionCallingConfig } });
 
   it("calls as many tools as the model string says", async () => {
     const answer = await call({});
-    expect(namesOf(answer)).toEqual(["get_weather", "get_time", "get_weather"]);
+    expect(listNames(answer)).toEqual(["get_weather", "get_time", "get_weather"]);
     expect(answer.candidates?.[0]).toMatchObject({
       finishReason: "STOP",
       finishMessage: "Model generated function call(s).",
@@ -39,26 +39,26 @@ describe("sim-tools", () => {
     [{ mode: "ANY", allowedFunctionNames: ["get_time"] }, ["get_time", "get_time", "get_time"]],
     [{ mode: "VALIDATED", allowedFunctionNames: ["get_time"] }, ["get_time", "get_time", "get_time"]],
   ])("follows the tool choice %j", async (choice, names) => {
-    expect(namesOf(await call(choice))).toEqual(names);
+    expect(listNames(await call(choice))).toEqual(names);
   });
 
   it("calls a tool with other scripts too where a call is required", async () => {
-    expect(namesOf(await call({ mode: "ANY" }, "sim-echo"))).toEqual(["get_weather"]);
+    expect(listNames(await call({ mode: "ANY" }, "sim-echo"))).toEqual(["get_weather"]);
   });
 
   it("returns ids that are unique, repeated or missing", async () => {
-    const idsOf = async (option: string): Promise<(string | undefined)[]> =>
-      partsOf(await call({}, `sim-tools:calls=3${option}`)).map(({ functionCall }) => functionCall?.id);
-    expect(new Set(await idsOf("")).size).toBe(3);
-    expect(new Set(await idsOf(",repeat_ids=1")).size).toBe(1);
-    expect(await idsOf(",no_ids=1")).toEqual([undefined, undefined, undefined]);
+    const collectIds = async (option: string): Promise<(string | undefined)[]> =>
+      getParts(await call({}, `sim-tools:calls=3${option}`)).map(({ functionCall }) => functionCall?.id);
+    expect(new Set(await collectIds("")).size).toBe(3);
+    expect(new Set(await collectIds(",repeat_ids=1")).size).toBe(1);
+    expect(await collectIds(",no_ids=1")).toEqual([undefined, undefined, undefined]);
   });
 
   it("reads the last responses, in as many rounds as the model string says", async () => {
     const name = "sim-tools:rounds=2";
     const contents: object[] = [user("Go on.")];
     for (let round = 1; round <= 2; round += 1) {
-      const parts = partsOf(await ask(simulator(), name, { tools, contents }));
+      const parts = getParts(await ask(simulator(), name, { tools, contents }));
       expect(parts.map(({ functionCall }) => functionCall?.name)).toEqual(["get_weather"]);
       const { id } = parts[0]?.functionCall ?? {};
       const response = { name: "get_weather", id, response: { output: `result ${round}` } };
@@ -78,7 +78,7 @@ describe("sim-tools", () => {
       },
       required: ["city", "days"],
     };
-    const [part] = partsOf(
+    const [part] = getParts(
       await ask(simulator(), "sim-tools", { tools: [{ functionDeclarations: [{ name: "f", parameters }] }] }),
     );
     const number = expect.any(Number) as number;
@@ -109,18 +109,18 @@ describe("sim-text", () => {
   });
 
   it("returns images and text as responseModalities says", async () => {
-    const kindsOf = async (...responseModalities: string[]): Promise<string[]> => {
+    const getKinds = async (...responseModalities: string[]): Promise<string[]> => {
       const answer = await ask(simulator(), "sim-text", config({ responseModalities }));
-      return partsOf(answer).map((part: Part) =>
+      return getParts(answer).map((part: Part) =>
         part.inlineData === undefined ? "text" : part.inlineData.mimeType,
       );
     };
-    expect(await kindsOf("TEXT", "IMAGE")).toEqual(["image/png", "text"]);
-    expect(await kindsOf("IMAGE")).toEqual(["image/png"]);
+    expect(await getKinds("TEXT", "IMAGE")).toEqual(["image/png", "text"]);
+    expect(await getKinds("IMAGE")).toEqual(["image/png"]);
     const objects = await stream(simulator(), "sim-text", config({ responseModalities: ["IMAGE"] }));
     expect(objects).toHaveLength(1);
     expect(
-      Buffer.from(partsOf(objects[0] as AnsweredObject)[0]?.inlineData?.data ?? "", "base64")
+      Buffer.from(getParts(objects[0] as AnsweredObject)[0]?.inlineData?.data ?? "", "base64")
         .subarray(1, 4)
         .toString(),
     ).toBe("PNG");
@@ -131,7 +131,7 @@ describe("finish reasons", () => {
   it("are STOP at a stop sequence", async () => {
     const changes = { contents: [user("alpha bravo charlie")], ...config({ stopSequences: ["bravo"] }) };
     const answer = await ask(simulator(), "sim-echo", changes);
-    expect([textOf(answer), finishOf(answer)]).toEqual(["alpha ", "STOP"]);
+    expect([textOf(answer), getFinish(answer)]).toEqual(["alpha ", "STOP"]);
   });
 
   it.each(["sim-text", "sim-reasoning", "sim-tools"])(
@@ -149,7 +149,7 @@ describe("finish reasons", () => {
         (await stream(simulator(), name, changes)).at(-1),
       ]) {
         const { candidatesTokenCount = 0, thoughtsTokenCount = 0 } = answer?.usageMetadata ?? {};
-        expect(answer === undefined ? undefined : finishOf(answer)).toBe("MAX_TOKENS");
+        expect(answer === undefined ? undefined : getFinish(answer)).toBe("MAX_TOKENS");
         expect(candidatesTokenCount + thoughtsTokenCount).toBe(20);
       }
     },
@@ -175,7 +175,7 @@ describe("finish reasons", () => {
   it("are SAFETY where the filter stops the answer", async () => {
     const whole = textOf(await ask(simulator(), "sim-text"));
     const blocked = await ask(simulator(), "sim-text:stop=content_filter");
-    expect(finishOf(blocked)).toBe("SAFETY");
+    expect(getFinish(blocked)).toBe("SAFETY");
     expect(blocked.candidates?.[0]?.safetyRatings?.some((rating) => rating.blocked)).toBe(true);
     expect(whole.startsWith(textOf(blocked))).toBe(true);
   });
@@ -221,7 +221,7 @@ describe("grounding", () => {
 describe("the prompt cache", () => {
   it("counts the beginning of an earlier prompt as cached and as prompt tokens", async () => {
     const systemInstruction = { parts: [{ text: "The tide turns twice a day. ".repeat(400) }] };
-    const cachedOf = async (question: string): Promise<number | undefined> => {
+    const askCached = async (question: string): Promise<number | undefined> => {
       const { usageMetadata } = await ask(simulator(), "sim-text", {
         systemInstruction,
         contents: [user(question)],
@@ -229,8 +229,8 @@ describe("the prompt cache", () => {
       expect(usageMetadata.promptTokenCount).toBeGreaterThan(2700);
       return usageMetadata.cachedContentTokenCount;
     };
-    expect(await cachedOf("One")).toBeUndefined();
-    expect(await cachedOf("Two")).toBeGreaterThan(2600);
+    expect(await askCached("One")).toBeUndefined();
+    expect(await askCached("Two")).toBeGreaterThan(2600);
   });
 
   it("is not used for short prompts", async () => {

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { useSimulator } from "../support.ts";
 import {
   ask,
+  getParts,
   hello,
   parseObjects,
-  partsOf,
   post,
   raw,
   refusal,
@@ -162,11 +162,11 @@ describe("broken streams", () => {
   it("begin with a large delta, or have a large call", async () => {
     const objects = await stream(simulator(), "sim-text:frame_bytes=300000");
     expect(
-      partsOf(objects[0] ?? (await ask(simulator(), "sim-text")))[0]?.text?.length,
+      getParts(objects[0] ?? (await ask(simulator(), "sim-text")))[0]?.text?.length,
     ).toBeGreaterThanOrEqual(300_000);
     const tools = [{ functionDeclarations: [weatherTool] }];
     const { body } = await raw(simulator(), "sim-tools:frame_bytes=300000", { tools });
     expect(body.length).toBeGreaterThan(300_000);
-    expect(parseObjects(body).flatMap(partsOf)[0]?.functionCall?.name).toBe("get_weather");
+    expect(parseObjects(body).flatMap(getParts)[0]?.functionCall?.name).toBe("get_weather");
   });
 });

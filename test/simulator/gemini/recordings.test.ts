@@ -3,9 +3,9 @@ import { useSimulator } from "../support.ts";
 import {
   type AnsweredObject,
   ask,
+  getParts,
   type Part,
   parseObjects,
-  partsOf,
   post,
   readRecording,
   stream,
@@ -17,13 +17,13 @@ const simulator = useSimulator();
 const freeSubtrees = /\.functionCall\.args\./;
 
 /** Paths of all fields of a value, with `[]` for the elements of arrays. */
-function pathsOf(value: unknown, path = ""): string[] {
-  if (Array.isArray(value)) return value.flatMap((each) => pathsOf(each, `${path}[]`));
+function collectPaths(value: unknown, path = ""): string[] {
+  if (Array.isArray(value)) return value.flatMap((each) => collectPaths(each, `${path}[]`));
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value)
     .flatMap(([name, each]) => {
       const at = path === "" ? name : `${path}.${name}`;
-      return [at, ...pathsOf(each, at)];
+      return [at, ...collectPaths(each, at)];
     })
     .filter((at) => !freeSubtrees.test(at));
 }
@@ -40,25 +40,25 @@ function kindOfPart(part: Part): string {
 }
 
 /** The kind of an object: its parts and the finish reason. */
-function kindOf(object: AnsweredObject): string {
+function getKind(object: AnsweredObject): string {
   const finish = object.candidates?.[0]?.finishReason;
-  return [...partsOf(object).map(kindOfPart), ...(finish === undefined ? [] : [finish])].join(", ");
+  return [...getParts(object).map(kindOfPart), ...(finish === undefined ? [] : [finish])].join(", ");
 }
 
 /** The kinds of objects in order, without repetitions. */
-function sequenceOf(objects: readonly AnsweredObject[]): string[] {
-  return objects.map(kindOf).filter((kind, index, all) => kind !== all[index - 1]);
+function listKinds(objects: readonly AnsweredObject[]): string[] {
+  return objects.map(getKind).filter((kind, index, all) => kind !== all[index - 1]);
 }
 
 /** The fields of each kind of object. */
 function fieldsByKind(objects: readonly AnsweredObject[]): Record<string, string[]> {
   const fields: Record<string, Set<string>> = {};
   for (const object of objects)
-    fields[kindOf(object)] = new Set([...(fields[kindOf(object)] ?? []), ...pathsOf(object)]);
+    fields[getKind(object)] = new Set([...(fields[getKind(object)] ?? []), ...collectPaths(object)]);
   return Object.fromEntries(Object.entries(fields).map(([kind, paths]) => [kind, [...paths].sort()]));
 }
 
-const requestOf = (recording: string): object =>
+const toRequest = (recording: string): object =>
   JSON.parse(readRecording(`${recording}.request.json`)) as object;
 
 describe("recorded requests sent to the simulator", () => {
@@ -76,8 +76,8 @@ describe("recorded requests sent to the simulator", () => {
     ],
   ])("%s get objects with the recorded sequence and fields from %s", async (recording, model) => {
     const recorded = parseObjects(readRecording(`${recording}.sse`).replaceAll(/\r?\n/g, "\r\n"));
-    const simulated = await stream(simulator(), model, requestOf(recording));
-    expect(sequenceOf(simulated)).toEqual(sequenceOf(recorded));
+    const simulated = await stream(simulator(), model, toRequest(recording));
+    expect(listKinds(simulated)).toEqual(listKinds(recorded));
     expect(fieldsByKind(simulated)).toEqual(fieldsByKind(recorded));
   });
 
@@ -88,9 +88,9 @@ describe("recorded requests sent to the simulator", () => {
     ["thought-text-text-response-skips-thoughts-on-gemini-3-flash", "sim-reasoning"],
     ["thought-text-text-response-with-thinking-disabled-is-unchanged", "sim-text"],
   ])("%s get a whole answer with the recorded fields from %s", async (recording, model) => {
-    const fieldsOf = (value: object): string[] => [...new Set(pathsOf(value))].sort();
+    const toFields = (value: object): string[] => [...new Set(collectPaths(value))].sort();
     const recorded = JSON.parse(readRecording(`${recording}.json`)) as object;
-    expect(fieldsOf(await ask(simulator(), model, requestOf(recording)))).toEqual(fieldsOf(recorded));
+    expect(toFields(await ask(simulator(), model, toRequest(recording)))).toEqual(toFields(recorded));
   });
 });
 
@@ -100,9 +100,9 @@ describe("grounding", () => {
       readRecording("googleai-unary-success-google-search-grounding.json"),
     ) as object;
     const answer = await ask(simulator(), "sim-text", { tools: [{ googleSearch: {} }] });
-    const fields = pathsOf({ metadata: answer.candidates?.[0]?.groundingMetadata });
+    const fields = collectPaths({ metadata: answer.candidates?.[0]?.groundingMetadata });
     const known = new Set(
-      pathsOf(recorded).map((path) => path.replace("candidates[].groundingMetadata", "metadata")),
+      collectPaths(recorded).map((path) => path.replace("candidates[].groundingMetadata", "metadata")),
     );
     expect(fields.length).toBeGreaterThan(15);
     expect(fields.filter((path) => path !== "metadata" && !known.has(path))).toEqual([]);
@@ -115,8 +115,8 @@ describe("failures", () => {
       readRecording("googleai-streaming-failure-prompt-blocked-safety.sse").trim(),
     );
     const [simulated] = await stream(simulator(), "sim-refusal");
-    expect(pathsOf({ feedback: simulated?.promptFeedback })).toEqual(
-      pathsOf({ feedback: recorded?.promptFeedback }),
+    expect(collectPaths({ feedback: simulated?.promptFeedback })).toEqual(
+      collectPaths({ feedback: recorded?.promptFeedback }),
     );
   });
 
@@ -125,11 +125,11 @@ describe("failures", () => {
       readRecording("vertex-unary-failure-finish-reason-safety.json"),
     ) as AnsweredObject;
     const simulated = await ask(simulator(), "sim-text:stop=content_filter");
-    const fieldsOf = ({ candidates }: AnsweredObject): string[] =>
-      [...new Set(pathsOf(candidates?.[0]?.safetyRatings))]
+    const toFields = ({ candidates }: AnsweredObject): string[] =>
+      [...new Set(collectPaths(candidates?.[0]?.safetyRatings))]
         .filter((path) => !/severity|Score/.test(path))
         .sort();
-    expect(fieldsOf(simulated)).toEqual(fieldsOf(recorded));
+    expect(toFields(simulated)).toEqual(toFields(recorded));
   });
 
   it.each([
@@ -150,7 +150,7 @@ describe("failures", () => {
     const { error } = (await (await post(simulator(), {}, { model })).json()) as { error: ErrorBody };
     for (const { "@type": type, ...fields } of recorded.details ?? []) {
       const same = error.details?.find((each) => each["@type"] === type);
-      expect(pathsOf(same)).toEqual(expect.arrayContaining(pathsOf(fields)));
+      expect(collectPaths(same)).toEqual(expect.arrayContaining(collectPaths(fields)));
     }
     expect(error.status).toBe(recorded.status);
   });

@@ -49,7 +49,7 @@ function textOf(...responses: readonly GenerateContentResponse[]): string {
   return parts.map(({ text = "", thought }) => (thought === true ? "" : text)).join("");
 }
 
-function partsOf(...responses: readonly GenerateContentResponse[]): Part[] {
+function getParts(...responses: readonly GenerateContentResponse[]): Part[] {
   return responses.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []);
 }
 
@@ -109,17 +109,17 @@ describe("models.generateContentStream()", () => {
     });
     const chunks = await collect(asked);
     const whole = await createClient().models.generateContent(asked);
-    const thoughtsOf = (...responses: GenerateContentResponse[]): string =>
-      partsOf(...responses)
+    const getThoughts = (...responses: GenerateContentResponse[]): string =>
+      getParts(...responses)
         .map(({ text = "", thought }) => (thought === true ? text : ""))
         .join("");
-    const callsOf = (...responses: GenerateContentResponse[]): unknown[] =>
-      partsOf(...responses).flatMap(({ functionCall }) =>
+    const getCalls = (...responses: GenerateContentResponse[]): unknown[] =>
+      getParts(...responses).flatMap(({ functionCall }) =>
         functionCall === undefined ? [] : [functionCall.args],
       );
     expect(textOf(...chunks)).toBe(textOf(whole));
-    expect(thoughtsOf(...chunks)).toBe(thoughtsOf(whole));
-    expect(callsOf(...chunks)).toEqual(callsOf(whole));
+    expect(getThoughts(...chunks)).toBe(getThoughts(whole));
+    expect(getCalls(...chunks)).toEqual(getCalls(whole));
     const last = chunks.at(-1);
     expect(last?.usageMetadata).toEqual(whole.usageMetadata);
     expect(last?.candidates?.[0]?.finishReason).toBe("STOP");
@@ -138,7 +138,7 @@ describe("a round trip of tools", () => {
   /** The content of an answer without empty texts, and the responses to its calls. */
   function goOn(
     answer: readonly GenerateContentResponse[],
-    parts = partsOf(...answer).filter(({ text, thoughtSignature }) => text !== "" || thoughtSignature),
+    parts = getParts(...answer).filter(({ text, thoughtSignature }) => text !== "" || thoughtSignature),
   ): Content[] {
     const calls = parts.flatMap(({ functionCall }) => functionCall ?? []);
     const responses = calls.map(({ id, name }, index) => ({
@@ -171,7 +171,7 @@ describe("a round trip of tools", () => {
   it("refuses signatures that are missing or altered", async () => {
     const asked = { model: "sim-reasoning:calls=2", contents, config };
     const first = await createClient().models.generateContent(asked);
-    const [call, ...rest] = partsOf(first);
+    const [call, ...rest] = getParts(first);
     const send = (part: Part): Promise<unknown> =>
       createClient().models.generateContent({ ...asked, contents: goOn([first], [part, ...rest]) });
     const { thoughtSignature = "", ...bare } = call ?? {};

@@ -84,13 +84,13 @@ export interface Sending extends RequestInit {
 }
 
 /** The path of a call. */
-export function pathOf({ model: name = "sim-text", call = "generateContent" }: Sending): string {
+export function toPath({ model: name = "sim-text", call = "generateContent" }: Sending): string {
   return `/v1beta/models/${encodeURIComponent(name)}:${call}`;
 }
 
 /** Posts a body. */
 export function post(simulator: Simulator, body: unknown, sending: Sending = {}): Promise<Response> {
-  return fetch(`${simulator.geminiBaseUrl}${pathOf(sending)}`, {
+  return fetch(`${simulator.geminiBaseUrl}${toPath(sending)}`, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json" },
     body: typeof body === "string" ? body : JSON.stringify(body),
@@ -133,14 +133,14 @@ export function parseObjects(body: string): AnsweredObject[] {
 }
 
 /** The parts of an answer. */
-export function partsOf({ candidates }: AnsweredObject): readonly Part[] {
+export function getParts({ candidates }: AnsweredObject): readonly Part[] {
   return candidates?.[0]?.content?.parts ?? [];
 }
 
 /** The text of one answer, or of the objects of a stream, without thoughts. */
 export function textOf(...objects: readonly AnsweredObject[]): string {
   return objects
-    .flatMap(partsOf)
+    .flatMap(getParts)
     .map(({ text = "", thought }) => (thought === true ? "" : text))
     .join("");
 }
@@ -172,7 +172,7 @@ export function raw(
   changes: object = {},
   options: RawOptions & { readonly call?: string } = {},
 ): Promise<RawAnswer> {
-  const path = pathOf({ model: name, call: options.call ?? streaming });
+  const path = toPath({ model: name, call: options.call ?? streaming });
   return rawPost(simulator, { ...hello, ...changes }, { headers, path, ...options });
 }
 

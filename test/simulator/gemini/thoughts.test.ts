@@ -3,10 +3,10 @@ import { useSimulator } from "../support.ts";
 import {
   type AnsweredObject,
   ask,
+  getParts,
   hello,
   model,
   type Part,
-  partsOf,
   refusal,
   stream,
   textOf,
@@ -20,7 +20,7 @@ const tools = [{ functionDeclarations: [weatherTool] }];
 const question = user("What is the weather in Paris?");
 const thinking = (thinkingConfig: object): object => ({ generationConfig: { thinkingConfig } });
 
-function responsesOf(parts: readonly Part[], result = "rain"): object {
+function createResponses(parts: readonly Part[], result = "rain"): object {
   const calls = parts.flatMap(({ functionCall }) => functionCall ?? []);
   return user(
     ...calls.map(({ id, name }) => ({ functionResponse: { id, name, response: { output: result } } })),
@@ -28,8 +28,8 @@ function responsesOf(parts: readonly Part[], result = "rain"): object {
 }
 
 /** The contents that follow an answer with calls. @param parts Replaces the parts of the answer. */
-function continuing(answer: AnsweredObject, parts: readonly object[] = partsOf(answer)): object {
-  return { tools, contents: [question, model(...parts), responsesOf(partsOf(answer))] };
+function continuing(answer: AnsweredObject, parts: readonly object[] = getParts(answer)): object {
+  return { tools, contents: [question, model(...parts), createResponses(getParts(answer))] };
 }
 
 const refusalMessage = async (body: object, name = "sim-reasoning"): Promise<string> =>
@@ -39,8 +39,8 @@ describe("thoughts", () => {
   it("are shown only on request, and never counted as candidate tokens", async () => {
     const hidden = await ask(simulator(), "sim-reasoning");
     const shown = await ask(simulator(), "sim-reasoning:parts=3", thinking({ includeThoughts: true }));
-    expect(partsOf(hidden)).toHaveLength(1);
-    expect(partsOf(shown).map(({ thought }) => thought)).toEqual([true, undefined]);
+    expect(getParts(hidden)).toHaveLength(1);
+    expect(getParts(shown).map(({ thought }) => thought)).toEqual([true, undefined]);
     for (const { usageMetadata } of [hidden, shown]) {
       const {
         promptTokenCount,
@@ -55,7 +55,7 @@ describe("thoughts", () => {
 
   it("are sent paragraph by paragraph", async () => {
     const objects = await stream(simulator(), "sim-reasoning:parts=3", thinking({ includeThoughts: true }));
-    const thoughts = objects.filter((object) => partsOf(object)[0]?.thought === true);
+    const thoughts = objects.filter((object) => getParts(object)[0]?.thought === true);
     expect(thoughts).toHaveLength(3);
     expect(thoughts.every(({ usageMetadata }) => usageMetadata.thoughtsTokenCount === undefined)).toBe(true);
     expect(objects.at(3)?.usageMetadata.thoughtsTokenCount).toBeGreaterThan(100);
@@ -63,7 +63,7 @@ describe("thoughts", () => {
 
   it("are not shown where they are redacted", async () => {
     const answer = await ask(simulator(), "sim-reasoning:redacted=1", thinking({ includeThoughts: true }));
-    expect(partsOf(answer).map(({ thought }) => thought)).toEqual([undefined]);
+    expect(getParts(answer).map(({ thought }) => thought)).toEqual([undefined]);
     expect(answer.usageMetadata.thoughtsTokenCount).toBeGreaterThan(100);
   });
 
@@ -85,7 +85,7 @@ describe("thought signatures", () => {
       [await ask(simulator(), "sim-reasoning:calls=3", { tools })],
       await stream(simulator(), "sim-reasoning:calls=3", { tools }),
     ]) {
-      const parts = answer.flatMap(partsOf);
+      const parts = answer.flatMap(getParts);
       expect(parts.slice(0, 3).map(({ thoughtSignature }) => thoughtSignature !== undefined)).toEqual([
         true,
         false,
@@ -96,7 +96,7 @@ describe("thought signatures", () => {
   });
 
   it("are on the last text, in a stream on an empty one", async () => {
-    const [part] = partsOf(await ask(simulator(), "sim-reasoning"));
+    const [part] = getParts(await ask(simulator(), "sim-reasoning"));
     expect(part?.thoughtSignature).toMatch(/^E[\w+/]+=*$/);
     const last = (await stream(simulator(), "sim-reasoning")).at(-1);
     expect(last?.candidates?.[0]).toMatchObject({
@@ -107,7 +107,7 @@ describe("thought signatures", () => {
 
   it("are accepted in the URL-safe alphabet of base64, which Google's Python SDK sends", async () => {
     const first = await ask(simulator(), "sim-reasoning:calls=2", { contents: [question], tools });
-    const [call, ...rest] = partsOf(first);
+    const [call, ...rest] = getParts(first);
     const thoughtSignature = Buffer.from(call?.thoughtSignature ?? "", "base64").toString("base64url");
     expect(thoughtSignature).not.toBe(call?.thoughtSignature);
     const parts = [{ ...call, thoughtSignature }, ...rest];
@@ -124,14 +124,14 @@ describe("thought signatures", () => {
     const second = await ask(simulator(), name, continuing(first));
     const contents = [
       question,
-      model(...partsOf(first)),
-      responsesOf(partsOf(first)),
-      model(...partsOf(second)),
-      responsesOf(partsOf(second)),
+      model(...getParts(first)),
+      createResponses(getParts(first)),
+      model(...getParts(second)),
+      createResponses(getParts(second)),
     ];
     expect(textOf(await ask(simulator(), name, { contents, tools }))).toContain("rain");
     const bare = (answer: AnsweredObject): object =>
-      model(...partsOf(answer).map((part) => ({ ...part, thoughtSignature: undefined })));
+      model(...getParts(answer).map((part) => ({ ...part, thoughtSignature: undefined })));
     for (const [place, answer] of [
       [1, first],
       [3, second],
@@ -158,21 +158,21 @@ describe("thought signatures", () => {
     ["it is invented", () => "AAAA"],
   ])("are refused where %s", async (_, change) => {
     const first = await ask(simulator(), "sim-reasoning:calls=2", { contents: [question], tools });
-    const [call, ...rest] = partsOf(first);
+    const [call, ...rest] = getParts(first);
     const altered = { ...call, thoughtSignature: change(call?.thoughtSignature ?? "") };
     expect(await refusalMessage(continuing(first, [altered, ...rest]))).toBe("Corrupted thought signature.");
   });
 
   it("are refused on a part of another kind", async () => {
-    const [signed] = partsOf(await ask(simulator(), "sim-reasoning"));
+    const [signed] = getParts(await ask(simulator(), "sim-reasoning"));
     const first = await ask(simulator(), "sim-tools", { contents: [question], tools });
-    const moved = partsOf(first).map((part) => ({ ...part, thoughtSignature: signed?.thoughtSignature }));
+    const moved = getParts(first).map((part) => ({ ...part, thoughtSignature: signed?.thoughtSignature }));
     expect(await refusalMessage(continuing(first, moved))).toBe("Corrupted thought signature.");
   });
 
   it("can be the documented placeholder", async () => {
     const first = await ask(simulator(), "sim-tools", { contents: [question], tools });
-    const parts = partsOf(first).map((part) => ({
+    const parts = getParts(first).map((part) => ({
       ...part,
       thoughtSignature: "skip_thought_signature_validator",
     }));

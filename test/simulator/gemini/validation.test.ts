@@ -6,11 +6,11 @@ import {
   headers,
   hello,
   model,
-  pathOf,
   post,
   refusal,
   streaming,
   textOf,
+  toPath,
   user,
   weatherTool,
 } from "./support.ts";
@@ -58,7 +58,7 @@ describe("API keys", () => {
 
 describe("paths", () => {
   it.each(["v1", "v1beta", "v1alpha"])("can have the version %s", async (version) => {
-    const path = pathOf({}).replace("v1beta", version);
+    const path = toPath({}).replace("v1beta", version);
     const answer = await fetch(`${simulator().geminiBaseUrl}${path}`, {
       method: "POST",
       headers,
@@ -100,7 +100,7 @@ describe("paths", () => {
   });
 
   it("accept only POST", async () => {
-    const answer = await fetch(`${simulator().geminiBaseUrl}${pathOf({})}`, { headers });
+    const answer = await fetch(`${simulator().geminiBaseUrl}${toPath({})}`, { headers });
     expect(answer.status).toBe(404);
     expect(await answer.json()).toMatchObject({ error: { status: "NOT_FOUND" } });
   });
@@ -461,12 +461,12 @@ describe("a stream without alt=sse", () => {
   });
 
   it("has its errors in a list too", async () => {
-    const errorOf = async (call: string): Promise<unknown> =>
+    const getError = async (call: string): Promise<unknown> =>
       (await post(simulator(), hello, { call, model: "sim-text:status=503" })).json();
-    expect(await errorOf("streamGenerateContent")).toMatchObject([
+    expect(await getError("streamGenerateContent")).toMatchObject([
       { error: { code: 503, status: "UNAVAILABLE" } },
     ]);
-    expect(await errorOf(streaming)).toMatchObject({ error: { code: 503, status: "UNAVAILABLE" } });
+    expect(await getError(streaming)).toMatchObject({ error: { code: 503, status: "UNAVAILABLE" } });
   });
 
   it("has a failure after its first objects in the list", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { useSimulator } from "../support.ts";
-import { ask, askMessage, deltasOf, joined, say, stream, weatherTool } from "./support.ts";
+import { ask, askMessage, joined, say, splitDeltas, stream, weatherTool } from "./support.ts";
 
 const simulator = useSimulator();
 
@@ -175,7 +175,7 @@ describe("reasoning", () => {
     expect(choices[0]).toMatchObject({ message: { ...message, annotations: [] }, finish_reason: "length" });
     expect(Object.keys(choices[0]?.message ?? {})).toHaveLength(4);
     expect(usage.completion_tokens_details.reasoning_tokens).toBe(16);
-    expect(deltasOf(await stream(simulator(), request))).toEqual([message, {}]);
+    expect(splitDeltas(await stream(simulator(), request))).toEqual([message, {}]);
   });
 
   it("counts as output, hidden or not", async () => {

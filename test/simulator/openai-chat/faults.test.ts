@@ -5,13 +5,13 @@ import {
   ask,
   askMessage,
   callPieces,
-  deltasOf,
   joined,
   openStream,
   parseChunks,
   path,
   post,
   say,
+  splitDeltas,
   stream,
   streamText,
   weatherTool,
@@ -92,7 +92,7 @@ describe("keep-alives", () => {
   it("are empty chunks", async () => {
     const stalled = await openStream(simulator(), say("sim-text:stall_after=1,keepalive_ms=20", "Hello"));
     const chunks = parseChunks(await stalled.readUntil((text) => parseChunks(text).length === 4));
-    expect(deltasOf(chunks).slice(1)).toEqual([{}, {}, {}]);
+    expect(splitDeltas(chunks).slice(1)).toEqual([{}, {}, {}]);
     stalled.close();
   });
 
@@ -157,13 +157,13 @@ describe("streams that break", () => {
 
 describe("unusual streams", () => {
   it("repeat their first chunk", async () => {
-    const once = deltasOf(await stream(simulator(), say("sim-text", "Hello")));
-    const twice = deltasOf(await stream(simulator(), say("sim-text:repeat_start=1", "Hello")));
+    const once = splitDeltas(await stream(simulator(), say("sim-text", "Hello")));
+    const twice = splitDeltas(await stream(simulator(), say("sim-text:repeat_start=1", "Hello")));
     expect(twice).toEqual([once[0], ...once]);
   });
 
   it("split surrogate pairs", async () => {
-    const deltas = deltasOf(await stream(simulator(), say("sim-text:half_surrogates=1", "Hello")));
+    const deltas = splitDeltas(await stream(simulator(), say("sim-text:half_surrogates=1", "Hello")));
     const whole = await askMessage(simulator(), say("sim-text", "Hello"));
     const halves = deltas.map(({ content }) => String(content ?? "")).filter((text) => !text.isWellFormed());
     expect(halves.length).toBeGreaterThan(1);
@@ -172,14 +172,14 @@ describe("unusual streams", () => {
 
   it("have a large first delta", async () => {
     const chunks = await stream(simulator(), say("sim-text:frame_bytes=300000", "Hello"));
-    const sizes = deltasOf(chunks).map(({ content }) => String(content ?? "").length);
+    const sizes = splitDeltas(chunks).map(({ content }) => String(content ?? "").length);
     expect(Math.max(...sizes)).toBeGreaterThanOrEqual(300_000);
     expect(joined(chunks, "content")).toContain("“Hello”");
   });
 });
 
 describe("ids of tool calls", () => {
-  const idsOf = async (option: string): Promise<(string | undefined)[]> => {
+  const collectIds = async (option: string): Promise<(string | undefined)[]> => {
     const request = say(`sim-tools:calls=3${option}`, "In Oslo?", { tools: [weatherTool] });
     const whole = ((await askMessage(simulator(), request)).tool_calls ?? []).map(({ id }) => id);
     const pieces = callPieces(await stream(simulator(), request)).filter(({ id }) => id !== undefined);
@@ -188,8 +188,8 @@ describe("ids of tool calls", () => {
   };
 
   it("are unique, repeated or empty", async () => {
-    expect(new Set(await idsOf("")).size).toBe(3);
-    expect(new Set(await idsOf(",repeat_ids=1")).size).toBe(1);
-    expect(await idsOf(",no_ids=1")).toEqual(["", "", ""]);
+    expect(new Set(await collectIds("")).size).toBe(3);
+    expect(new Set(await collectIds(",repeat_ids=1")).size).toBe(1);
+    expect(await collectIds(",no_ids=1")).toEqual(["", "", ""]);
   });
 });

@@ -4,12 +4,12 @@ import {
   ask,
   askMessage,
   callPieces,
-  deltasOf,
   joined,
   type Message,
   parseChunks,
   post,
   say,
+  splitDeltas,
   stream,
   streamText,
   type ToolCall,
@@ -64,7 +64,7 @@ describe("reasoning_field", () => {
 
   it("streams the reasoning in parts of the content", async () => {
     const request = say("sim-reasoning:reasoning_field=chunks", "Why?");
-    const contents = deltasOf(await stream(simulator(), request)).map(({ content }) => content);
+    const contents = splitDeltas(await stream(simulator(), request)).map(({ content }) => content);
     const [thought] = (await askMessage(simulator(), request)).content as Extract<Message["content"], object>;
     const pieces = contents.filter(Array.isArray) as { thinking: { text: string }[] }[][];
     expect(pieces.map(([piece]) => piece?.thinking[0]?.text).join("")).toBe(thought?.thinking?.[0]?.text);
@@ -72,7 +72,7 @@ describe("reasoning_field", () => {
 
   it("streams the signature after the details", async () => {
     const request = say("sim-reasoning:reasoning_field=details", "Why?");
-    const deltas = deltasOf(await stream(simulator(), request));
+    const deltas = splitDeltas(await stream(simulator(), request));
     const details = deltas.flatMap(
       ({ reasoning_details }) => (reasoning_details ?? []) as { signature?: string }[],
     );
@@ -105,7 +105,7 @@ describe("an assistant message that is sent back", () => {
     return post(simulator(), { model, messages, tools: [weatherTool] });
   }
 
-  async function refusalOf(response: Response): Promise<string> {
+  async function toRefusal(response: Response): Promise<string> {
     expect(response.status).toBe(400);
     return ((await response.json()) as { error: { message: string } }).error.message;
   }
@@ -127,20 +127,20 @@ describe("an assistant message that is sent back", () => {
       ...message,
       reasoning_details: [{ ...message.reasoning_details?.[0], text: "I thought of something else." }],
     }));
-    expect(await refusalOf(response)).toBe("Invalid signature in 'messages[1].reasoning_details[0]'.");
+    expect(await toRefusal(response)).toBe("Invalid signature in 'messages[1].reasoning_details[0]'.");
   });
 
   it("has its encrypted details checked", async () => {
     const model = "sim-reasoning:reasoning_field=details,redacted=1";
     const detail = { type: "reasoning.encrypted", data: "AAAA" };
     const response = await again(model, (message) => ({ ...message, reasoning_details: [detail] }));
-    expect(await refusalOf(response)).toContain("Invalid signature");
+    expect(await toRefusal(response)).toContain("Invalid signature");
   });
 
   it("must have its reasoning where that is required", async () => {
     const model = "sim-reasoning:require_reasoning=1";
     const lost = await again(model, ({ reasoning_content: _, ...message }) => message);
-    expect(await refusalOf(lost)).toBe(
+    expect(await toRefusal(lost)).toBe(
       "The `reasoning_content` in the thinking mode must be passed back to the API.",
     );
     expect((await again(model, (message) => ({ ...message, reasoning_content: "" }))).status).toBe(200);
@@ -153,10 +153,10 @@ describe("an assistant message that is sent back", () => {
       const { extra_content: _, ...bare } = first ?? {};
       return { ...message, tool_calls: [{ ...bare, ...extra }, ...rest] };
     };
-    expect(await refusalOf(await again(model, withExtra({})))).toContain("missing a thought_signature");
+    expect(await toRefusal(await again(model, withExtra({})))).toContain("missing a thought_signature");
     const altered = { extra_content: { google: { thought_signature: "AAAA" } } };
-    expect(await refusalOf(await again(model, withExtra(altered)))).toBe("Thought signature is not valid.");
-    expect(await refusalOf(await again("sim-tools", withExtra(altered)))).toContain("Unknown parameter");
+    expect(await toRefusal(await again(model, withExtra(altered)))).toBe("Thought signature is not valid.");
+    expect(await toRefusal(await again("sim-tools", withExtra(altered)))).toContain("Unknown parameter");
   });
 
   it("is refused in another dialect", async () => {
@@ -164,7 +164,7 @@ describe("an assistant message that is sent back", () => {
       ...message,
       reasoning_content: "mine",
     }));
-    expect(await refusalOf(response)).toBe("Unknown parameter: 'messages[1].reasoning_content'.");
+    expect(await toRefusal(response)).toBe("Unknown parameter: 'messages[1].reasoning_content'.");
   });
 });
 
@@ -315,32 +315,32 @@ describe("usage_style", () => {
 });
 
 describe("usage_fields", () => {
-  const usageOf = async (fields: string): Promise<Record<string, unknown>> => {
+  const toUsage = async (fields: string): Promise<Record<string, unknown>> => {
     const { usage } = await ask(simulator(), say(`sim-reasoning:usage_fields=${fields}`, "Why?"));
     return usage as unknown as Record<string, unknown>;
   };
 
   it("are those of the named server", async () => {
-    const { prompt_tokens: prompt, completion_tokens: written } = await usageOf("openai");
-    expect(await usageOf("deepseek")).toMatchObject({
+    const { prompt_tokens: prompt, completion_tokens: written } = await toUsage("openai");
+    expect(await toUsage("deepseek")).toMatchObject({
       prompt_cache_hit_tokens: 0,
       prompt_cache_miss_tokens: prompt,
     });
-    expect(await usageOf("moonshot")).toEqual({
+    expect(await toUsage("moonshot")).toEqual({
       prompt_tokens: prompt,
       completion_tokens: written,
       total_tokens: Number(prompt) + Number(written),
       cached_tokens: 0,
     });
-    expect(await usageOf("openrouter")).toMatchObject({
+    expect(await toUsage("openrouter")).toMatchObject({
       cost: (Number(prompt) + 4 * Number(written)) / 1_000_000,
       prompt_tokens_details: { cache_write_tokens: 0 },
     });
   });
 
   it("of xAI count reasoning separately", async () => {
-    const openai = await usageOf("openai");
-    const xai = await usageOf("xai");
+    const openai = await toUsage("openai");
+    const xai = await toUsage("xai");
     const { reasoning_tokens: reasoning } = xai.completion_tokens_details as { reasoning_tokens: number };
     expect(Number(xai.completion_tokens) + reasoning).toBe(openai.completion_tokens);
     expect(xai.total_tokens).toBe(openai.total_tokens);
@@ -381,11 +381,11 @@ describe("the end of a stream", () => {
 describe("chunks", () => {
   it("have null in fields that are not used", async () => {
     const chunks = await stream(simulator(), say("sim-reasoning:null_fields=1", "Why?"));
-    for (const delta of deltasOf(chunks).slice(0, -1))
+    for (const delta of splitDeltas(chunks).slice(0, -1))
       expect(Object.keys(delta)).toEqual(
         expect.arrayContaining(["role", "content", "reasoning_content", "tool_calls"]),
       );
-    expect(deltasOf(chunks).at(-1)).toEqual({ role: null, content: null, tool_calls: null });
+    expect(splitDeltas(chunks).at(-1)).toEqual({ role: null, content: null, tool_calls: null });
   });
 
   it("have a comment before each", async () => {

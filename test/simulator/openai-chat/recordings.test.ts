@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pathsOf } from "../paths.ts";
+import { collectPaths } from "../paths.ts";
 import { useSimulator } from "../support.ts";
 import {
   ask,
@@ -15,19 +15,19 @@ import {
 const simulator = useSimulator();
 
 /** The kind of a chunk: the fields of its delta that are used, or what it has instead of a delta. */
-function kindOf({ choices, error }: Chunk): string {
+function getKind({ choices, error }: Chunk): string {
   const [choice] = choices ?? [];
   if (choice === undefined) return error === undefined ? "usage" : "error";
   if (typeof choice.finish_reason === "string") return "finish";
   const said = Object.entries(choice.delta).filter(([, value]) => value !== null && value !== "");
   return said
-    .map(([name, value]) => nameOf(name, value))
+    .map(([name, value]) => getName(name, value))
     .sort()
     .join(" ");
 }
 
 /** Calls differ by whether they begin, contents and details by what they hold. */
-function nameOf(field: string, value: unknown): string {
+function getName(field: string, value: unknown): string {
   if (!Array.isArray(value)) return field;
   const [first] = value as readonly { type?: string; signature?: string; function?: { name?: string } }[];
   if (field !== "tool_calls") return `${field} ${first?.signature === undefined ? first?.type : "signature"}`;
@@ -35,7 +35,7 @@ function nameOf(field: string, value: unknown): string {
 }
 
 /** The kinds of chunks in order, with repetitions of one kind as one, and the end marker. */
-function sequenceOf(body: string, kind: (chunk: Chunk) => string = kindOf): string[] {
+function listKinds(body: string, kind: (chunk: Chunk) => string = getKind): string[] {
   const kinds = parseChunks(body).map(kind);
   const end = /^data: \[DONE\]\s*$/m.test(body) ? ["[DONE]"] : [];
   return [...kinds.filter(Boolean).filter((each, index, all) => each !== all[index - 1]), ...end];
@@ -45,9 +45,9 @@ function sequenceOf(body: string, kind: (chunk: Chunk) => string = kindOf): stri
 function fieldsByKind(body: string): Record<string, string[]> {
   const fields: Record<string, Set<string>> = {};
   for (const chunk of parseChunks(body)) {
-    const known = fields[kindOf(chunk)] ?? new Set();
-    for (const path of pathsOf(chunk)) known.add(path);
-    fields[kindOf(chunk)] = known;
+    const known = fields[getKind(chunk)] ?? new Set();
+    for (const path of collectPaths(chunk)) known.add(path);
+    fields[getKind(chunk)] = known;
   }
   return Object.fromEntries(Object.entries(fields).map(([kind, paths]) => [kind, [...paths].sort()]));
 }
@@ -72,7 +72,7 @@ describe("a request to OpenAI that was recorded, sent to the simulator", () => {
     async (recording, model) => {
       const recorded = readRecording(`${recording}.sse`);
       const simulated = await streamText(simulator(), recordedRequest(recording, model));
-      expect(sequenceOf(simulated)).toEqual(sequenceOf(recorded));
+      expect(listKinds(simulated)).toEqual(listKinds(recorded));
       expect(fieldsByKind(simulated)).toEqual(fieldsByKind(recorded));
     },
   );
@@ -90,7 +90,7 @@ describe("a request to OpenAI that was recorded, sent to the simulator", () => {
       choices: { finish_reason: string }[];
     };
     const simulated = await ask(simulator(), recordedRequest(recording, model));
-    expect([...new Set(pathsOf(simulated))].sort()).toEqual([...new Set(pathsOf(recorded))].sort());
+    expect([...new Set(collectPaths(simulated))].sort()).toEqual([...new Set(collectPaths(recorded))].sort());
   });
 
   it.each([
@@ -132,7 +132,7 @@ describe("errors of OpenAI that were recorded", () => {
 describe("a recorded server of the Chat Completions API is imitated by quirks", () => {
   /** Servers differ in whether the role has a chunk of its own and in whether each delta repeats it. */
   const withoutRole = (chunk: Chunk): string =>
-    kindOf(chunk)
+    getKind(chunk)
       .split(" ")
       .filter((word) => word !== "role")
       .join(" ");
@@ -167,7 +167,7 @@ describe("a recorded server of the Chat Completions API is imitated by quirks", 
       stream_options: { include_usage: true },
     });
     const simulated = await streamText(simulator(), request);
-    expect(sequenceOf(simulated, withoutRole)).toEqual(sequenceOf(readRecording(recording), withoutRole));
+    expect(listKinds(simulated, withoutRole)).toEqual(listKinds(readRecording(recording), withoutRole));
   });
 
   it.each([
@@ -196,7 +196,7 @@ describe("a recorded server of the Chat Completions API is imitated by quirks", 
     const response = await post(simulator(), say(model, "Hello"));
     const recorded = JSON.parse(readRecording(recording)) as { error: { code: number } };
     const simulated = (await response.json()) as typeof recorded;
-    expect(pathsOf(simulated).sort()).toEqual(pathsOf(recorded).sort());
+    expect(collectPaths(simulated).sort()).toEqual(collectPaths(recorded).sort());
     expect(simulated.error.code).toBe(recorded.error.code);
   });
 });

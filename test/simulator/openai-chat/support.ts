@@ -171,7 +171,7 @@ export function parseChunks(body: string): Chunk[] {
 }
 
 /** The deltas of the first choice, in order. */
-export function deltasOf(chunks: readonly Chunk[]): Readonly<Record<string, unknown>>[] {
+export function splitDeltas(chunks: readonly Chunk[]): Readonly<Record<string, unknown>>[] {
   return chunks
     .flatMap((chunk) => (chunk.choices ?? []).filter(({ index }) => index === 0))
     .map(({ delta }) => delta);
@@ -179,7 +179,7 @@ export function deltasOf(chunks: readonly Chunk[]): Readonly<Record<string, unkn
 
 /** The texts in one field of the deltas of a stream, joined. */
 export function joined(chunks: readonly Chunk[], field: string): string {
-  return deltasOf(chunks)
+  return splitDeltas(chunks)
     .map((delta) => delta[field])
     .filter((piece) => typeof piece === "string")
     .join("");

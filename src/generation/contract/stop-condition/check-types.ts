@@ -14,7 +14,7 @@ export interface TypeProblem {
 /** Checks the types of an expression that is to give a bool. Undefined where nothing is wrong. */
 export function checkExpression(expr: Expr, environment: Environment): TypeProblem | undefined {
   try {
-    const type = new TypeChecker(environment).typeOf(expr);
+    const type = new TypeChecker(environment).getType(expr);
     if (isAssignable(type, CelScalar.BOOL)) return undefined;
     return { id: expr.id, text: `expected an expression of type bool, found ${type}` };
   } catch (thrown) {
@@ -51,7 +51,7 @@ class TypeChecker {
     this.#environment = environment;
   }
 
-  typeOf(expr: Expr): CelType {
+  getType(expr: Expr): CelType {
     const { exprKind } = expr;
     switch (exprKind.case) {
       case "constExpr":
@@ -104,7 +104,7 @@ class TypeChecker {
 
   /** Whether a chain of names is a value of an enum, as `FinishReason.Reason.REASON_LENGTH`. */
   #isEnumValue(expr: Expr): boolean {
-    const path = pathOf(expr);
+    const path = toPath(expr);
     const [root = ""] = path ?? [];
     if (path === undefined || this.#findVariable(root) !== undefined) return false;
     const typeName = path.slice(0, -1).join(".");
@@ -114,7 +114,7 @@ class TypeChecker {
   }
 
   #typeOfCall(expr: Expr, call: Call): CelType {
-    const types = call.args.map((arg) => this.typeOf(arg));
+    const types = call.args.map((arg) => this.getType(arg));
     const [first = CelScalar.DYN, second = CelScalar.DYN, third = CelScalar.DYN] = types;
     switch (call.function) {
       case "_&&_":
@@ -139,7 +139,7 @@ class TypeChecker {
   }
 
   #typeOfFunction(expr: Expr, call: Call, types: readonly CelType[]): CelType {
-    const target = call.target === undefined ? undefined : this.typeOf(call.target);
+    const target = call.target === undefined ? undefined : this.getType(call.target);
     const overloads = this.#environment.funcs.find(call.function);
     if (overloads === undefined) throw new TypeProblemError(expr, `there is no function "${call.function}"`);
     const found = [...overloads].find(
@@ -151,7 +151,7 @@ class TypeChecker {
     );
     if (found === undefined) {
       const operands = [...(target === undefined ? [] : [target]), ...types].join(", ");
-      throw new TypeProblemError(expr, `"${nameOf(call.function)}" does not take (${operands})`);
+      throw new TypeProblemError(expr, `"${getName(call.function)}" does not take (${operands})`);
     }
     if (call.function === "matches") expectPattern(call.args[0] ?? expr, found);
     const [left, right] = types;
@@ -166,7 +166,7 @@ class TypeChecker {
   }
 
   #typeOfIn(expr: Expr, element: CelType, collection: CelType): CelType {
-    const elements = elementsOf(collection);
+    const elements = splitElements(collection);
     if (elements === undefined || !isComparable(element, elements))
       throw new TypeProblemError(expr, `"in" does not take (${element}, ${collection})`);
     return CelScalar.BOOL;
@@ -185,13 +185,13 @@ class TypeChecker {
   #typeOfLoop(loop: Comprehension): CelType {
     const { iterRange, accuInit, loopCondition, loopStep, result } = loop;
     const range = this.#required(iterRange, iterRange);
-    const element = elementsOf(range);
+    const element = splitElements(range);
     if (iterRange !== undefined && element === undefined)
       throw new TypeProblemError(iterRange, `expected a list or a map to loop over, found ${range}`);
     const before = this.#loopVariables.length;
     this.#loopVariables.push([loop.accuVar, this.#required(accuInit, accuInit)]);
     this.#loopVariables.push([loop.iterVar, element ?? CelScalar.DYN]);
-    if (loopCondition !== undefined) this.#expectBool(loopCondition, this.typeOf(loopCondition));
+    if (loopCondition !== undefined) this.#expectBool(loopCondition, this.getType(loopCondition));
     const step = this.#required(loopStep, loopStep);
     this.#loopVariables.length = before;
     this.#loopVariables.push([loop.accuVar, step]);
@@ -201,13 +201,13 @@ class TypeChecker {
   }
 
   #required(parent: Expr | undefined, expr: Expr | undefined): CelType {
-    if (expr !== undefined) return this.typeOf(expr);
+    if (expr !== undefined) return this.getType(expr);
     if (parent === undefined) return CelScalar.DYN;
     throw new TypeProblemError(parent, "is not complete");
   }
 
   #typeOfAll(exprs: readonly Expr[]): CelType {
-    return exprs.map((expr) => this.typeOf(expr)).reduce<CelType>(commonType, CelScalar.DYN);
+    return exprs.map((expr) => this.getType(expr)).reduce<CelType>(commonType, CelScalar.DYN);
   }
 
   #expectBool(expr: Expr, type: CelType): void {
@@ -240,7 +240,7 @@ function typeOfConstant({ constantKind }: Constant): CelType {
 }
 
 /** The type of what a loop over a value visits, and of what `in` compares. Undefined where it has no elements. */
-function elementsOf(type: CelType): CelType | undefined {
+function splitElements(type: CelType): CelType | undefined {
   if (isDyn(type)) return CelScalar.DYN;
   if (type.kind === "list") return type.element;
   return type.kind === "map" ? type.key : undefined;
@@ -259,10 +259,10 @@ function expectPattern(expr: Expr, matches: CelFunc): void {
 }
 
 /** The names of `a.b.c`. Undefined for other expressions. */
-function pathOf({ exprKind: { case: kind, value } }: Expr): string[] | undefined {
+function toPath({ exprKind: { case: kind, value } }: Expr): string[] | undefined {
   if (kind === "identExpr") return [value.name];
   if (kind !== "selectExpr" || value.testOnly || value.operand === undefined) return undefined;
-  const path = pathOf(value.operand);
+  const path = toPath(value.operand);
   return path === undefined ? undefined : [...path, value.field];
 }
 
@@ -272,7 +272,7 @@ function textOf({ exprKind }: Expr): string | undefined {
 }
 
 /** The name of a function, or an operator as it is written. */
-function nameOf(name: string): string {
+function getName(name: string): string {
   return name.replaceAll("_", "") || name;
 }
 

@@ -15,7 +15,7 @@ import {
 import { createRegistry } from "@bufbuild/protobuf";
 import { withImports } from "../../../core/descriptor-files.ts";
 import { file_outrigger_v1_generation, StepResultSchema } from "../../../gen/outrigger/v1/generation_pb.ts";
-import { childrenOf, type Expr } from "./parse-expression.ts";
+import { type Expr, getChildren } from "./parse-expression.ts";
 import type { WorkMeter } from "./work-meter.ts";
 
 const VARIABLES = { steps: listType(objectType(StepResultSchema)) };
@@ -46,7 +46,7 @@ function turnCounter(meter: WorkMeter): CelFunc {
 
 /** Makes each turn of each loop count, by its condition. Changes the expression. */
 export function countTurns(expr: Expr): Expr {
-  for (const child of childrenOf(expr)) countTurns(child);
+  for (const child of getChildren(expr)) countTurns(child);
   const { exprKind } = expr;
   if (exprKind.case !== "comprehensionExpr") return expr;
   const { loopCondition } = exprKind.value;
@@ -59,7 +59,7 @@ export function countTurns(expr: Expr): Expr {
 function metered(func: CelFunc, meter: WorkMeter): CelFunc {
   const { name, target, arguments: types, result } = func;
   const run = (self: CelValue | undefined, args: CelValue[]): CelValue => {
-    meter.add(workOf(name, target, self === undefined ? args : [self, ...args]));
+    meter.add(estimateWork(name, target, self === undefined ? args : [self, ...args]));
     const value = func.call(0, self, args);
     if (value === undefined) throw new Error("found no matching overload");
     // Not the error itself, which does not know its place in the expression.
@@ -78,8 +78,8 @@ const CHARS_PER_UNIT = 32;
 /** A date in a time zone takes as long as that many calls. */
 const TIME_ZONE_WORK = 500;
 
-function workOf(name: string, target: CelType | undefined, values: readonly CelValue[]): number {
-  const lengths = values.map(lengthOf);
+function estimateWork(name: string, target: CelType | undefined, values: readonly CelValue[]): number {
+  const lengths = values.map(getLength);
   if (name === "matches")
     return 1 + lengths.reduce((product, length) => product * length, 1) / CHARS_PER_UNIT;
   const isInTimeZone = target?.name === "google.protobuf.Timestamp" && values.length > 1;
@@ -87,7 +87,7 @@ function workOf(name: string, target: CelType | undefined, values: readonly CelV
   return 1 + length / CHARS_PER_UNIT + (isInTimeZone ? TIME_ZONE_WORK : 0);
 }
 
-function lengthOf(value: CelValue): number {
+function getLength(value: CelValue): number {
   if (typeof value === "string" || value instanceof Uint8Array) return value.length;
   return isCelList(value) ? value.size : 0;
 }

@@ -41,7 +41,7 @@ function after({ length }: readonly StepResult[]): string {
 }
 
 /** A text with the position of an expression in the source. */
-function at({ positionOf }: ParsedExpression, id: bigint | undefined, text: string): string {
-  const position = id === undefined ? undefined : positionOf(id);
+function at({ findPosition }: ParsedExpression, id: bigint | undefined, text: string): string {
+  const position = id === undefined ? undefined : findPosition(id);
   return position === undefined ? text : `line ${position.line}, column ${position.column}: ${text}`;
 }

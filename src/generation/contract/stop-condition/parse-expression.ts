@@ -14,7 +14,7 @@ interface Position {
 export interface ParsedExpression {
   readonly expr: Expr;
   /** Where a node stands in the text. Undefined where the library does not know it. */
-  readonly positionOf: (id: bigint) => Position | undefined;
+  readonly findPosition: (id: bigint) => Position | undefined;
 }
 
 /** Deepest nesting of brackets and operators: the parser, the checks and the evaluation recurse. */
@@ -24,11 +24,11 @@ const MAX_DEPTH = 64;
 export function parseExpression(text: string, field: string): ParsedExpression {
   const { expr, sourceInfo } = parsed(text, field);
   if (isDeeper(expr, MAX_DEPTH)) throw tooDeep(field);
-  const positionOf = (id: bigint) => {
+  const findPosition = (id: bigint) => {
     const offset = sourceInfo?.positions[String(id)];
     return offset === undefined ? undefined : positionAt(text, offset);
   };
-  return { expr, positionOf };
+  return { expr, findPosition };
 }
 
 function parsed(text: string, field: string): ReturnType<typeof parse> {
@@ -36,7 +36,7 @@ function parsed(text: string, field: string): ReturnType<typeof parse> {
     return parse(text);
   } catch (thrown) {
     if (thrown instanceof RangeError) throw tooDeep(field);
-    const { line, column } = startOf(thrown);
+    const { line, column } = getStart(thrown);
     throw invalidField(field, `line ${line}, column ${column}: syntax error in the CEL expression`);
   }
 }
@@ -46,7 +46,7 @@ function tooDeep(field: string): Error {
 }
 
 /** Where a syntax error was found. Its message is not used: it quotes the text. */
-function startOf(thrown: unknown): Position {
+function getStart(thrown: unknown): Position {
   if (!(thrown instanceof Error) || !("location" in thrown)) throw thrown;
   const { start } = Object(thrown.location);
   return { line: Number(start?.line), column: Number(start?.column) };
@@ -58,11 +58,11 @@ function positionAt(text: string, offset: number): Position {
 }
 
 function isDeeper(expr: Expr, levels: number): boolean {
-  return levels === 0 || childrenOf(expr).some((child) => isDeeper(child, levels - 1));
+  return levels === 0 || getChildren(expr).some((child) => isDeeper(child, levels - 1));
 }
 
 /** The nodes directly below one. */
-export function childrenOf({ exprKind: { case: kind, value } }: Expr): Expr[] {
+export function getChildren({ exprKind: { case: kind, value } }: Expr): Expr[] {
   switch (kind) {
     case "selectExpr":
       return defined([value.operand]);

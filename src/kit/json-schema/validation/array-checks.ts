@@ -1,12 +1,12 @@
 /** Checks of arrays and their items. */
-import { listOf } from "../values.ts";
+import { toList } from "../values.ts";
 import type { SchemaPlace } from "./schema-place.ts";
 import type { Check } from "./validation.ts";
-import { countsOf, describeCount } from "./value-checks.ts";
+import { checkCounts, describeCount } from "./value-checks.ts";
 
 /** The check of `minItems` and `maxItems`. */
 export function checkItemCount({ schema }: SchemaPlace): Check | undefined {
-  const { least, most } = countsOf(schema, "Items");
+  const { least, most } = checkCounts(schema, "Items");
   if (least === 0 && most === Infinity) return undefined;
   return (value, place, run) => {
     if (!Array.isArray(value)) return;
@@ -20,8 +20,8 @@ export function checkUniqueItems({ schema }: SchemaPlace): Check | undefined {
   if (schema.uniqueItems !== true) return undefined;
   return (value, place, run) => {
     const items = new Map<string, number>();
-    for (const [index, item] of listOf(value).entries()) {
-      const identity = run.identityOf(item);
+    for (const [index, item] of toList(value).entries()) {
+      const identity = run.toIdentity(item);
       const first = items.get(identity);
       if (first === undefined) items.set(identity, index);
       else
@@ -34,16 +34,16 @@ export function checkUniqueItems({ schema }: SchemaPlace): Check | undefined {
 }
 
 /** The check of `prefixItems` and `items`, also as draft 7 spells them: `items` as a list, and `additionalItems`. */
-export function checkItems({ schema, nodeOf }: SchemaPlace): Check | undefined {
+export function checkItems({ schema, getNode }: SchemaPlace): Check | undefined {
   const isDraft7 = Array.isArray(schema.items);
   const prefixKey = isDraft7 ? "items" : "prefixItems";
   const restKey = isDraft7 ? "additionalItems" : "items";
-  const prefix = listOf(schema[prefixKey]).map((_, index) => nodeOf(prefixKey, index));
-  const rest = schema[restKey] === undefined ? undefined : nodeOf(restKey);
+  const prefix = toList(schema[prefixKey]).map((_, index) => getNode(prefixKey, index));
+  const rest = schema[restKey] === undefined ? undefined : getNode(restKey);
   if (prefix.length === 0 && rest === undefined) return undefined;
   return (value, place, run) => {
     if (!Array.isArray(value)) return;
-    for (const [index, item] of listOf(value).entries()) {
+    for (const [index, item] of toList(value).entries()) {
       const node = prefix[index] ?? rest;
       if (node === undefined) break;
       run.applyBelow(node, item, place, index);
@@ -53,14 +53,14 @@ export function checkItems({ schema, nodeOf }: SchemaPlace): Check | undefined {
 }
 
 /** The check of `contains`, `minContains` and `maxContains`. */
-export function checkContains({ schema, nodeOf }: SchemaPlace): Check | undefined {
+export function checkContains({ schema, getNode }: SchemaPlace): Check | undefined {
   if (schema.contains === undefined) return undefined;
-  const node = nodeOf("contains");
-  const { most } = countsOf(schema, "Contains");
+  const node = getNode("contains");
+  const { most } = checkCounts(schema, "Contains");
   const least = schema.minContains === undefined ? 1 : Number(schema.minContains);
   return (value, place, run) => {
     if (!Array.isArray(value)) return;
-    const matching = [...listOf(value).entries()].filter(([, item]) => run.accepts(node, item));
+    const matching = [...toList(value).entries()].filter(([, item]) => run.accepts(node, item));
     for (const [index] of matching) run.evaluated?.items.add(index);
     const problem = describeCount(matching.length, least, most, "item");
     if (problem !== undefined) run.report(place, `${problem} that the schema of "contains" accepts`);
@@ -68,12 +68,12 @@ export function checkContains({ schema, nodeOf }: SchemaPlace): Check | undefine
 }
 
 /** The check of `unevaluatedItems`. It comes after all others of its schema. */
-export function checkUnevaluatedItems({ schema, nodeOf }: SchemaPlace): Check | undefined {
+export function checkUnevaluatedItems({ schema, getNode }: SchemaPlace): Check | undefined {
   if (schema.unevaluatedItems === undefined) return undefined;
-  const node = nodeOf("unevaluatedItems");
+  const node = getNode("unevaluatedItems");
   return (value, place, run) => {
     if (!Array.isArray(value)) return;
-    for (const [index, item] of listOf(value).entries()) {
+    for (const [index, item] of toList(value).entries()) {
       if (run.evaluated?.items.has(index)) continue;
       run.applyBelow(node, item, place, index);
       run.evaluated?.items.add(index);

@@ -2,8 +2,8 @@ import { invalidField } from "../../../core/errors.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../json/json.ts";
 import { findMalformed, KEYWORDS } from "../keywords.ts";
 import { fieldAt, pointerBelow, shown } from "../messages.ts";
-import { References, referenceOf } from "../references.ts";
-import { entriesOf } from "../values.ts";
+import { getReference, References } from "../references.ts";
+import { listEntries } from "../values.ts";
 import {
   checkContains,
   checkItemCount,
@@ -31,7 +31,7 @@ import {
 import { Pattern } from "./pattern.ts";
 import { UnsupportedPatternError } from "./pattern-parser.ts";
 import type { CheckMaker } from "./schema-place.ts";
-import { kindOf, type SchemaNode } from "./validation.ts";
+import { getKind, type SchemaNode } from "./validation.ts";
 import {
   checkFormat,
   checkLength,
@@ -112,7 +112,7 @@ class ValidatorCompiler {
   }
 
   compile(): SchemaNode {
-    const root = this.#nodeOf(this.#schema, "");
+    const root = this.#getNode(this.#schema, "");
     // The list grows while it is read.
     for (const pending of this.#pending) this.#makeChecks(pending);
     const endless = endlessIn([...this.#nodes.values()]);
@@ -121,7 +121,7 @@ class ValidatorCompiler {
     return root;
   }
 
-  #nodeOf(schema: JsonValue | undefined, pointer: string): SchemaNode {
+  #getNode(schema: JsonValue | undefined, pointer: string): SchemaNode {
     if (schema === true) return { checks: [], sameValue: [], allowsNull: false };
     if (schema === false) return NOTHING;
     if (!isObject(schema)) {
@@ -139,32 +139,32 @@ class ValidatorCompiler {
 
   #makeChecks({ schema, pointer, node }: Pending): void {
     this.#checkKeywords(schema, pointer);
-    const nodeOf = (...keys: readonly (string | number)[]) =>
-      this.#nodeOf(memberAt(schema, keys), pointerBelow(pointer, ...keys));
+    const getNode = (...keys: readonly (string | number)[]) =>
+      this.#getNode(memberAt(schema, keys), pointerBelow(pointer, ...keys));
     const sameValue = (...keys: readonly (string | number)[]) => {
-      const inner = nodeOf(...keys);
+      const inner = getNode(...keys);
       node.sameValue.push(inner);
       return inner;
     };
-    const targetOf = () => {
-      const target = this.#targetOf(schema, pointer);
+    const toTarget = () => {
+      const target = this.#toTarget(schema, pointer);
       node.sameValue.push(target);
       return target;
     };
-    const patternOf = (source: string, ...keys: readonly string[]) =>
-      this.#patternOf(source, pointerBelow(pointer, ...keys));
-    const place = { schema, nodeOf, sameValue, targetOf, patternOf };
+    const toPattern = (source: string, ...keys: readonly string[]) =>
+      this.#toPattern(source, pointerBelow(pointer, ...keys));
+    const place = { schema, getNode, sameValue, toTarget, toPattern };
     for (const make of CHECKS) {
       const check = make(place);
       if (check !== undefined) node.checks.push(check);
     }
     // Definitions that nothing refers to are checked as well.
     for (const key of ["$defs", "definitions"])
-      for (const [name] of entriesOf(schema[key])) nodeOf(key, name);
+      for (const [name] of listEntries(schema[key])) getNode(key, name);
   }
 
   #checkKeywords(schema: JsonObject, pointer: string): void {
-    for (const [key, value] of entriesOf(schema)) {
+    for (const [key, value] of listEntries(schema)) {
       const keyword = KEYWORDS.get(key);
       const malformed = keyword && findMalformed(keyword, value);
       if (malformed !== undefined) throw this.#invalid(pointerBelow(pointer, key), malformed);
@@ -172,15 +172,15 @@ class ValidatorCompiler {
     }
   }
 
-  #targetOf(schema: JsonObject, pointer: string): SchemaNode {
+  #toTarget(schema: JsonObject, pointer: string): SchemaNode {
     this.#references ??= new References(isObject(this.#schema) ? this.#schema : {});
     const target = this.#references.resolve(schema);
-    if (target !== undefined) return this.#nodeOf(target.schema, target.pointer);
-    const message = `expected references to a place in the schema, found ${shown(referenceOf(schema) ?? "")}`;
+    if (target !== undefined) return this.#getNode(target.schema, target.pointer);
+    const message = `expected references to a place in the schema, found ${shown(getReference(schema) ?? "")}`;
     throw this.#invalid(pointer, message);
   }
 
-  #patternOf(source: string, pointer: string): Pattern | undefined {
+  #toPattern(source: string, pointer: string): Pattern | undefined {
     if (!this.#patterns.has(source)) this.#patterns.set(source, this.#compilePattern(source, pointer));
     const pattern = this.#patterns.get(source);
     if (pattern === undefined) this.unchecked.push(pointer);
@@ -202,7 +202,7 @@ class ValidatorCompiler {
 }
 
 const NOTHING: SchemaNode = {
-  checks: [(value, place, run) => run.report(place, `expected no value here, found ${kindOf(value)}`)],
+  checks: [(value, place, run) => run.report(place, `expected no value here, found ${getKind(value)}`)],
   sameValue: [],
   allowsNull: false,
 };

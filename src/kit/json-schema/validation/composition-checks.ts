@@ -1,27 +1,27 @@
 /** Checks by other schemas that apply to the same value. */
 import { isObject, type JsonValue } from "../../json/json.ts";
-import { referenceOf } from "../references.ts";
-import { entriesOf, listOf } from "../values.ts";
+import { getReference } from "../references.ts";
+import { listEntries, toList } from "../values.ts";
 import type { SchemaPlace } from "./schema-place.ts";
 import {
   type Check,
   type Finding,
-  kindOf,
+  getKind,
   type SchemaNode,
   type Validation,
   type ValuePlace,
 } from "./validation.ts";
 
 /** The check of `$ref`. */
-export function checkReference({ schema, targetOf }: SchemaPlace): Check | undefined {
-  if (referenceOf(schema) === undefined) return undefined;
-  const node = targetOf();
+export function checkReference({ schema, toTarget }: SchemaPlace): Check | undefined {
+  if (getReference(schema) === undefined) return undefined;
+  const node = toTarget();
   return (value, place, run) => void run.apply(node, value, place);
 }
 
 /** The check of `allOf`. */
 export function checkAllOf({ schema, sameValue }: SchemaPlace): Check | undefined {
-  const nodes = listOf(schema.allOf).map((_, index) => sameValue("allOf", index));
+  const nodes = toList(schema.allOf).map((_, index) => sameValue("allOf", index));
   if (nodes.length === 0) return undefined;
   return (value, place, run) => {
     for (const node of nodes) run.apply(node, value, place);
@@ -30,7 +30,7 @@ export function checkAllOf({ schema, sameValue }: SchemaPlace): Check | undefine
 
 /** The check of `anyOf`. */
 export function checkAnyOf({ schema, sameValue }: SchemaPlace): Check | undefined {
-  const nodes = listOf(schema.anyOf).map((_, index) => sameValue("anyOf", index));
+  const nodes = toList(schema.anyOf).map((_, index) => sameValue("anyOf", index));
   if (nodes.length === 0) return undefined;
   return (value, place, run) => {
     const found = testAll(nodes, value, place, run);
@@ -40,7 +40,7 @@ export function checkAnyOf({ schema, sameValue }: SchemaPlace): Check | undefine
 
 /** The check of `oneOf`. */
 export function checkOneOf({ schema, sameValue }: SchemaPlace): Check | undefined {
-  const nodes = listOf(schema.oneOf).map((_, index) => sameValue("oneOf", index));
+  const nodes = toList(schema.oneOf).map((_, index) => sameValue("oneOf", index));
   if (nodes.length === 0) return undefined;
   return (value, place, run) => {
     const found = testAll(nodes, value, place, run);
@@ -72,14 +72,14 @@ function reportClosest(
   );
   if (types.length === found.length) {
     const names = [...new Set(types)].join(" or ");
-    return run.add({ place, message: `expected ${names}, found ${kindOf(value)}`, types: names });
+    return run.add({ place, message: `expected ${names}, found ${getKind(value)}`, types: names });
   }
   const ofType = found.filter((each) => !each.some((finding) => finding.place === place && finding.types));
   const alike = ofType.filter(
     (each) => !each.some((finding) => finding.isUnlisted && finding.place.around === place),
   );
   const closest = [alike, ofType].find((each) => each.length === 1)?.[0];
-  const message = `expected a value for one of ${found.length} alternatives, found ${kindOf(value)} for none of them`;
+  const message = `expected a value for one of ${found.length} alternatives, found ${getKind(value)} for none of them`;
   for (const finding of closest ?? [{ place, message }]) run.add(finding);
 }
 
@@ -108,7 +108,7 @@ export function checkCondition({ schema, sameValue }: SchemaPlace): Check | unde
 /** The check of `dependentSchemas`, and of schemas in `dependencies`. */
 export function checkDependentSchemas({ schema, sameValue }: SchemaPlace): Check | undefined {
   const dependents = ["dependentSchemas", "dependencies"].flatMap((key) =>
-    entriesOf(schema[key])
+    listEntries(schema[key])
       .filter(([, each]) => !Array.isArray(each))
       .map(([name]) => [name, sameValue(key, name)] as const),
   );

@@ -1,13 +1,13 @@
 /** Checks of objects and their members. */
 import { isObject, type JsonObject, type JsonValue } from "../../json/json.ts";
-import { entriesOf, listOf } from "../values.ts";
+import { listEntries, toList } from "../values.ts";
 import type { SchemaPlace } from "./schema-place.ts";
 import type { Check, SchemaNode, Validation, ValuePlace } from "./validation.ts";
-import { countsOf, describeCount } from "./value-checks.ts";
+import { checkCounts, describeCount } from "./value-checks.ts";
 
 /** The check of `minProperties` and `maxProperties`. */
 export function checkPropertyCount({ schema }: SchemaPlace): Check | undefined {
-  const { least, most } = countsOf(schema, "Properties");
+  const { least, most } = checkCounts(schema, "Properties");
   if (least === 0 && most === Infinity) return undefined;
   return (value, place, run) => {
     if (!isObject(value)) return;
@@ -18,7 +18,7 @@ export function checkPropertyCount({ schema }: SchemaPlace): Check | undefined {
 
 /** The check of `required`. */
 export function checkRequired({ schema }: SchemaPlace): Check | undefined {
-  const names = listOf<string>(schema.required);
+  const names = toList<string>(schema.required);
   if (names.length === 0) return undefined;
   return (value, place, run) => {
     if (isObject(value)) reportMissing(names, value, place, run);
@@ -64,21 +64,21 @@ export function checkMembers(place: SchemaPlace): Check | undefined {
   const schemas = memberSchemas(place);
   return (value, around, run) => {
     if (!isObject(value)) return;
-    for (const [name, member] of entriesOf(value)) checkMember(schemas, name, member, around, run);
+    for (const [name, member] of listEntries(value)) checkMember(schemas, name, member, around, run);
   };
 }
 
-function memberSchemas({ schema, nodeOf, patternOf }: SchemaPlace): MemberSchemas {
+function memberSchemas({ schema, getNode, toPattern }: SchemaPlace): MemberSchemas {
   const names = Object.keys(schema.properties ?? {});
-  const properties = new Map(names.map((name) => [name, nodeOf("properties", name)]));
+  const properties = new Map(names.map((name) => [name, getNode("properties", name)]));
   const patterns = Object.keys(schema.patternProperties ?? {}).map((source) => {
-    const pattern = patternOf(source, "patternProperties", source);
+    const pattern = toPattern(source, "patternProperties", source);
     const test =
       pattern && ((name: string, run: Validation) => pattern.test(name, (steps) => run.spend(steps)));
-    return { node: nodeOf("patternProperties", source), test };
+    return { node: getNode("patternProperties", source), test };
   });
   const isClosed = schema.additionalProperties === false;
-  const others = schema.additionalProperties === undefined ? undefined : nodeOf("additionalProperties");
+  const others = schema.additionalProperties === undefined ? undefined : getNode("additionalProperties");
   return { properties, patterns, others: isClosed ? nothingBut(names) : others };
 }
 
@@ -115,9 +115,9 @@ function checkMember(
 }
 
 /** The check of `propertyNames`. */
-export function checkPropertyNames({ schema, nodeOf }: SchemaPlace): Check | undefined {
+export function checkPropertyNames({ schema, getNode }: SchemaPlace): Check | undefined {
   if (schema.propertyNames === undefined) return undefined;
-  const node = nodeOf("propertyNames");
+  const node = getNode("propertyNames");
   return (value, place, run) => {
     if (!isObject(value)) return;
     for (const name of Object.keys(value)) {
@@ -132,7 +132,7 @@ export function checkPropertyNames({ schema, nodeOf }: SchemaPlace): Check | und
 
 /** The check of `dependentRequired`, and of lists of names in `dependencies`. */
 export function checkDependentRequired({ schema }: SchemaPlace): Check | undefined {
-  const dependents = [schema.dependentRequired, schema.dependencies].flatMap(entriesOf);
+  const dependents = [schema.dependentRequired, schema.dependencies].flatMap(listEntries);
   const lists = dependents.filter(([, names]) => Array.isArray(names));
   if (lists.length === 0) return undefined;
   return (value, place, run) => {
@@ -140,18 +140,18 @@ export function checkDependentRequired({ schema }: SchemaPlace): Check | undefin
     run.spend(lists.length);
     for (const [name, names] of lists) {
       const why = ` beside ${nameShown(name)}`;
-      if (Object.hasOwn(value, name)) reportMissing(listOf<string>(names), value, place, run, why);
+      if (Object.hasOwn(value, name)) reportMissing(toList<string>(names), value, place, run, why);
     }
   };
 }
 
 /** The check of `unevaluatedProperties`. It comes after all others of its schema. */
-export function checkUnevaluatedProperties({ schema, nodeOf }: SchemaPlace): Check | undefined {
+export function checkUnevaluatedProperties({ schema, getNode }: SchemaPlace): Check | undefined {
   if (schema.unevaluatedProperties === undefined) return undefined;
-  const node = schema.unevaluatedProperties === false ? nothingBut([]) : nodeOf("unevaluatedProperties");
+  const node = schema.unevaluatedProperties === false ? nothingBut([]) : getNode("unevaluatedProperties");
   return (value, place, run) => {
     if (!isObject(value)) return;
-    for (const [name, member] of entriesOf(value)) {
+    for (const [name, member] of listEntries(value)) {
       if (run.evaluated?.names.has(name)) continue;
       run.applyBelow(node, member, place, name);
       run.evaluated?.names.add(name);

@@ -23,7 +23,7 @@ export class Pattern {
    */
   constructor(source: string) {
     if (source.length > MAX_PATTERN) throw new UnsupportedPatternError();
-    this.#flags = flagsOf(source);
+    this.#flags = getFlags(source);
     const expression = new PatternParser(source, this.#flags === "u").parse();
     this.#write(expression, this.#program);
     this.#program.push({ kind: "match" });
@@ -40,7 +40,7 @@ export class Pattern {
   #write(expression: Expression, program: Program): void {
     switch (expression.kind) {
       case "character":
-        return this.#add(program, { kind: "character", test: this.#testOf(expression.source) });
+        return this.#add(program, { kind: "character", test: this.#compileTest(expression.source) });
       case "boundary":
         return this.#add(program, { kind: "boundary", test: BOUNDARIES[expression.source] });
       case "sequence":
@@ -110,7 +110,7 @@ export class Pattern {
     if (this.#size > MAX_INSTRUCTIONS) throw new UnsupportedPatternError();
   }
 
-  #testOf(source: string): CharacterTest {
+  #compileTest(source: string): CharacterTest {
     const known = this.#tests.get(source);
     if (known !== undefined) return known;
     const isLiteral = [...source].length === 1 && source !== ".";
@@ -138,7 +138,7 @@ function testOfClass(source: string, flags: string): CharacterTest {
 }
 
 /** JSON Schema asks for the flag `u`; patterns with escapes that it forbids, such as `\-`, are common. */
-function flagsOf(source: string): string {
+function getFlags(source: string): string {
   try {
     new RegExp(source, "u");
     return "u";

@@ -6,13 +6,13 @@ import type { Check, SchemaNode } from "./validation.ts";
 export interface SchemaPlace {
   readonly schema: JsonObject;
   /** The node of a subschema that applies to members of the value, by its keys in this schema. */
-  readonly nodeOf: (...keys: readonly (string | number)[]) => SchemaNode;
+  readonly getNode: (...keys: readonly (string | number)[]) => SchemaNode;
   /** The node of a subschema that applies to the same value. */
   readonly sameValue: (...keys: readonly (string | number)[]) => SchemaNode;
   /** The node that the schema's reference leads to. */
-  readonly targetOf: () => SchemaNode;
+  readonly toTarget: () => SchemaNode;
   /** A pattern, by its keys in this schema; undefined where it is one that is not checked. */
-  readonly patternOf: (source: string, ...keys: readonly string[]) => Pattern | undefined;
+  readonly toPattern: (source: string, ...keys: readonly string[]) => Pattern | undefined;
 }
 
 /** Makes the check of some keywords; undefined where the schema has none of them. */

@@ -1,7 +1,7 @@
 /** One validation of one value: what was found, and how much work it took. */
 import { isDeeper, isObject, type JsonValue, MAX_JSON_LEVELS } from "../../json/json.ts";
 import { pointerBelow } from "../messages.ts";
-import { identityOf } from "../values.ts";
+import { toIdentity } from "../values.ts";
 
 /** What a schema is compiled to. */
 export interface SchemaNode {
@@ -99,10 +99,10 @@ export class Validation {
   }
 
   /** A text that two values share exactly when they are equal. */
-  identityOf(value: JsonValue): string {
+  toIdentity(value: JsonValue): string {
     if (typeof value !== "object" || value === null) return JSON.stringify(value);
     if (isDeeper(value, MAX_JSON_LEVELS)) throw new TooMuchWorkError();
-    const identity = identityOf(value);
+    const identity = toIdentity(value);
     this.spend(identity.length / 2);
     return identity;
   }
@@ -161,14 +161,14 @@ export class Validation {
 }
 
 /** The JSON Pointer (RFC 6901) of a place. A long one is cut. */
-export function pointerOf(place: ValuePlace): string {
+export function toPointer(place: ValuePlace): string {
   const tokens: (string | number)[] = [];
   for (let at: ValuePlace | undefined = place; at?.token !== undefined; at = at.around) tokens.push(at.token);
   return pointerBelow("", ...tokens.reverse());
 }
 
 /** What a value is, in words. Does not repeat the value. */
-export function kindOf(value: JsonValue): string {
+export function getKind(value: JsonValue): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (isObject(value)) return "an object";

@@ -1,10 +1,10 @@
 /** Checks of values by themselves: types, listed values, numbers and strings. */
 import { isObject, type JsonObject, type JsonValue } from "../../json/json.ts";
 import type { JsonType } from "../keywords.ts";
-import { identityOf, listOf } from "../values.ts";
+import { toIdentity, toList } from "../values.ts";
 import { matchesFormat } from "./formats.ts";
 import type { SchemaPlace } from "./schema-place.ts";
-import { type Check, kindOf } from "./validation.ts";
+import { type Check, getKind } from "./validation.ts";
 
 const TYPE_NAMES: Record<JsonType, string> = {
   null: "null",
@@ -23,7 +23,7 @@ export function checkType({ schema }: SchemaPlace): Check | undefined {
   const names = [...new Set(types)].map((type) => TYPE_NAMES[type]).join(" or ");
   return (value, place, run) => {
     if (types.some((type) => isOf(type, value))) return;
-    run.add({ place, message: `expected ${names}, found ${kindOf(value)}`, types: names });
+    run.add({ place, message: `expected ${names}, found ${getKind(value)}`, types: names });
   };
 }
 
@@ -48,7 +48,7 @@ const MAX_LISTED = 300;
 /** The check of `enum` and `const`. */
 export function checkLiterals({ schema }: SchemaPlace): Check | undefined {
   const lists = [schema.enum, schema.const === undefined ? undefined : [schema.const]];
-  const checks = lists.flatMap((list) => (list === undefined ? [] : checkListed(listOf(list))));
+  const checks = lists.flatMap((list) => (list === undefined ? [] : checkListed(toList(list))));
   if (checks.length === 0) return undefined;
   return (value, place, run) => {
     for (const check of checks) check(value, place, run);
@@ -58,16 +58,16 @@ export function checkLiterals({ schema }: SchemaPlace): Check | undefined {
 function checkListed(values: readonly JsonValue[]): Check {
   const scalars = new Set<JsonValue>(values.filter((value) => typeof value !== "object" || value === null));
   const others = new Set(
-    values.filter((value) => typeof value === "object" && value !== null).map(identityOf),
+    values.filter((value) => typeof value === "object" && value !== null).map(toIdentity),
   );
   const text = values.map((value) => JSON.stringify(value)).join(", ");
   const listed = text.length > MAX_LISTED ? `${text.slice(0, MAX_LISTED)}…` : text;
   const expected = values.length === 1 ? `expected ${listed}` : `expected one of ${listed}`;
   return (value, place, run) => {
     const isScalar = typeof value !== "object" || value === null;
-    const isListed = isScalar ? scalars.has(value) : others.size > 0 && others.has(run.identityOf(value));
+    const isListed = isScalar ? scalars.has(value) : others.size > 0 && others.has(run.toIdentity(value));
     if (!isListed)
-      run.add({ place, message: `${expected}, found another value (${kindOf(value)})`, isUnlisted: true });
+      run.add({ place, message: `${expected}, found another value (${getKind(value)})`, isUnlisted: true });
   };
 }
 
@@ -99,8 +99,8 @@ export function checkNumber({ schema }: SchemaPlace): Check | undefined {
 /** Whether a number is a multiple of another one, both as decimals: 0.3 is a multiple of 0.1. */
 function isMultiple(value: number, divisor: number): boolean {
   if (!Number.isFinite(value) || !Number.isFinite(divisor)) return false;
-  const [digits, exponent] = decimalOf(value);
-  const [divisorDigits, divisorExponent] = decimalOf(divisor);
+  const [digits, exponent] = toDecimal(value);
+  const [divisorDigits, divisorExponent] = toDecimal(divisor);
   const shift = exponent - divisorExponent;
   const [left, right] = [
     digits * 10n ** BigInt(Math.max(shift, 0)),
@@ -110,7 +110,7 @@ function isMultiple(value: number, divisor: number): boolean {
 }
 
 /** The digits of a number, and the power of ten that they are multiplied by. */
-function decimalOf(value: number): readonly [digits: bigint, exponent: number] {
+function toDecimal(value: number): readonly [digits: bigint, exponent: number] {
   const [mantissa = "", exponent = "0"] = value.toExponential().split("e");
   const [whole = "", fraction = ""] = mantissa.split(".");
   return [BigInt(whole + fraction), Number(exponent) - fraction.length];
@@ -118,7 +118,7 @@ function decimalOf(value: number): readonly [digits: bigint, exponent: number] {
 
 /** The check of `minLength` and `maxLength`, in Unicode characters. */
 export function checkLength({ schema }: SchemaPlace): Check | undefined {
-  const { least, most } = countsOf(schema, "Length");
+  const { least, most } = checkCounts(schema, "Length");
   if (least === 0 && most === Infinity) return undefined;
   return (value, place, run) => {
     if (typeof value !== "string") return;
@@ -137,7 +137,7 @@ function charactersIn(text: string): number {
 }
 
 /** The bounds that `min` and `max` with a suffix set. */
-export function countsOf(
+export function checkCounts(
   schema: JsonObject,
   suffix: string,
 ): { readonly least: number; readonly most: number } {
@@ -157,10 +157,10 @@ export function describeCount(count: number, least: number, most: number, noun: 
 const MAX_PATTERN_SHOWN = 200;
 
 /** The check of `pattern`. */
-export function checkPattern({ schema, patternOf }: SchemaPlace): Check | undefined {
+export function checkPattern({ schema, toPattern }: SchemaPlace): Check | undefined {
   const { pattern } = schema;
   if (typeof pattern !== "string") return undefined;
-  const compiled = patternOf(pattern, "pattern");
+  const compiled = toPattern(pattern, "pattern");
   if (compiled === undefined) return undefined;
   const message = `expected a string that matches the pattern ${JSON.stringify(pattern.slice(0, MAX_PATTERN_SHOWN))}`;
   return (value, place, run) => {

@@ -9,7 +9,7 @@ import type { ToolCall, ToolResult } from "../../../gen/outrigger/v1/message_pb.
 import { failedResult } from "../../../generation/failed-result.ts";
 import type { StepContext, ToolExecutor, ToolOutcome } from "../../../generation/step-tools.ts";
 import { LONGEST_TIMER_MS } from "../../../kit/http/timeouts.ts";
-import { effectOf, isWrongKind, type Wanted } from "./tool-outputs.ts";
+import { isWrongKind, toEffect, type Wanted } from "./tool-outputs.ts";
 import type { ToolsStart } from "./tools-start.ts";
 
 /** How the tools of a caller are executed. */
@@ -56,7 +56,7 @@ export class CallerTools implements ToolExecutor {
     const pending = this.#pending.get(toolCallId);
     if (pending === undefined) return this.#settled.get(toolCallId) ?? Reason.UNKNOWN_CALL;
     if (isWrongKind(output, pending.wanted)) return Reason.WRONG_KIND;
-    const effect = effectOf(output, pending.call, this.#options.toolArguments);
+    const effect = toEffect(output, pending.call, this.#options.toolArguments);
     if (effect.case === "result") this.#settle(pending, effect.result);
     else this.#executeRepaired(pending, effect.call);
     return undefined;
@@ -79,7 +79,7 @@ export class CallerTools implements ToolExecutor {
     // Ids are unique in a conversation; of two calls with one id only one could be answered.
     if (this.#pending.has(call.id) || this.#settled.has(call.id))
       return { result: failedResult(call, "another call has the same id") };
-    const problem = toolArguments.problemOf(call);
+    const problem = toolArguments.toProblem(call);
     if (problem !== undefined && !repairCalls) return { result: failedResult(call, problem) };
     if (this.#isClosed) return { result: failedResult(call, CALLER_CLOSED) };
     return new Promise((settle) => {

@@ -14,7 +14,7 @@ import type {
   ExecuteToolSchema,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { ToolResult } from "../../../gen/outrigger/v1/message_pb.ts";
-import { currentCall, openCallsOf, withProgress } from "../../../generation/contract/open-calls.ts";
+import { currentCall, getOpenCalls, withProgress } from "../../../generation/contract/open-calls.ts";
 import { failedResult } from "../../../generation/failed-result.ts";
 import { NO_TOOLS } from "../../../generation/step-tools.ts";
 import { runToolLoop } from "../../../generation/tool-loop.ts";
@@ -77,7 +77,7 @@ class Continuation {
     const steps = readPreviousSteps(previous, outputs, { toolArguments, maxSteps });
     const result = { ...(previous ?? create(GenerateResultSchema)), steps: [...steps] };
     // Repaired calls are executed before the model is called again.
-    const isWaiting = steps.slice(-1).some((step) => openCallsOf(step).length > 0);
+    const isWaiting = steps.slice(-1).some((step) => getOpenCalls(step).length > 0);
     let progress = isWaiting ? yield* this.#conclude(start, result) : result;
     while (progress !== undefined) progress = yield* this.#runLoop(start, !fields.omitEvents, progress);
   }
@@ -101,7 +101,7 @@ class Continuation {
         if (item.value.case === "stepFinish") {
           this.#call.keep(item.value.result);
           // A step with open calls ends the loop.
-          if (openCallsOf(item.value.result).length > 0) continue;
+          if (getOpenCalls(item.value.result).length > 0) continue;
         }
         yield this.#messages.ofItem(item.value);
       }
@@ -118,7 +118,7 @@ class Continuation {
   async *#conclude(start: ToolsStart, result: GenerateResult): AsyncGenerator<Batch, Progress | undefined> {
     const { steps, attempts, stopReason } = result;
     const last = steps.at(-1);
-    if (last === undefined || openCallsOf(last).length === 0) {
+    if (last === undefined || getOpenCalls(last).length === 0) {
       yield [this.#messages.ofResult(result)];
       return undefined;
     }
@@ -126,7 +126,7 @@ class Continuation {
     const { executes, results } = isEnd ? NO_REACTION : reactionTo(last, start);
     const done = withProgress(last, { results, repairedCalls: [] });
     const reached = { steps: [...steps.slice(0, -1), done], attempts };
-    const isAnswered = openCallsOf(done).length === 0;
+    const isAnswered = getOpenCalls(done).length === 0;
     const say = (message: NonNullable<RunToolsMessage["message"]>) =>
       this.#messages.at(steps.length, message);
     yield [
@@ -150,10 +150,10 @@ const NO_REACTION: Reaction = { executes: [], results: [] };
 function reactionTo(step: StepResult, { active, toolArguments, repairCalls }: ToolsStart): Reaction {
   const executes: Execute[] = [];
   const results: ToolResult[] = [];
-  for (const call of openCallsOf(step)) {
+  for (const call of getOpenCalls(step)) {
     if (!active.has(call.name)) continue;
     const toolCall = currentCall(call, step);
-    const problem = toolArguments.problemOf(toolCall);
+    const problem = toolArguments.toProblem(toolCall);
     if (problem === undefined || repairCalls) executes.push({ toolCall, problem: problem ?? "" });
     else results.push(failedResult(call, problem));
   }

@@ -65,12 +65,12 @@ async function openLoop(
   isStreamed: boolean,
 ): Promise<Loop> {
   const generation = await call.read(options, "options");
-  const reader = readerOf(object, generation, call.support);
+  const reader = createReader(object, generation, call.support);
   const fields = generation.fields.ofObject();
   return runObjectLoop({ ...call.loopOptions({ ...generation, fields }), reader, isStreamed });
 }
 
-function readerOf(
+function createReader(
   object: ObjectFormat | undefined,
   { request, fields }: Generation,
   support: ObjectSupport,
@@ -93,7 +93,7 @@ async function* streamLoop(
     loop = await openLoop(call, request, true);
     let item = await loop.next();
     for (; item.done !== true; item = await loop.next()) {
-      const batch = messagesOf(item.value, messages, request.includeEvents);
+      const batch = toMessages(item.value, messages, request.includeEvents);
       if (batch.length > 0) yield batch;
     }
     yield [messages.ofResult(item.value.result)];
@@ -108,7 +108,7 @@ async function* streamLoop(
   }
 }
 
-function messagesOf(
+function toMessages(
   item: ObjectItem,
   messages: StreamMessages,
   includeEvents: boolean,

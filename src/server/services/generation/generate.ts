@@ -25,7 +25,7 @@ export async function generate(
 ): Promise<MessageInitShape<typeof GenerateResponseSchema>> {
   const call = new GenerationCall(parts, context);
   try {
-    return { result: await resultOf(await openLoop(call, options, { isStreamed: false })) };
+    return { result: await toResult(await openLoop(call, options, { isStreamed: false })) };
   } catch (thrown) {
     throw call.fail(thrown).status;
   } finally {
@@ -55,7 +55,7 @@ async function openLoop(
   return runToolLoop({ ...call.loopOptions(generation), executor: NO_TOOLS, maxToolRounds: 0, isStreamed });
 }
 
-async function resultOf(loop: Loop): Promise<GenerateResult> {
+async function toResult(loop: Loop): Promise<GenerateResult> {
   let item = await loop.next();
   while (item.done !== true) item = await loop.next();
   return item.value;

@@ -6,10 +6,10 @@ import { type Generation, type GenerationBounds, readOptions } from "../../../ge
 import type { ModelClient } from "../../../generation/model-calls.ts";
 import type { ObjectSupport } from "../../../generation/objects/object-format.ts";
 import type { LoopOptions } from "../../../generation/tool-loop.ts";
-import { answerMemory, requestShareOf } from "../../requests/request-memory.ts";
-import { failureOf } from "../../status/status.ts";
-import { recorderOf } from "../../telemetry/call-recorder.ts";
-import { type CallSignal, type CallSignals, deadlineOf, errorOfCall } from "../call-signal.ts";
+import { answerMemory, getRequestShare } from "../../requests/request-memory.ts";
+import { toFailure } from "../../status/status.ts";
+import { createRecorder } from "../../telemetry/call-recorder.ts";
+import { type CallSignal, type CallSignals, errorOfCall, getDeadline } from "../call-signal.ts";
 import type { Inference } from "../inference.ts";
 import { InferenceRecord } from "../inference-record.ts";
 import { createRecordedClient } from "../recorded-calls.ts";
@@ -43,7 +43,7 @@ export class GenerationCall {
   constructor(parts: GenerationParts, context: HandlerContext) {
     this.#parts = parts;
     this.#context = context;
-    this.#record = new InferenceRecord(parts.inference, recorderOf(context), answerMemory(context));
+    this.#record = new InferenceRecord(parts.inference, createRecorder(context), answerMemory(context));
     this.#call = parts.signals.open(context.signal);
   }
 
@@ -78,8 +78,8 @@ export class GenerationCall {
 
   /** The options of a loop that this call runs, but for its tools. */
   loopOptions(generation: Generation): Omit<LoopOptions, "executor" | "isStreamed"> {
-    const client = this.#clientOf(generation);
-    const deadline = deadlineOf(this.#context);
+    const client = this.#getClient(generation);
+    const deadline = getDeadline(this.#context);
     return { ...generation, client, signal: this.signal, deadline, repeats: this.#repeats };
   }
 
@@ -88,7 +88,7 @@ export class GenerationCall {
    * @throws ConnectError RESOURCE_EXHAUSTED where there is no memory for it.
    */
   keep(value: unknown): void {
-    requestShareOf(this.#context)?.take(retainedBytes(value));
+    getRequestShare(this.#context)?.take(retainedBytes(value));
   }
 
   /** The failure that a thrown value means. */
@@ -109,14 +109,14 @@ export class GenerationCall {
 
   #failWith(thrown: ConnectError): CallFailure {
     const { method } = this.#context;
-    const { status } = failureOf(thrown, `${method.parent.typeName}/${method.name}`);
+    const { status } = toFailure(thrown, `${method.parent.typeName}/${method.name}`);
     const error = toSdkError(status.cause);
     this.#record.fail(error);
     return { error, status };
   }
 
   /** Reports each call of the model, and names the fields of its request as the caller does. */
-  #clientOf({ fields }: Generation): ModelClient {
+  #getClient({ fields }: Generation): ModelClient {
     const onFailure = (thrown: unknown) => fields.rename(toSdkError(thrown));
     return createRecordedClient(this.#record, this.#parts.inference, onFailure);
   }

@@ -8,9 +8,9 @@ import {
 import type { ToolOutput } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { ToolCall } from "../../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../../gen/outrigger/v1/usage_pb.ts";
-import { currentCall, openCallsOf, withProgress } from "../../../generation/contract/open-calls.ts";
+import { currentCall, getOpenCalls, withProgress } from "../../../generation/contract/open-calls.ts";
 import type { ToolArguments } from "./tool-arguments.ts";
-import { checkOutput, effectOf, isWrongKind } from "./tool-outputs.ts";
+import { checkOutput, isWrongKind, toEffect } from "./tool-outputs.ts";
 
 /** What the steps before a call are checked by. */
 export interface PreviousStepsRules {
@@ -41,7 +41,7 @@ export function readPreviousSteps(
   const pairs = pair(last, outputs, violations);
   for (const each of pairs) checkKind(each, toolArguments, violations);
   violations.throwIfAny();
-  const effects = pairs.map(([, call, output]) => effectOf(output, call, toolArguments));
+  const effects = pairs.map(([, call, output]) => toEffect(output, call, toolArguments));
   const done = withProgress(last, {
     results: effects.flatMap((effect) => (effect.case === "result" ? effect.result : [])),
     repairedCalls: effects.flatMap((effect) => (effect.case === "repaired" ? effect.call : [])),
@@ -61,7 +61,7 @@ function checkResult({ steps, stopReason }: GenerateResult, maxSteps: number, vi
     checkUsage(step.response?.usage, `previous.steps[${index}].response.usage`, violations);
     if (step.response?.message === undefined)
       violations.add(`previous.steps[${index}].response`, "has no message, expected the model's answer");
-    const [open] = index < steps.length - 1 ? openCallsOf(step) : [];
+    const [open] = index < steps.length - 1 ? getOpenCalls(step) : [];
     if (open !== undefined)
       violations.add(`previous.steps[${index}].tool_results`, `has none for the call ${quote(open.id)}`);
   }
@@ -89,7 +89,7 @@ type Pair = readonly [index: number, call: ToolCall, output: ToolOutput];
 
 /** The outputs with the calls that they answer, each of which must have one. */
 function pair(step: StepResult, outputs: readonly ToolOutput[], violations: Violations): Pair[] {
-  const open = new Map(openCallsOf(step).map((call) => [call.id, call]));
+  const open = new Map(getOpenCalls(step).map((call) => [call.id, call]));
   const missing = new Set(open.keys());
   const pairs: Pair[] = [];
   for (const [index, output] of outputs.entries()) {
@@ -110,7 +110,7 @@ function pair(step: StepResult, outputs: readonly ToolOutput[], violations: Viol
 
 /** Checks that an output is what the `execute` of its call asked for. */
 function checkKind([index, call, output]: Pair, rules: ToolArguments, violations: Violations): void {
-  const wanted = rules.problemOf(call) === undefined ? "execution" : "repair";
+  const wanted = rules.toProblem(call) === undefined ? "execution" : "repair";
   if (!isWrongKind(output, wanted)) return;
   const [kind, state] = wanted === "repair" ? ["repaired_call", "invalid"] : ["result", "valid"];
   violations.add(`outputs[${index}]`, `expected ${kind}, error or refusal: the arguments are ${state}`);

@@ -127,7 +127,7 @@ class ToolRun implements AsyncIterator<Batch> {
         if (done === true) await setImmediate();
         if (this.#isOver) return;
         if (done === true) return tools.close();
-        this.#takeOutput(tools, outputOf(value));
+        this.#takeOutput(tools, toOutput(value));
       }
     } catch (thrown) {
       if (!this.#isOver) this.#giveUp(thrown);
@@ -165,7 +165,7 @@ class ToolRun implements AsyncIterator<Batch> {
 }
 
 /** @throws InvalidRequestError for a message that is no output, or a malformed one. */
-function outputOf({ message }: RunToolsRequest): ToolOutput {
+function toOutput({ message }: RunToolsRequest): ToolOutput {
   if (message.case === "start") throw invalidField("start", "was sent before, expected it once");
   if (message.case === undefined) throw invalidField("message", "is missing, expected an output");
   const violations = new Violations();

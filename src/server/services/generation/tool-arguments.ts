@@ -1,4 +1,4 @@
-import { jsonTextOf } from "../../../core/json-text.ts";
+import { toJsonText } from "../../../core/json-text.ts";
 import { argumentsOf } from "../../../core/tools.ts";
 import type { ToolCall } from "../../../gen/outrigger/v1/message_pb.ts";
 import type { Tool } from "../../../gen/outrigger/v1/tool_pb.ts";
@@ -25,13 +25,13 @@ export class ToolArguments {
   }
 
   /** What is wrong with the arguments of a call, for the model or the caller. Undefined where nothing is. */
-  problemOf(call: ToolCall): string | undefined {
+  toProblem(call: ToolCall): string | undefined {
     if (call.input.case === "text") return undefined;
     const parsed = argumentsOf(call);
     if (!parsed.ok) return parsed.error.message;
     const violations = this.#validators.get(call.name)?.validate(parsed.value) ?? [];
     if (violations.length === 0) return undefined;
     const texts = violations.map(violationText).join("; ");
-    return `the arguments of the call to ${jsonTextOf(call.name)} are not valid for the schema: ${texts}`;
+    return `the arguments of the call to ${toJsonText(call.name)} are not valid for the schema: ${texts}`;
   }
 }

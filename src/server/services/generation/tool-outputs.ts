@@ -31,7 +31,7 @@ export type OutputEffect =
   | { readonly case: "repaired"; readonly call: ToolCall };
 
 /** What an output that was checked means for its call. */
-export function effectOf({ output }: ToolOutput, call: ToolCall, rules: ToolArguments): OutputEffect {
+export function toEffect({ output }: ToolOutput, call: ToolCall, rules: ToolArguments): OutputEffect {
   switch (output.case) {
     case "result":
       return { case: "result", result: { ...output.value, toolCallId: call.id } };
@@ -50,7 +50,7 @@ function effectOfRepair({ id, name, input }: ToolCall, call: ToolCall, rules: To
   const isOther = (id !== "" && id !== call.id) || (name !== "" && name !== call.name);
   if (isOther) return failure(call, "the repaired call has another id or name");
   const repaired = create(ToolCallSchema, { id: call.id, name: call.name, input });
-  const problem = rules.problemOf(repaired);
+  const problem = rules.toProblem(repaired);
   return problem === undefined ? { case: "repaired", call: repaired } : failure(call, problem);
 }
 

@@ -12,7 +12,7 @@ import { streamEvents } from "./stream-events.ts";
 /** Serves CreateRun. A run that fails is an answer: its caller needs its id. */
 export function createRun(parts: RunParts, request: CreateRunRequest, context: HandlerContext): Promise<Run> {
   return answer(parts, context, async (call) =>
-    resultOf(await call.engine.createRun({ request }, call.options), call),
+    toResult(await call.engine.createRun({ request }, call.options), call),
   );
 }
 
@@ -24,7 +24,7 @@ export function submitToolResults(
 ): Promise<Run> {
   return answer(parts, context, async (call) => {
     requireId("run_id", request.runId);
-    return resultOf(await call.engine.submitToolResults(request, call.options), call);
+    return toResult(await call.engine.submitToolResults(request, call.options), call);
   });
 }
 
@@ -38,7 +38,7 @@ export function createRunStream(
   return streamEvents(parts, context, open, { failsWithRun: true });
 }
 
-async function resultOf(started: StartedRun, call: RunCall): Promise<Run> {
+async function toResult(started: StartedRun, call: RunCall): Promise<Run> {
   if (started.run.background) return started.run;
   const run = await started.result();
   // The run was cancelled because of it: the status says why.

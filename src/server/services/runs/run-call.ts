@@ -1,9 +1,9 @@
 import { ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { SDKError } from "../../../core/errors.ts";
 import type { RunEngine, RunOptions } from "../../../runs/engine.ts";
-import { requestShareOf } from "../../requests/request-memory.ts";
-import { recorderOf } from "../../telemetry/call-recorder.ts";
-import { type CallSignal, type CallSignals, deadlineOf, errorOfCall } from "../call-signal.ts";
+import { getRequestShare } from "../../requests/request-memory.ts";
+import { createRecorder } from "../../telemetry/call-recorder.ts";
+import { type CallSignal, type CallSignals, errorOfCall, getDeadline } from "../call-signal.ts";
 import type { Inference } from "../inference.ts";
 import { InferenceRecord } from "../inference-record.ts";
 import { createRecordedClient } from "../recorded-calls.ts";
@@ -27,11 +27,15 @@ export class RunCall {
   readonly #call: CallSignal;
 
   constructor(parts: RunParts, context: HandlerContext) {
-    const recorder = recorderOf(context);
+    const recorder = createRecorder(context);
     this.owner = recorder.call.caller.name;
     this.#parts = parts;
     this.#context = context;
-    this.#record = new InferenceRecord(parts.inference, recorder, requestShareOf(context)?.memory.runAnswers);
+    this.#record = new InferenceRecord(
+      parts.inference,
+      recorder,
+      getRequestShare(context)?.memory.runAnswers,
+    );
     this.#call = parts.signals.open(context.signal);
   }
 
@@ -49,14 +53,14 @@ export class RunCall {
     return {
       owner: this.owner,
       signal: this.signal,
-      deadline: deadlineOf(this.#context),
+      deadline: getDeadline(this.#context),
       client: createRecordedClient(this.#record, this.#parts.inference),
     };
   }
 
   /** Reads something stored, within the memory for what is read at once. */
   readStored<Value>(read: () => Promise<Value>): Promise<Value> {
-    return requestShareOf(this.#context)?.memory.reads.read(read, this.signal) ?? read();
+    return getRequestShare(this.#context)?.memory.reads.read(read, this.signal) ?? read();
   }
 
   /** The status of a call that failed. */

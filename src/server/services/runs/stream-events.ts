@@ -17,10 +17,10 @@ export function streamEvents(
   open: (call: RunCall) => Promise<Batches<RunEvent>> | Batches<RunEvent>,
   end: StreamEnd,
 ): Batches<RunEvent> {
-  return lazyBatches(() => eventsOf(new RunCall(parts, context), open, end));
+  return lazyBatches(() => getEvents(new RunCall(parts, context), open, end));
 }
 
-async function* eventsOf(
+async function* getEvents(
   call: RunCall,
   open: (call: RunCall) => Promise<Batches<RunEvent>> | Batches<RunEvent>,
   { failsWithRun }: StreamEnd,

@@ -55,7 +55,7 @@ async function find<Kind extends { readonly id: string }>(
 }
 
 /** The input of a request to a model, as the messages of the contract without their envelopes. */
-export async function inputOf(input: unknown, model = "gpt-5.2", kept?: Kept) {
+export async function toInput(input: unknown, model = "gpt-5.2", kept?: Kept) {
   const request = await read({ model, input }, kept);
   return (request.input.input ?? []).map(({ message }) => message);
 }

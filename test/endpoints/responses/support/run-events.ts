@@ -18,7 +18,7 @@ import type { StreamEvent } from "../../../../src/gen/outrigger/v1/stream_event_
 export const RUN_ID = "run_0123456789abcdef0123456789abcdef";
 
 /** A run as it is created. */
-export function runOf(init: MessageInitShape<typeof RunSchema> = {}): Run {
+export function toRun(init: MessageInitShape<typeof RunSchema> = {}): Run {
   return create(RunSchema, {
     id: RUN_ID,
     status: RunStatus.IN_PROGRESS,
@@ -46,8 +46,8 @@ export interface RunStory {
 }
 
 /** The events of a run, in the form in which the engine writes them. */
-export function runEventsOf({
-  created = runOf(),
+export function createRunEvents({
+  created = toRun(),
   calls,
   end = { status: RunStatus.COMPLETED },
 }: RunStory): EndedRun {

@@ -3,15 +3,15 @@
 import { MessageSink, SseSink } from "../../../../src/endpoints/responses/event-output.ts";
 import {
   defaultSettings,
+  getOrigin,
   getSettings,
-  originOf,
   type ResponseSettings,
 } from "../../../../src/endpoints/responses/settings.ts";
 import { ResponseEvents } from "../../../../src/endpoints/responses/write-events.ts";
 import type { RunEvent } from "../../../../src/gen/outrigger/v1/run_pb.ts";
 import type { RunWithOrigin } from "../../../../src/runs/engine.ts";
 import type { ResponsesEvent } from "../../support/events-in.ts";
-import { runOf } from "./run-events.ts";
+import { toRun } from "./run-events.ts";
 
 /** The run of a request with these settings. */
 export function runWith(
@@ -19,7 +19,7 @@ export function runWith(
   include: readonly string[] = [],
 ): RunWithOrigin {
   const settings = { ...defaultSettings, echoed: { ...defaultSettings.echoed, ...echoed }, include };
-  return { ...runOf(), origin: originOf(settings) };
+  return { ...toRun(), origin: getOrigin(settings) };
 }
 
 /** The events of a response. */

@@ -14,7 +14,7 @@ import {
 import { type Simulator, startSimulator } from "../../../../src/simulator/index.ts";
 import { killLeftovers } from "../../../cli/support/spawn-outrigger.ts";
 import { Postgres } from "../../../support/postgres/start-postgres.ts";
-import { randomOf } from "../../../support/random.ts";
+import { createRandom } from "../../../support/random.ts";
 import { type Sidecar, startSidecarProcess } from "../../../support/sidecar.ts";
 
 const found = await Postgres.start();
@@ -87,8 +87,8 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     const resumed = early.then((events) => read(second, id, events[5]?.sequence ?? 0));
     const [events, tail] = [await early, await resumed];
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
-    expect(bytesOf(await read(first, id))).toEqual(bytesOf(events));
-    expect(bytesOf(tail)).toEqual(bytesOf(events.slice(6)));
+    expect(toBytes(await read(first, id))).toEqual(toBytes(events));
+    expect(toBytes(tail)).toEqual(toBytes(events.slice(6)));
     const run = await second.runs.getRun({ runId: id });
     expect([run.status, run.steps.length]).toEqual([RunStatus.COMPLETED, 1]);
     const next = await second.runs.createRun({ ...request("sim-text", "and?"), previousRunId: id });
@@ -155,8 +155,8 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     }
     await first.kill();
     const second = await start();
-    const statusOf = async ({ id }: Run) => (await second.runs.getRun({ runId: id })).status;
-    const statuses = (runs: readonly Run[]) => Promise.all(runs.map(statusOf));
+    const getStatus = async ({ id }: Run) => (await second.runs.getRun({ runId: id })).status;
+    const statuses = (runs: readonly Run[]) => Promise.all(runs.map(getStatus));
     const calls = () => running.map((_, index) => callsWith(`running ${index}.`));
     await expect.poll(calls, PATIENCE).toEqual(running.map(() => 2));
     for (const { id } of running) await second.runs.cancelRun({ runId: id });
@@ -165,7 +165,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
       const run = await second.runs.getRun({ runId: id });
       expect(run.attempts[0]?.error?.message).toContain("the sidecar that made the call stopped");
       const events = await read(second, id);
-      expect(endsOf(events)).toEqual([RunStatus.CANCELLED]);
+      expect(getEnds(events)).toEqual([RunStatus.CANCELLED]);
       expect(events.filter(({ event }) => event.case === "stepRestart")).toHaveLength(1);
     }
     for (let index = 0; index < 8; index += 1) expect(callsWith(`queued ${index}.`)).toBe(1);
@@ -173,7 +173,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
   });
 
   it("lose nothing and tell every model call when they are killed at random under load", async () => {
-    const random = randomOf(Number(process.env.OUTRIGGER_TEST_SEED ?? Date.now()));
+    const random = createRandom(Number(process.env.OUTRIGGER_TEST_SEED ?? Date.now()));
     const sidecars = await Promise.all([start(), start(), start()]);
     const acknowledged = new Map<string, string>();
     let isStopped = false;
@@ -211,7 +211,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     await expect.poll(open, { timeout: 120_000, interval: 500 }).toEqual([]);
     for (const [text, id] of acknowledged) {
       const [run, events] = await Promise.all([sidecar.runs.getRun({ runId: id }), read(sidecar, id)]);
-      expect(endsOf(events)).toEqual([run.status]);
+      expect(getEnds(events)).toEqual([run.status]);
       expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
       expect([RunStatus.COMPLETED, RunStatus.FAILED]).toContain(run.status);
       // Only a run whose model was called twice may fail. A call that was about to be made is told as well.
@@ -234,12 +234,12 @@ async function read(sidecar: Sidecar, runId: string, afterSequence?: number): Pr
   return events;
 }
 
-function bytesOf(events: readonly RunEvent[]): string[] {
+function toBytes(events: readonly RunEvent[]): string[] {
   return events.map((event) => Buffer.from(toBinary(RunEventSchema, event)).toString("hex"));
 }
 
 /** The terminal statuses in the events of a run. */
-function endsOf(events: readonly RunEvent[]): RunStatus[] {
+function getEnds(events: readonly RunEvent[]): RunStatus[] {
   return events.flatMap(({ event }) =>
     event.case === "run" && TERMINAL.has(event.value.status) ? [event.value.status] : [],
   );

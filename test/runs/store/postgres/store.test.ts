@@ -15,11 +15,11 @@ import { LossyPath } from "../../../support/postgres/lossy-path.ts";
 import { Postgres } from "../../../support/postgres/start-postgres.ts";
 import {
   createdRun,
+  createHistory,
   creation,
   endedRun,
   endRun,
   getHold,
-  historyOf,
   holder,
   message,
   otherHolder,
@@ -128,7 +128,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       for (const url of [...urls, missing]) {
         const error = await open({ url }).catch((thrown: unknown) => thrown);
         expect(error).toBeInstanceOf(ConfigurationError);
-        expect(everythingOf(error)).not.toContain(secret);
+        expect(getEverything(error)).not.toContain(secret);
       }
     });
 
@@ -144,7 +144,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
         const error = await open({ url }).catch((thrown: unknown) => thrown);
         expect(error).toBeInstanceOf(ServerError);
         expect(String(error)).toContain(text);
-        expect(everythingOf(error)).not.toContain(secret);
+        expect(getEverything(error)).not.toContain(secret);
       }
     });
   });
@@ -311,7 +311,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       expect(await store.readSteps(child.run.id)).toEqual([step("two")]);
       expect((await readAll(store, run.id, 0)).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
       expect((await store.readSteps(run.id)).length).toBe(2);
-      expect(await historyOf(store, child.run.id)).toEqual(["q", "a", `answer of ${run.id}`]);
+      expect(await createHistory(store, child.run.id)).toEqual(["q", "a", `answer of ${run.id}`]);
       await path.close();
     }, 40_000);
   });
@@ -374,7 +374,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     await store.listRuns("owner", { threadId: "", statuses, ...page });
     await store.listRuns("owner", { threadId: conversation.id, statuses: [], ...page, after: run.id });
     await store.listMessages("owner", { threadId: conversation.id, order: "latest first", ...page });
-    await historyOf(store, run.id);
+    await createHistory(store, run.id);
     await store.countQueued("owner");
     await store.takeQueued(holder, 10, []);
     await store.findLatestRun("owner", conversation.id);
@@ -405,7 +405,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     const run = await endedRun(store, { input: ["a secret"] }, RunStatus.COMPLETED, "a secret answer");
     expect((await store.getRun("owner", run.id))?.run).toEqual(run);
     const next = await createdRun(store, { previousRunId: run.id });
-    expect(await historyOf(store, next.id)).toEqual(["a secret", "a secret answer"]);
+    expect(await createHistory(store, next.id)).toEqual(["a secret", "a secret answer"]);
     for (const table of ["runs", "steps", "events", "messages", "threads"]) {
       const sql = `SELECT count(*)::int AS found FROM ${schema}.${table} WHERE position('secret'::bytea IN body) > 0`;
       expect(await postgres.query(sql)).toEqual([{ found: 0 }]);
@@ -450,7 +450,9 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     if (store === undefined) throw new Error("expected a store");
     const last = await createdRun(store, { threadId: conversation.id });
     expect(ended).toBe(24);
-    expect(await historyOf(store, last.id)).toEqual(Array.from({ length: ended }, () => ["q", "a"]).flat());
+    expect(await createHistory(store, last.id)).toEqual(
+      Array.from({ length: ended }, () => ["q", "a"]).flat(),
+    );
   });
 
   it("forks for all but one of many processes that continue the same run at the same time", async () => {
@@ -467,7 +469,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     const created = results.flatMap((result) => (result.case === "created" ? [result] : []));
     expect(created.filter(({ forked }) => !forked).length).toBe(1);
     expect(new Set(created.map(({ run }) => run.threadId)).size).toBe(12);
-    for (const { run } of created) expect(await historyOf(store, run.id)).toEqual(["q", "a"]);
+    for (const { run } of created) expect(await createHistory(store, run.id)).toEqual(["q", "a"]);
     await Promise.all(created.map(({ run }, at) => (stores[at % 3] ?? store).deleteRun("owner", run.id)));
     await store.deleteRun("owner", root.id);
     const [left] = await postgres.query(`SELECT
@@ -492,7 +494,7 @@ async function readAll(store: RunStore, runId: string, after: number) {
 }
 
 /** Everything that a log could show of an error. */
-function everythingOf(thrown: unknown): string {
+function getEverything(thrown: unknown): string {
   const error = thrown instanceof SDKError ? JSON.stringify(thrown) : "";
   const cause = thrown instanceof Error ? String(thrown.cause) : "";
   return `${String(thrown)} ${thrown instanceof Error ? thrown.stack : ""} ${error} ${cause}`;

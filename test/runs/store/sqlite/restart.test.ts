@@ -8,10 +8,10 @@ import { type Run, RunStatus } from "../../../../src/gen/outrigger/v1/run_pb.ts"
 import { copySqliteFile } from "../../../../src/runs/store/copy-sqlite.ts";
 import {
   createdRun,
+  createHistory,
   creation,
   endedRun,
   getHold,
-  historyOf,
   holder,
   otherHolder,
   textEvent,
@@ -28,7 +28,7 @@ describe("a SQLite store that is opened again", () => {
     await first.close();
     const second = await openFile({}, path);
     expect((await second.getRun("owner", root.id))?.run).toEqual(root);
-    expect(await historyOf(second, running.id)).toEqual(["q", "a"]);
+    expect(await createHistory(second, running.id)).toEqual(["q", "a"]);
     expect(await second.readEvents(running.id, 0, 10)).toEqual([textEvent(1, "x")]);
     await second.close();
   });

@@ -92,7 +92,7 @@ export function arbitraryMessage(desc: DescMessage, depth = 3): fc.Arbitrary<Mes
     );
     members[localName] = fc.oneof(fc.constant({ case: undefined }), ...selected);
   }
-  const fields = fc.record(members, { requiredKeys: requiredOf(desc) });
+  const fields = fc.record(members, { requiredKeys: getRequired(desc) });
   return fc.tuple(fields, rarely(fc.constant(undefined), unknownFields)).map(([init, $unknown]) => {
     const message: Message = create(desc, init as MessageInitShape<DescMessage>);
     if ($unknown !== undefined) message.$unknown = $unknown;
@@ -104,7 +104,7 @@ function isReached(field: DescField, depth: number): boolean {
   return depth > 0 || field.message === undefined || field.presence === Presence.LEGACY_REQUIRED;
 }
 
-function requiredOf(desc: DescMessage): string[] {
+function getRequired(desc: DescMessage): string[] {
   return desc.fields
     .filter(({ presence }) => presence === Presence.LEGACY_REQUIRED)
     .map(({ localName }) => localName);

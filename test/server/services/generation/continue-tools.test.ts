@@ -17,7 +17,7 @@ import { functionTool, textOf } from "../../../../src/index.ts";
 import type { Turn } from "../../../generation/support/scripted-model.ts";
 import { TRANSPORTS } from "../../support/clients.ts";
 import { useTestServers } from "../../support/test-server.ts";
-import { startGenerationServer, violationsOf } from "./support/generation-server.ts";
+import { getViolations, startGenerationServer } from "./support/generation-server.ts";
 import { textResult } from "./support/tool-caller.ts";
 
 const servers = useTestServers();
@@ -35,7 +35,7 @@ const bad = { name: "get_weather", id: "a", args: "{}" };
 
 type Init = Exclude<MessageInitShape<typeof ContinueToolsRequestSchema>, { $typeName: string }>;
 
-function startOf(changes: object = {}, fields: object = {}): NonNullable<Init["start"]> {
+function getStart(changes: object = {}, fields: object = {}): NonNullable<Init["start"]> {
   return {
     options: { request: { model: "m", tools: TOOLS }, prompt: "hi", maxToolRounds: 5, ...changes },
     ...fields,
@@ -73,7 +73,7 @@ async function step(transport: Transport, request: Init): Promise<Answer> {
 }
 
 /** Makes the first call of a loop. */
-async function begin(turns: readonly Turn[], start = startOf()) {
+async function begin(turns: readonly Turn[], start = getStart()) {
   const server = await startGenerationServer(servers, turns);
   const answer = await step(server.transport, { start });
   const goOn = (outputs: NonNullable<Init["outputs"]>, previous = answer.result) =>
@@ -86,7 +86,7 @@ it.each(Object.entries(TRANSPORTS))(
   async (_name, transportTo) => {
     const server = await startGenerationServer(servers, [[oslo, time], "sunny at noon"]);
     const transport = transportTo(server.url);
-    const start = startOf();
+    const start = getStart();
     const first = await step(transport, { start });
     expect(first.kinds).toEqual(["1 execute", "1 execute", "1 stepFinish", "1 result"]);
     expect(first.result).toMatchObject({ stopReason: StopReason.TOOL_CALLS, steps: [{ toolResults: [] }] });
@@ -173,7 +173,7 @@ describe("calls with invalid arguments", () => {
   });
 
   it("are repaired, then executed, each in a call of its own", async () => {
-    const { server, answer, goOn } = await begin([[bad, time], "done"], startOf({}, { repairCalls: true }));
+    const { server, answer, goOn } = await begin([[bad, time], "done"], getStart({}, { repairCalls: true }));
     expect(answer.executes.map(({ problem }) => problem === "")).toEqual([false, true]);
     const repaired = await goOn([
       {
@@ -198,7 +198,7 @@ describe("calls with invalid arguments", () => {
   });
 
   it("that are not repaired well are error results", async () => {
-    const { goOn } = await begin([[bad], "sorry"], startOf({}, { repairCalls: true }));
+    const { goOn } = await begin([[bad], "sorry"], getStart({}, { repairCalls: true }));
     const { result } = await goOn([
       {
         toolCallId: "a",
@@ -234,20 +234,23 @@ describe("the loop ends", () => {
       ["2 stepFinish", "2 result"],
     ],
   ])("by %s, which counts the steps before", async (_name, changes, stopReason, kinds) => {
-    const { goOn } = await begin([() => [time]], startOf(changes));
+    const { goOn } = await begin([() => [time]], getStart(changes));
     const answer = await goOn([{ toolCallId: "b", output: textResult("x") }]);
     expect(answer.result?.stopReason).toBe(stopReason);
     expect(answer.kinds).toEqual(kinds);
   });
 
   it("at once where no rounds are allowed", async () => {
-    const { answer } = await begin([[time]], startOf({ maxToolRounds: 0 }));
+    const { answer } = await begin([[time]], getStart({ maxToolRounds: 0 }));
     expect(answer.kinds).toEqual(["1 stepFinish", "1 result"]);
     expect(answer.result).toMatchObject({ stopReason: StopReason.TOOL_CALLS });
   });
 
   it("at passive tools, whose outputs a caller may give all the same", async () => {
-    const { answer, goOn } = await begin([[oslo, time], "done"], startOf({}, { passiveTools: ["get_time"] }));
+    const { answer, goOn } = await begin(
+      [[oslo, time], "done"],
+      getStart({}, { passiveTools: ["get_time"] }),
+    );
     expect(answer.executes.map(({ toolCall }) => toolCall?.id)).toEqual(["a"]);
     const outputs = [
       { toolCallId: "a", output: textResult("sunny") },
@@ -307,7 +310,7 @@ describe("a request that does not fit its loop", () => {
       const { error, messages } = await goOn(outputs);
       expect(error).toMatchObject({ code: Code.InvalidArgument });
       expect(messages).toEqual([]);
-      expect(violationsOf(error)).toEqual(fields);
+      expect(getViolations(error)).toEqual(fields);
       expect(server.model.requests).toHaveLength(1);
     },
   );
@@ -315,15 +318,15 @@ describe("a request that does not fit its loop", () => {
   it("has no start, or outputs without steps, or steps of a loop that has ended", async () => {
     const { server, goOn } = await begin(["done"]);
     const { transport } = server;
-    expect(violationsOf((await step(transport, {})).error)).toEqual(["start"]);
+    expect(getViolations((await step(transport, {})).error)).toEqual(["start"]);
     const outputs = [{ toolCallId: "a", output: textResult("x") }];
-    expect(violationsOf((await step(transport, { start: startOf(), outputs })).error)).toEqual(["outputs"]);
-    expect(violationsOf((await step(transport, { start: startOf(), previous: {} })).error)).toEqual([
+    expect(getViolations((await step(transport, { start: getStart(), outputs })).error)).toEqual(["outputs"]);
+    expect(getViolations((await step(transport, { start: getStart(), previous: {} })).error)).toEqual([
       "previous.steps",
     ]);
-    expect(violationsOf((await goOn([])).error)).toEqual(["previous.stop_reason"]);
+    expect(getViolations((await goOn([])).error)).toEqual(["previous.stop_reason"]);
     const hollow = { stopReason: StopReason.TOOL_CALLS, steps: [{}] };
-    expect(violationsOf((await step(transport, { start: startOf(), previous: hollow })).error)).toEqual([
+    expect(getViolations((await step(transport, { start: getStart(), previous: hollow })).error)).toEqual([
       "previous.steps[0].response",
     ]);
     expect(server.model.requests).toHaveLength(1);
@@ -337,7 +340,7 @@ describe("a request that does not fit its loop", () => {
     for (const length of [100, 101, 5000]) {
       const previous = { ...answer.result, steps: Array.from({ length }, () => done) };
       const { error } = await goOn([], previous);
-      expect(violationsOf(error)).toEqual(["previous.steps"]);
+      expect(getViolations(error)).toEqual(["previous.steps"]);
       expect(error?.message).toContain(`expected fewer than 100 steps, found ${length}`);
     }
     expect(server.model.requests).toHaveLength(1);
@@ -362,7 +365,7 @@ describe("a request that does not fit its loop", () => {
     const names = ["input_tokens", "output_tokens", "total_tokens", "reasoning_tokens"];
     const others = ["cache_read_tokens", "cache_write_tokens", "cost_nano_usd"];
     const fields = [...names, ...others].map((name) => `previous.steps[0].response.usage.${name}`);
-    expect(violationsOf(error)).toEqual(fields);
+    expect(getViolations(error)).toEqual(fields);
     expect(server.model.requests).toHaveLength(1);
   });
 
@@ -372,6 +375,6 @@ describe("a request that does not fit its loop", () => {
     if (answer.result === undefined || only === undefined) throw new Error("the loop has not begun");
     const previous = { ...answer.result, steps: [only, only] };
     const { error } = await goOn([{ toolCallId: "a", output: textResult("x") }], previous);
-    expect(violationsOf(error)).toEqual(["previous.steps[0].tool_results"]);
+    expect(getViolations(error)).toEqual(["previous.steps[0].tool_results"]);
   });
 });

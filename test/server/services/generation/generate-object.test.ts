@@ -11,7 +11,7 @@ import { ResponseFormat_Type, ToolChoice_Mode } from "../../../../src/gen/outrig
 import { functionTool } from "../../../../src/index.ts";
 import { TRANSPORTS } from "../../support/clients.ts";
 import { useTestServers } from "../../support/test-server.ts";
-import { lastLine, startGenerationServer, violationsOf } from "./support/generation-server.ts";
+import { getViolations, lastLine, startGenerationServer } from "./support/generation-server.ts";
 
 const servers = useTestServers();
 const schemaJson = JSON.stringify({
@@ -131,7 +131,7 @@ describe("a request that is wrong", () => {
     const client = createClient(GenerationService, server.transport);
     const thrown = await client.generateObject(request).catch((error: unknown) => error);
     expect(ConnectError.from(thrown).code).toBe(Code.InvalidArgument);
-    expect(violationsOf(thrown)[0]?.slice(0, field.length)).toBe(field);
+    expect(getViolations(thrown)[0]?.slice(0, field.length)).toBe(field);
     expect(server.model.requests).toHaveLength(0);
   });
 });
@@ -147,6 +147,6 @@ it.each([
     const thrown = await client
       .generateObject({ options, object: { ...object, strategy } })
       .catch((error: unknown) => error);
-    expect(violationsOf(thrown)).toEqual(["object.schema_json#/type"]);
+    expect(getViolations(thrown)).toEqual(["object.schema_json#/type"]);
   },
 );

@@ -17,7 +17,7 @@ import type { LossPolicy } from "../../../../src/gen/outrigger/v1/request_pb.ts"
 import { functionTool, textOf, userMessage } from "../../../../src/index.ts";
 import { callGrpc, grpcClient, TRANSPORTS } from "../../support/clients.ts";
 import { useTestServers } from "../../support/test-server.ts";
-import { lastLine, startGenerationServer, violationsOf } from "./support/generation-server.ts";
+import { getViolations, lastLine, startGenerationServer } from "./support/generation-server.ts";
 
 const servers = useTestServers();
 const request = { model: "m" };
@@ -207,7 +207,7 @@ describe("options", () => {
     ];
     for (const failure of failures) {
       expect(failure).toMatchObject({ code: Code.InvalidArgument });
-      expect(violationsOf(failure)).toEqual(fields);
+      expect(getViolations(failure)).toEqual(fields);
       for (const field of fields) expect(ConnectError.from(failure).rawMessage).toContain(`${field}: `);
     }
     expect(server.model.requests).toEqual([]);

@@ -42,7 +42,7 @@ describe.each(columns)("with $title", ({ connect }) => {
     servers.onEnd(() => client.close());
     return createGrpcTransport({ baseUrl: server.url });
   }
-  const optionsOf = (model: string) => ({
+  const getErrorOptions = (model: string) => ({
     request: { model, tools: TOOLS },
     prompt: "What is the weather in Paris, Oslo and Rome?",
     maxToolRounds: 5,
@@ -54,7 +54,7 @@ describe.each(columns)("with $title", ({ connect }) => {
       onExecute((_execute, id) => caller.answer(id, textResult("18 degrees"))),
     );
     const { executes, result, error } = await caller
-      .start({ options: optionsOf("sim-tools:calls=3") })
+      .start({ options: getErrorOptions("sim-tools:calls=3") })
       .run(transport);
     expect(error).toBeUndefined();
     expect(executes).toHaveLength(3);
@@ -68,7 +68,7 @@ describe.each(columns)("with $title", ({ connect }) => {
 
   it("ContinueTools does the same in two calls", async () => {
     const client = createClient(GenerationService, await start());
-    const options = { start: { options: optionsOf("sim-tools:calls=3") } };
+    const options = { start: { options: getErrorOptions("sim-tools:calls=3") } };
     const step = async (request: Parameters<typeof client.continueTools>[0]) => {
       const messages: RunToolsResponse["message"][] = [];
       for await (const { message } of client.continueTools(request)) messages.push(message);
@@ -103,7 +103,7 @@ describe.each(columns)("with $title", ({ connect }) => {
       const caller: ToolCaller = new ToolCaller(({ message }) => {
         if (message.case === "event" && message.value.event.case === event) caller.disconnect();
       });
-      const ended = caller.start({ options: optionsOf(model) }).run(transport);
+      const ended = caller.start({ options: getErrorOptions(model) }).run(transport);
       await simulator.waitForRequest();
       if (event === undefined) caller.disconnect();
       expect(await simulator.waitForClose()).toMatchObject({ aborted: true });

@@ -63,22 +63,22 @@ const PER_TOOL_MS = 1000;
 const plans = new Map<string, Plan>();
 
 /** A model that makes the calls of its plan, and then answers. */
-function turnOf({ model, messages }: Request): Turn {
+function toTurn({ model, messages }: Request): Turn {
   const step = messages.filter(({ role }) => role === Role.ASSISTANT).length;
   const calls = plans.get(model)?.steps[step];
   if (calls === undefined) return "done";
   return calls.map(({ isValid }, index) => ({
     name: "t",
-    id: idOf(step, index),
+    id: toId(step, index),
     args: isValid ? '{"x":1}' : "{}",
   }));
 }
 
-function idOf(step: number, index: number): string {
+function toId(step: number, index: number): string {
   return `c${step}_${index}`;
 }
 
-function planOf({ steps }: Plan, id: string): CallPlan | undefined {
+function findCall({ steps }: Plan, id: string): CallPlan | undefined {
   const [step = "", index = ""] = id.slice(1).split("_");
   return steps[Number(step)]?.[Number(index)];
 }
@@ -105,7 +105,7 @@ async function runPlan(server: GenerationServer, own: Plan): Promise<RunOutcome>
   let executes = 0;
   const caller: ToolCaller = new ToolCaller(
     onExecute(({ problem }, id) => {
-      const call = planOf(own, id);
+      const call = findCall(own, id);
       if (call !== undefined) void react(caller, id, problem, call);
       if (executes++ === own.halfCloseAfter) caller.end();
       if (executes - 1 === own.disconnectAfter) caller.disconnect();
@@ -148,15 +148,15 @@ function checkOutcome(own: Plan, { executes, result, error, rejected }: RunOutco
   for (const [step, calls] of own.steps.entries()) {
     const results = result?.steps[step]?.toolResults ?? [];
     expect(results.map(({ toolCallId }) => toolCallId)).toEqual(
-      calls.map((_call, index) => idOf(step, index)),
+      calls.map((_call, index) => toId(step, index)),
     );
     if (own.halfCloseAfter !== undefined) continue;
     for (const [index, call] of calls.entries()) {
       const { failed, content } = results[index] ?? {};
       // On a machine that is busy for that long the answer came after the time limit, and was refused for that.
-      if (givesText(call) && failed && rejected.some(isLate(idOf(step, index)))) continue;
+      if (givesText(call) && failed && rejected.some(isLate(toId(step, index)))) continue;
       expect(failed).toBe(!givesText(call));
-      if (givesText(call)) expect(content?.[0]?.part.value).toBe(`of ${idOf(step, index)}`);
+      if (givesText(call)) expect(content?.[0]?.part.value).toBe(`of ${toId(step, index)}`);
     }
   }
   if (own.halfCloseAfter !== undefined) return;
@@ -165,7 +165,7 @@ function checkOutcome(own: Plan, { executes, result, error, rejected }: RunOutco
 }
 
 it("gives each call one result, runs none twice and ends, whatever its callers do", async () => {
-  const server = await startGenerationServer(servers, [turnOf]);
+  const server = await startGenerationServer(servers, [toTurn]);
   await fc.assert(
     fc.asyncProperty(fc.array(plan, { minLength: 2, maxLength: 6 }), async (all) => {
       const outcomes = await Promise.all(all.map((own) => runPlan(server, own)));

@@ -23,7 +23,7 @@ import { customTool, functionTool, textOf } from "../../../../src/index.ts";
 import type { Turn } from "../../../generation/support/scripted-model.ts";
 import { textEvents } from "../../support/scripted-inference.ts";
 import { useTestServers } from "../../support/test-server.ts";
-import { lastLine, startGenerationServer, violationsOf } from "./support/generation-server.ts";
+import { getViolations, lastLine, startGenerationServer } from "./support/generation-server.ts";
 import { onExecute, ToolCaller, textResult } from "./support/tool-caller.ts";
 
 const servers = useTestServers();
@@ -343,14 +343,14 @@ describe("a caller that breaks the order", () => {
     const { error, result } = await caller.run(server.transport);
     expect(result).toBeUndefined();
     expect(error).toMatchObject({ code: Code.InvalidArgument });
-    expect(violationsOf(error)).toEqual([field]);
+    expect(getViolations(error)).toEqual([field]);
     await expect.poll(() => server.model.open).toBe(0);
   });
 
   it("ends its side before a start", async () => {
     const server = await startGenerationServer(servers, ["unused"]);
     const { error } = await new ToolCaller().end().run(server.transport);
-    expect(violationsOf(error)).toEqual(["start"]);
+    expect(getViolations(error)).toEqual(["start"]);
   });
 
   it("sends nothing is not waited for longer than a request", async () => {
@@ -362,7 +362,7 @@ describe("a caller that breaks the order", () => {
 
   it("names a passive tool that is not defined", async () => {
     const { run } = await open(["unused"], () => {}, { passiveTools: ["get_weather", "nope"] });
-    expect(violationsOf((await run()).error)).toEqual(["start.passive_tools[1]"]);
+    expect(getViolations((await run()).error)).toEqual(["start.passive_tools[1]"]);
   });
 
   it("has a tool whose schema is none", async () => {
@@ -371,7 +371,7 @@ describe("a caller that breaks the order", () => {
     const { run } = await open(["unused"], () => {}, {
       options: options({ request: { model: "m", tools } }),
     });
-    expect(violationsOf((await run()).error)).toEqual([
+    expect(getViolations((await run()).error)).toEqual([
       "start.options.request.tools[0].function.parameters_json#/type",
     ]);
   });
@@ -481,7 +481,7 @@ describe("the loop ends", () => {
       { options: options({ stopWhen: "steps[5].response.id == ''" }) },
     );
     const { error } = await run();
-    expect(violationsOf(error)).toEqual(["start.options.stop_when"]);
+    expect(getViolations(error)).toEqual(["start.options.stop_when"]);
   });
 });
 

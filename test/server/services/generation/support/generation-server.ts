@@ -30,7 +30,7 @@ export function lastLine({ log }: TestServer): Record<string, unknown> | undefin
 }
 
 /** The fields that a status names as invalid. */
-export function violationsOf(thrown: unknown): string[] {
+export function getViolations(thrown: unknown): string[] {
   const [bad] = ConnectError.from(thrown).findDetails(BadRequestSchema);
   return (bad?.fieldViolations ?? []).map(({ field }) => field);
 }
