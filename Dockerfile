@@ -15,6 +15,7 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY scripts/build scripts/build
 COPY src src
+COPY simulator simulator
 RUN node scripts/build/program.ts
 
 # No shell, no package manager, not root. Nothing is written: run it with a read-only root.

@@ -31,7 +31,7 @@ export default defineConfig({
       { find: /^outrigger$/, replacement: pathOf("./src/index.ts") },
       { find: /^outrigger\/proto$/, replacement: pathOf("./src/proto.ts") },
       { find: /^outrigger\/kit$/, replacement: pathOf("./src/kit/index.ts") },
-      { find: /^outrigger\/simulator$/, replacement: pathOf("./src/simulator/index.ts") },
+      { find: /^outrigger\/simulator$/, replacement: pathOf("./simulator/index.ts") },
     ],
   },
   test: {

@@ -13,7 +13,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   outrigger: "src/index.ts",
   "outrigger/proto": "src/proto.ts",
   "outrigger/kit": "src/kit/index.ts",
-  "outrigger/simulator": "src/simulator/index.ts",
+  "outrigger/simulator": "simulator/index.ts",
 };
 
 const IMPORT = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g;

@@ -1,8 +1,8 @@
+import { type Simulator, startSimulator } from "../../simulator/index.ts";
 import { Client } from "../client/client.ts";
 import { createAdapter, type ProviderSettings } from "../client/providers.ts";
 import { loadConfig } from "../config/index.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
-import { type Simulator, startSimulator } from "../simulator/index.ts";
 import { demoText } from "./demo-text.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";

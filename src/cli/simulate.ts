@@ -1,10 +1,10 @@
-import { ConfigurationError } from "../core/errors.ts";
 import {
   type Simulator,
   type SimulatorLogLine,
   type SimulatorOptions,
   startSimulator,
-} from "../simulator/index.ts";
+} from "../../simulator/index.ts";
+import { ConfigurationError } from "../core/errors.ts";
 import { isAddressFailure } from "./describe-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags, UsageError } from "./flags.ts";

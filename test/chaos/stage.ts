@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { type Simulator, startSimulator } from "../../simulator/index.ts";
 import { CallError, call, isTerminal, type JsonEvent, type JsonRun, readEvents } from "./calls.ts";
 import type { Evidence } from "./check.ts";
 import { type Acknowledged, startLoad } from "./load.ts";

@@ -6,9 +6,9 @@ import { ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { InferenceService, Role } from "outrigger/proto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type Simulator, startSimulator } from "../../simulator/index.ts";
 import { ErrorInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import { InferenceErrorSchema } from "../../src/gen/outrigger/v1/error_pb.ts";
-import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { killLeftovers, spawnOutrigger } from "./support/spawn-outrigger.ts";
 
 let simulator: Simulator;

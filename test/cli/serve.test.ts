@@ -6,7 +6,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { userMessage } from "outrigger";
 import { InferenceService, RunService, RunStatus } from "outrigger/proto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { type Simulator, startSimulator } from "../../simulator/index.ts";
 import {
   killLeftovers,
   type Outrigger,

@@ -1,7 +1,7 @@
 /** OpenAI's official SDK against the program. */
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { type Simulator, startSimulator } from "../../simulator/index.ts";
 import { killLeftovers, spawnOutrigger } from "./support/spawn-outrigger.ts";
 
 let simulator: Simulator;

@@ -11,7 +11,7 @@ import {
   userMessage,
 } from "outrigger";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { type Simulator, startSimulator } from "../../simulator/index.ts";
 
 const request = { model: "sim-text", messages: [userMessage("Say hello.")] };
 

@@ -1,8 +1,8 @@
 /** Models and prices of your own: in the Client, in one adapter, and for one account. */
 import { Client, createCatalog, type ModelSettings, OpenAIAdapter, userMessage } from "outrigger";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Simulator, startSimulator } from "../../simulator/index.ts";
 import { shippedModels } from "../../src/catalog/provider-models.ts";
-import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 
 let simulator: Simulator;
 

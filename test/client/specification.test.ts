@@ -20,7 +20,7 @@ import {
   userMessage,
 } from "outrigger";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { type Simulator, startSimulator } from "../../simulator/index.ts";
 
 let simulator: Simulator;
 let adapter: OpenAIAdapter;

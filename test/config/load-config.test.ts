@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startSimulator } from "../../simulator/index.ts";
 import type { Client } from "../../src/client/client.ts";
 import { buildClient, type ClientConfig, type ConfigFlags, loadConfig } from "../../src/config/index.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
 import { userMessage } from "../../src/core/message.ts";
-import { startSimulator } from "../../src/simulator/index.ts";
 import { getParts } from "./support/client-parts.ts";
 
 let folder: string;

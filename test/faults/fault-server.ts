@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import { startSimulator } from "../../src/simulator/index.ts";
+import { startSimulator } from "../../simulator/index.ts";
 
 /** How far an answer goes before its fault. */
 export type Phase = "before the headers" | "after the headers" | "in the middle" | "before the end marker";

@@ -19,7 +19,7 @@ import {
   userMessage,
 } from "outrigger";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { type Simulator, startSimulator } from "../../simulator/index.ts";
 import { openTransport, serveHttp } from "../kit/http/servers.ts";
 
 let simulator: Simulator;

@@ -18,7 +18,7 @@ import {
 } from "outrigger";
 import { afterAll, describe, expect, it } from "vitest";
 import * as z from "zod";
-import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { type Simulator, startSimulator } from "../../simulator/index.ts";
 import { imageBytes } from "../providers/support/calls.ts";
 import { type ColumnName, columns } from "../providers/support/columns.ts";
 

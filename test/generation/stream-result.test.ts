@@ -10,7 +10,7 @@ import {
   textOf,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
-import { startSimulator } from "../../src/simulator/index.ts";
+import { startSimulator } from "../../simulator/index.ts";
 import { ScriptedModel, type Turn } from "./support/scripted-model.ts";
 
 const tools = [functionTool({ name: "a", execute: () => "fine" })];

@@ -1,7 +1,7 @@
 /** The first programs of docs/library.md: where they are, what they run against, and what they print. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type SimulatedRequest, startSimulator } from "../../src/simulator/index.ts";
+import { type SimulatedRequest, startSimulator } from "../../simulator/index.ts";
 import { run } from "../clients/runner/process.ts";
 
 /** What a program must show. */

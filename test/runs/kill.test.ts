@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { startSimulator } from "../../src/simulator/index.ts";
+import { startSimulator } from "../../simulator/index.ts";
 import { killLeftovers, type Outrigger, spawnOutrigger } from "../cli/support/spawn-outrigger.ts";
 import { createRandom } from "../support/random.ts";
 

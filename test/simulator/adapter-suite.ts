@@ -1,6 +1,7 @@
 /** Tests that every adapter passes against its simulated provider, for the test files of each. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import type { SimulatedRequest, Simulator } from "../../simulator/index.ts";
 import { accumulate } from "../../src/core/accumulator.ts";
 import type { ProviderAdapter } from "../../src/core/adapter.ts";
 import { StreamError } from "../../src/core/errors.ts";
@@ -11,7 +12,6 @@ import type { Message } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type Request, RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../src/gen/outrigger/v1/response_pb.ts";
 import type { HttpTimeouts } from "../../src/kit/http/transport.ts";
-import type { SimulatedRequest, Simulator } from "../../src/simulator/index.ts";
 import { read } from "../kit/adapter/adapter-calls.ts";
 
 /** Fields of a request. */

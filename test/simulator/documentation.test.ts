@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { chooseModel } from "../../src/simulator/model-choice.ts";
-import { optionDefinitions } from "../../src/simulator/model-options.ts";
-import { scripts } from "../../src/simulator/script/scripts.ts";
+import { chooseModel } from "../../simulator/model-choice.ts";
+import { optionDefinitions } from "../../simulator/model-options.ts";
+import { scripts } from "../../simulator/script/scripts.ts";
 
 /** Lines of the page, without the padding of its tables. */
 const lines = readFileSync(new URL("../../docs/simulator.md", import.meta.url), "utf8")

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SimulatedRequest } from "../../src/simulator/index.ts";
+import type { SimulatedRequest } from "../../simulator/index.ts";
 import { post, useSimulator } from "./support.ts";
 
 const simulator = useSimulator({ aliases: { "gpt-5.6": "sim-echo" } });

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type SimulatorLogLine, startSimulator } from "../../src/simulator/index.ts";
+import { type SimulatorLogLine, startSimulator } from "../../simulator/index.ts";
 import { ask, post, textOf } from "./support.ts";
 
 /** Timers and sockets of this process. */
@@ -116,7 +116,7 @@ describe("a caller that disconnects during the upload", () => {
 
 describe("the sources", () => {
   it("import nothing of the project but themselves and the types of the wire formats", () => {
-    const root = new URL("../../src/simulator/", import.meta.url);
+    const root = new URL("../../simulator", import.meta.url);
     const imports = readdirSync(root, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts"))
       .flatMap((file) => {

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import type { Simulator } from "../../src/simulator/index.ts";
+import type { Simulator } from "../../simulator/index.ts";
 
 /** The bytes that were received over a socket. */
 export interface RawAnswer {

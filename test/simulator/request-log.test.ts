@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRequestLog, type OpenRequest } from "../../src/simulator/request-log.ts";
+import { createRequestLog, type OpenRequest } from "../../simulator/request-log.ts";
 
 function request(number: number, bodyBytes = 10): OpenRequest {
   return {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { textForPattern } from "../../src/simulator/script/pattern-text.ts";
-import { instanceOfSchema } from "../../src/simulator/script/schema-instance.ts";
-import { createSeededRandom } from "../../src/simulator/script/seeded-random.ts";
+import { textForPattern } from "../../simulator/script/pattern-text.ts";
+import { instanceOfSchema } from "../../simulator/script/schema-instance.ts";
+import { createSeededRandom } from "../../simulator/script/seeded-random.ts";
 
 function instance(schema: unknown, seed = "seed"): unknown {
   const words = ["Paris", "Oslo", "Lima"];

@@ -1,6 +1,6 @@
 import { inflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../src/simulator/script/tokens.ts";
+import { countTokens } from "../../simulator/script/tokens.ts";
 import {
   type AnsweredResponse,
   ask,

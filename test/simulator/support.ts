@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { FunctionTool } from "openai/resources/responses/responses";
 import { afterAll, beforeAll } from "vitest";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/index.ts";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../simulator/index.ts";
 
 /** An event of a stream, parsed. */
 export interface ParsedEvent {

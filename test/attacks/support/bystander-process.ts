@@ -3,9 +3,9 @@ import http from "node:http";
 import http2 from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
+import { startSimulator } from "../../../simulator/index.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { startSimulator } from "../../../src/simulator/index.ts";
 import { type Answer, BYSTANDER_KEY, type Observed, type Order, type Target } from "./bystander.ts";
 
 const INTERVAL_MS = 50;

@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
+import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { type Outcome, run } from "../runner/process.ts";
 import { startSidecar } from "../runner/sidecar.ts";
 import { checkNamespace, checkTask, checkTools } from "./checks.ts";

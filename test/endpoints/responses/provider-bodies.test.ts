@@ -5,7 +5,7 @@ import type {
 } from "openai/resources/responses/responses";
 import { Client, functionTool, toolCallsOf, toolResult, userMessage } from "outrigger";
 import { describe, expect, it } from "vitest";
-import { startSimulator } from "../../../src/simulator/index.ts";
+import { startSimulator } from "../../../simulator/index.ts";
 import { type Column, columns } from "../../providers/support/columns.ts";
 import type { Fact, Reading } from "../../providers/support/facts.ts";
 import { useTestServers } from "../../server/support/test-server.ts";

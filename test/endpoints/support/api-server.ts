@@ -1,6 +1,7 @@
 /** A server with the API, a simulator of the providers behind it, and the official SDK in front of it. */
 import OpenAI from "openai";
 import { Client } from "outrigger";
+import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { defaultCatalog } from "../../../src/catalog/catalog.ts";
 import type { WireApi } from "../../../src/client/providers.ts";
 import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
@@ -9,7 +10,6 @@ import type { RunEngine } from "../../../src/runs/engine.ts";
 import { createRunEngine } from "../../../src/runs/run-engine.ts";
 import type { RunStore } from "../../../src/runs/store.ts";
 import { createRunService, createThreadService } from "../../../src/server/index.ts";
-import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
 import { type ColumnName, columns } from "../../providers/support/columns.ts";
 import { openMemory } from "../../runs/store/sqlite/open-store.ts";
 import type { TestServer, TestServerOptions, useTestServers } from "../../server/support/test-server.ts";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
+import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { startSidecar } from "../../clients/runner/sidecar.ts";
 
 /** Name of a wire API of the simulator: the name of the sidecar's provider that speaks it. */

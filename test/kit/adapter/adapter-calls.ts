@@ -2,12 +2,12 @@
 import { connect } from "node:net";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, onTestFinished } from "vitest";
+import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { LawChecker } from "../../../src/core/laws.ts";
 import { userMessage } from "../../../src/core/message.ts";
 import { type Request, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { OpenAIAdapter, type OpenAIAdapterOptions } from "../../../src/providers/openai-responses/adapter.ts";
-import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
 import { pause, serveTcp, type TestServer } from "../http/servers.ts";
 
 /** The prompt of `ask`. */

@@ -11,10 +11,10 @@ import {
   SDKError,
   userMessage,
 } from "outrigger";
+import type { Simulator } from "../../../simulator/index.ts";
 import type { CallOptions } from "../../../src/core/adapter.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import type { Simulator } from "../../../src/simulator/index.ts";
 
 /** A client of the simulator by the name `one` in OpenAI's API, and by the name `two` in Anthropic's. */
 export function getClient(

@@ -4,6 +4,7 @@
  */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import { toolResult } from "../../../src/core/tools.ts";
@@ -16,7 +17,6 @@ import {
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { Grammar_Syntax } from "../../../src/gen/outrigger/v1/tool_pb.ts";
 import { OpenAIChatAdapter } from "../../../src/providers/openai-chat/adapter.ts";
-import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
 import { collect, responseIn } from "../support/calls.ts";
 import { list, type Wire } from "./reading.ts";
 import { type RequestInit, sent, toMessages } from "./support.ts";

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import {
   AbortError,
@@ -33,7 +34,6 @@ import {
   OpenAIChatAdapter,
   type OpenAIChatAdapterOptions,
 } from "../../../src/providers/openai-chat/adapter.ts";
-import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
 import type { RequestInit } from "./support.ts";
 
 const QUESTION = "How is the weather in Paris and in London? 🌦";

@@ -7,7 +7,7 @@ import {
   OpenAIChatAdapter,
   type ProviderAdapter,
 } from "outrigger";
-import { type SimulatedRequest, type Simulator, startSimulator } from "../../../src/simulator/index.ts";
+import { type SimulatedRequest, type Simulator, startSimulator } from "../../../simulator/index.ts";
 import { type Counts, type Json, object, type Reading } from "./facts.ts";
 import { countAnthropicMessages, readAnthropicMessages } from "./read-anthropic-messages.ts";
 import { countGemini, readGemini } from "./read-gemini.ts";

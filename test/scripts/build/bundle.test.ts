@@ -190,7 +190,7 @@ describe("the bundle", () => {
     simulate.child.kill("SIGTERM");
     expect(await simulate.ended).toBe(0);
     const modules = modulesIn(await loaded());
-    expect(modules).toContain("src/simulator/start-simulator.ts");
+    expect(modules).toContain("simulator/start-simulator.ts");
     expect(modules).not.toContain("src/server/grpc/transport.ts");
   });
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type Anthropic from "@anthropic-ai/sdk";
-import type { Simulator } from "../../../src/simulator/index.ts";
+import type { Simulator } from "../../../simulator/index.ts";
 import { type RawAnswer, type RawOptions, rawPost } from "../raw-post.ts";
 import { type ParsedEvent, parseEvents } from "../support.ts";
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Simulator } from "../../../src/simulator/index.ts";
+import type { Simulator } from "../../../simulator/index.ts";
 import { type RawAnswer, type RawOptions, rawPost } from "../raw-post.ts";
 
 /** The headers that every request needs. */

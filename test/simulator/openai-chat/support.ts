@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Simulator } from "../../../src/simulator/index.ts";
+import type { Simulator } from "../../../simulator/index.ts";
 
 /** A whole answer with the fields that the tests read. */
 export interface Completion {

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Simulator, startSimulator } from "../../../../simulator/index.ts";
 import {
   type Run,
   type RunEvent,
   RunEventSchema,
   RunStatus,
 } from "../../../../src/gen/outrigger/v1/run_pb.ts";
-import { type Simulator, startSimulator } from "../../../../src/simulator/index.ts";
 import { killLeftovers } from "../../../cli/support/spawn-outrigger.ts";
 import { Postgres } from "../../../support/postgres/start-postgres.ts";
 import { createRandom } from "../../../support/random.ts";

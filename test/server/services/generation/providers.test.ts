@@ -2,6 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Simulator, startSimulator } from "../../../../simulator/index.ts";
 import { Client } from "../../../../src/client/client.ts";
 import {
   type GenerateResult,
@@ -12,7 +13,6 @@ import {
   type RunToolsResponse,
 } from "../../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { functionTool, textOf } from "../../../../src/index.ts";
-import { type Simulator, startSimulator } from "../../../../src/simulator/index.ts";
 import { columns } from "../../../providers/support/columns.ts";
 import { useTestServers } from "../../support/test-server.ts";
 import { onExecute, ToolCaller, textResult } from "./support/tool-caller.ts";
