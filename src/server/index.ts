@@ -1,13 +1,15 @@
 /** The listeners of the sidecar: its services over gRPC, gRPC-Web, Connect and JSON, health, and shutdown. */
 export { AccessControl } from "./access/access-control.ts";
+export type { Limits } from "./base/limits.ts";
+export type { Inference } from "./calls/inference.ts";
+export type { Service } from "./calls/service.ts";
 export type { HttpApi, HttpRoute } from "./http/http-api.ts";
-export type { CorsOptions, Limits, ListenersOptions, RunningServer, ServerOptions } from "./options.ts";
+export type { CorsOptions } from "./http/origin.ts";
+export type { ListenersOptions, RunningServer, ServerOptions } from "./options.ts";
 export { type Catalog, createCatalogService } from "./services/catalog-service.ts";
 export { createGenerationService } from "./services/generation-service.ts";
-export type { Inference } from "./services/inference.ts";
 export { createInferenceService } from "./services/inference-service.ts";
 export { createRunService } from "./services/run-service.ts";
-export type { Service } from "./services/service.ts";
 export { createThreadService } from "./services/thread-service.ts";
 export type { ShutdownPart } from "./shutdown.ts";
 export { startServer } from "./start-server.ts";

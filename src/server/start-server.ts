@@ -1,10 +1,11 @@
 import { ConfigurationError } from "../core/errors.ts";
 import { MemoryAccount } from "../core/memory-account.ts";
-import { toAdminLimits } from "./admin-limits.ts";
-import { createConnectApi } from "./connect/connect-api.ts";
+import { toAdminLimits } from "./base/admin-limits.ts";
+import { DEFAULT_LIMITS, type Limits } from "./base/limits.ts";
+import { CallSignals, CutOffError } from "./calls/call-signal.ts";
+import type { Service } from "./calls/service.ts";
 import { createEndpointApi } from "./endpoints/endpoint-api.ts";
 import type { EndpointParts } from "./endpoints/exchange.ts";
-import { createGrpcTransport } from "./grpc/transport.ts";
 import { createAdminApi } from "./http/admin-api.ts";
 import { createHostCheck, type HostCheck } from "./http/host.ts";
 import type { HttpApi } from "./http/http-api.ts";
@@ -13,19 +14,12 @@ import { createRequestHandler, RequestChecks } from "./http/request-handler.ts";
 import { UnsentResponses } from "./http/unsent-responses.ts";
 import { type Listener, openListener } from "./listen/listener.ts";
 import { createRefusalReport } from "./listen/refusal-report.ts";
-import {
-  DEFAULT_LIMITS,
-  type EndpointsOptions,
-  type Limits,
-  type ListenersOptions,
-  type RunningServer,
-  type ServerOptions,
-} from "./options.ts";
+import type { EndpointsOptions, ListenersOptions, RunningServer, ServerOptions } from "./options.ts";
 import { createIntake } from "./requests/intake.ts";
+import { createConnectApi } from "./rpc/connect/connect-api.ts";
+import { createGrpcTransport } from "./rpc/grpc/transport.ts";
 import { createHealthService, createReflectionServices } from "./services/built-in-services.ts";
-import { CallSignals, CutOffError } from "./services/call-signal.ts";
 import { createHealth, type Health } from "./services/health-service.ts";
-import type { Service } from "./services/service.ts";
 import { Shutdown, type ShutdownPart } from "./shutdown.ts";
 import { toConnectError } from "./status/status.ts";
 import type { CallObserver } from "./telemetry/call-observer.ts";

@@ -1,6 +1,6 @@
 /** Our server with services of the suites, so that the suites test what ships. */
-import type { Limits } from "../../src/server/options.ts";
-import type { Service } from "../../src/server/services/service.ts";
+import type { Limits } from "../../src/server/base/limits.ts";
+import type { Service } from "../../src/server/calls/service.ts";
 import { startServer } from "../../src/server/start-server.ts";
 import { createCallLog, createLogger } from "../../src/server/telemetry/logging.ts";
 import { createMetrics } from "../../src/server/telemetry/metrics.ts";

@@ -3,7 +3,7 @@ import { createError, SDKError } from "../../core/errors.ts";
 import type { Endpoint, EndpointRoute } from "../../endpoints/endpoint.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { HttpApi, HttpRoute } from "../http/http-api.ts";
-import type { Rejection } from "../status/rejection.ts";
+import type { Rejection } from "../http/rejection.ts";
 import { type EndpointParts, serveEndpoint } from "./exchange.ts";
 import { serveEndpointSocket } from "./socket-exchange.ts";
 

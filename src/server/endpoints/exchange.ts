@@ -3,21 +3,22 @@ import { Code } from "@connectrpc/connect";
 import { InternalError, type SDKError } from "../../core/errors.ts";
 import { runInTurn } from "../../core/loop-turns.ts";
 import type { Endpoint, EndpointResponse, EndpointRoute } from "../../endpoints/endpoint.ts";
+import type { HttpRequest, HttpResponse } from "../base/http-types.ts";
+import type { CallSignals } from "../calls/call-signal.ts";
+import type { Inference } from "../calls/inference.ts";
+import { InferenceRecord } from "../calls/inference-record.ts";
+import { createRecordedClient } from "../calls/recorded-calls.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import { discardBody } from "../http/request-body.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
-import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import type { Intake } from "../requests/intake.ts";
+import { toRefusalError } from "../requests/refusals.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
-import type { CallSignals } from "../services/call-signal.ts";
-import type { Inference } from "../services/inference.ts";
-import { InferenceRecord } from "../services/inference-record.ts";
-import { createRecordedClient } from "../services/recorded-calls.ts";
 import { getCode } from "../status/status-code.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 import type { WebSockets } from "../websocket/web-sockets.ts";
-import { errorOfRefusal, toEndpointRequest } from "./request.ts";
+import { toEndpointRequest } from "./request.ts";
 import { BodyResponse } from "./response.ts";
 
 /** What all requests of an API share. */
@@ -76,7 +77,7 @@ class EndpointExchange {
       if (answer.body instanceof Uint8Array) share.memory.shrink(answer.body.byteLength);
       await this.#writer.send(answer, recorder.responseIds);
     } catch (thrown) {
-      if (share === undefined) await this.#refuse(errorOfRefusal(thrown));
+      if (share === undefined) await this.#refuse(toRefusalError(thrown));
       else if (!this.#isPeerGone(thrown)) {
         // A truncated body must not look complete.
         response.destroy();

@@ -1,19 +1,19 @@
 /** Converts a request for an HTTP API. */
 
 import type { Caller } from "../../core/caller.ts";
-import { InvalidRequestError, type SDKError, toSdkError } from "../../core/errors.ts";
+import { InvalidRequestError, type SDKError } from "../../core/errors.ts";
 import type { EndpointRequest } from "../../endpoints/endpoint.ts";
 import type { ModelClient } from "../../generation/model-calls.ts";
+import type { HttpRequest } from "../base/http-types.ts";
 import { getPath } from "../http/http-api.ts";
 import { readBody } from "../http/request-body.ts";
 import { readWholeBody } from "../http/whole-body.ts";
-import type { HttpRequest } from "../listen/http-types.ts";
 import { type Compression, knownCompression } from "../requests/decompress.ts";
 import type { Intake } from "../requests/intake.ts";
 import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
+import { toRefusalError } from "../requests/refusals.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
 import { boundedText } from "../status/bounded-text.ts";
-import { toFailure } from "../status/status.ts";
 
 /** What a request needs from its server. */
 export interface RequestParts {
@@ -45,14 +45,6 @@ export function toEndpointRequest(request: HttpRequest, parts: RequestParts): En
   };
 }
 
-/** Converts the refusal of a body, which limits throw as a status, to one of our errors. */
-export function errorOfRefusal(thrown: unknown): SDKError {
-  return toSdkError(toFailure(thrown, ENDPOINT_RPC).status.cause ?? thrown);
-}
-
-/** RPC name that the limits use in their messages. */
-const ENDPOINT_RPC = "outrigger.endpoint";
-
 async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<Uint8Array> {
   const { intake, share, signal } = parts;
   const { limits, arrivals } = intake;
@@ -69,7 +61,7 @@ async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<
     share.takeElements(countJsonElements(bytes, limits.maxMessageElements, isArgumentsKey));
     return bytes;
   } catch (thrown) {
-    throw errorOfRefusal(thrown);
+    throw toRefusalError(thrown);
   }
 }
 

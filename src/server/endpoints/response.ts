@@ -1,10 +1,10 @@
 /** The response side of an HTTP API: each element of a body is one write. */
 import type { EndpointResponse } from "../../endpoints/endpoint.ts";
+import type { HttpResponse } from "../base/http-types.ts";
 import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
 import { endPaced } from "../http/paced-writer.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
-import type { HttpResponse } from "../listen/http-types.ts";
 
 /** Writes one response. */
 export class BodyResponse extends FlushedResponse {

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
+import type { HttpRequest, HttpResponse } from "../base/http-types.ts";
 import { METRICS_CONTENT_TYPE } from "../telemetry/metrics.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
 import type { HttpApi, HttpRoute } from "./http-api.ts";

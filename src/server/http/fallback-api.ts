@@ -1,5 +1,5 @@
-import { sendRejection, unknownPath } from "../status/rejection.ts";
 import { getPath, type HttpApi, type HttpRoute } from "./http-api.ts";
+import { sendRejection, unknownPath } from "./rejection.ts";
 
 const UNKNOWN: HttpRoute = {
   name: "unknown",

@@ -5,7 +5,7 @@
  */
 import { isIP } from "node:net";
 import { hostname } from "node:os";
-import type { HttpRequest } from "../listen/http-types.ts";
+import type { HttpRequest } from "../base/http-types.ts";
 
 /** Whether a request may be served, by the name in its `Host` header. */
 export type HostCheck = (request: HttpRequest) => boolean;

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
-import type { Rejection } from "../status/rejection.ts";
+import type { HttpRequest, HttpResponse } from "../base/http-types.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
+import type { Rejection } from "./rejection.ts";
 
 /** A part of what a listener serves over HTTP/1.1 and HTTP/2: it finds its routes, and has its own form of error. */
 export interface HttpApi {

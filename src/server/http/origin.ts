@@ -4,10 +4,15 @@
  */
 import { cors } from "@connectrpc/connect";
 import { SDK_HEADERS } from "../../endpoints/sdk-headers.ts";
-import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
-import type { CorsOptions } from "../options.ts";
+import type { HttpRequest, HttpResponse } from "../base/http-types.ts";
+import { INFERENCE_ID_HEADER, REQUEST_ID_HEADER } from "../base/id-headers.ts";
 import { RETRY_AFTER_HEADER, RETRY_PUSHBACK_TRAILER } from "../status/status.ts";
-import { INFERENCE_ID_HEADER, REQUEST_ID_HEADER } from "./id-headers.ts";
+
+/** Which browsers may call. */
+export interface CorsOptions {
+  /** Origins as browsers send them, for instance `https://app.example`; `*` means all. */
+  readonly allowedOrigins: readonly string[];
+}
 
 /** What is to happen with a request: it goes on, it was a preflight that is answered now, or it is to be rejected. */
 export type OriginVerdict = "pass" | "answered" | "rejected";

@@ -3,7 +3,7 @@
  * by bytes would cost a megabyte of bookkeeping for a reader that leaves a thousand small events unread.
  */
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import type { HttpResponse } from "../listen/http-types.ts";
+import type { HttpResponse } from "../base/http-types.ts";
 import { PeerClosedError } from "./peer-closed-error.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { constants } from "node:http2";
-import type { HttpRequest } from "../listen/http-types.ts";
+import type { HttpRequest } from "../base/http-types.ts";
 import type { Arrival, ArrivalWatch } from "../requests/arrival-watch.ts";
 
 /** How a body is read. */

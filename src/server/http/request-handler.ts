@@ -1,15 +1,15 @@
 import type { Caller } from "../../core/caller.ts";
 import type { AccessControl } from "../access/access-control.ts";
-import type { HttpHandler, HttpRequest, HttpResponse } from "../listen/http-types.ts";
-import { FORBIDDEN_ORIGIN, forbiddenHost, type Rejection, rejectionOfError } from "../status/rejection.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../base/http-types.ts";
+import { getRequestId, REQUEST_ID_HEADER } from "../base/id-headers.ts";
 import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
 import { fallbackApi } from "./fallback-api.ts";
 import type { HostCheck } from "./host.ts";
 import { getPath, type HttpApi, type HttpRoute } from "./http-api.ts";
-import { getRequestId, REQUEST_ID_HEADER } from "./id-headers.ts";
 import type { OriginCheck } from "./origin.ts";
+import { FORBIDDEN_ORIGIN, forbiddenHost, type Rejection, rejectionOfError } from "./rejection.ts";
 
 /** What a request handler is made of. */
 export interface RequestHandlerOptions {

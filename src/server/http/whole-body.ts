@@ -1,6 +1,6 @@
 /** Bodies of requests that are one message. */
 
-import type { Limits } from "../options.ts";
+import type { Limits } from "../base/limits.ts";
 import { type Compression, decompress } from "../requests/decompress.ts";
 import { GrowingBuffer } from "../requests/growing-buffer.ts";
 import { tooLarge } from "../requests/refusals.ts";

@@ -1,5 +1,5 @@
 import type { ServerHttp2Session } from "node:http2";
-import type { Limits } from "../options.ts";
+import type { Limits } from "../base/limits.ts";
 import { closeGracefully } from "./goaway.ts";
 
 /** Limits of the lifetime of an HTTP/2 connection; see Limits. */

@@ -2,10 +2,10 @@
 import { createServer as createHttp1Server, type Server as Http1Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server } from "node:http2";
 import { Socket } from "node:net";
+import type { HttpHandler, StreamHandler, UpgradeHandler } from "../base/http-types.ts";
+import type { Limits } from "../base/limits.ts";
 import { injectStream, startConnectionChecks } from "../internals/node-http.ts";
-import type { Limits } from "../options.ts";
 import { serveFairly } from "./fair-streams.ts";
-import type { HttpHandler, StreamHandler, UpgradeHandler } from "./http-types.ts";
 
 /** An HTTP/1.1 server. To be closed when its last connection is closed. */
 export function createHttp1(limits: Limits, handler: HttpHandler, upgrades?: UpgradeHandler): Http1Server {

@@ -2,8 +2,15 @@
 import type { Server as Http1Server } from "node:http";
 import type { Http2Server, ServerHttp2Session } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
+import type {
+  HttpHandler,
+  HttpRequest,
+  HttpResponse,
+  StreamHandler,
+  UpgradeHandler,
+} from "../base/http-types.ts";
+import type { Limits } from "../base/limits.ts";
 import { injectConnection } from "../internals/node-http.ts";
-import type { Limits } from "../options.ts";
 import type { Intake } from "../requests/intake.ts";
 import { parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
@@ -11,7 +18,6 @@ import { limitConnection } from "./connection-limits.ts";
 import { readFairly } from "./fair-streams.ts";
 import { closeGracefully } from "./goaway.ts";
 import { createHttp1, createHttp2 } from "./http-servers.ts";
-import type { HttpHandler, HttpRequest, HttpResponse, StreamHandler, UpgradeHandler } from "./http-types.ts";
 import { startKeepalive } from "./keepalive.ts";
 import { serveOneByOne } from "./one-by-one.ts";
 import { sniff } from "./sniff.ts";

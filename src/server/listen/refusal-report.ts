@@ -1,4 +1,5 @@
-import type { ServerOptions } from "../options.ts";
+import type { Logger } from "pino";
+import type { Metrics } from "../telemetry/metrics.ts";
 
 /** Shortest time between two lines about refused connections, in milliseconds. */
 const INTERVAL_MS = 10_000;
@@ -7,7 +8,10 @@ const INTERVAL_MS = 10_000;
 export function createRefusalReport(
   listener: "data" | "admin",
   limit: number,
-  { logger, metrics }: Pick<ServerOptions, "logger" | "metrics">,
+  {
+    logger,
+    metrics,
+  }: { readonly logger: Logger; readonly metrics?: Pick<Metrics, "connectionRefused"> | undefined },
 ): () => void {
   let count = 0;
   let loggedAt = Number.NEGATIVE_INFINITY;

@@ -1,5 +1,5 @@
 import { MemoryAccount } from "../../core/memory-account.ts";
-import type { Limits } from "../options.ts";
+import type { Limits } from "../base/limits.ts";
 import { ArrivalWatch } from "./arrival-watch.ts";
 import { RequestMemory } from "./request-memory.ts";
 

@@ -1,7 +1,7 @@
 /** The errors of requests that exceed a limit. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { RateLimitError, RequestTimeoutError } from "../../core/errors.ts";
-import { toConnectError } from "../status/status.ts";
+import { RateLimitError, RequestTimeoutError, type SDKError, toSdkError } from "../../core/errors.ts";
+import { toConnectError, toFailure } from "../status/status.ts";
 
 /** Seconds after which a refused client should come again: most calls end sooner or free some memory by then. */
 const RETRY_AFTER_SECONDS = 1;
@@ -52,4 +52,12 @@ export function tooSlow(limit: string, ms: number): ConnectError {
 
 function overloaded(message: string): ConnectError {
   return toConnectError(new RateLimitError(message, { retryable: true, retryAfter: RETRY_AFTER_SECONDS }));
+}
+
+/** RPC name in the texts of refusals that an HTTP API converts. */
+const ENDPOINT_RPC = "outrigger.endpoint";
+
+/** Converts a refusal, which limits throw as a status, to one of our errors. */
+export function toRefusalError(thrown: unknown): SDKError {
+  return toSdkError(toFailure(thrown, ENDPOINT_RPC).status.cause ?? thrown);
 }

@@ -2,7 +2,7 @@ import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { CallMemory } from "../../core/call-memory.ts";
 import type { MemoryAccount } from "../../core/memory-account.ts";
 import { FREE_BYTES, getCountedBytes, type MemoryShare } from "../../core/memory-pool.ts";
-import type { HeapLimits } from "../memory-limits.ts";
+import type { HeapLimits } from "../base/memory-limits.ts";
 import { toConnectError } from "../status/status.ts";
 import { tooManyCalls, tooManyCallsOfOwner } from "./refusals.ts";
 

@@ -2,10 +2,10 @@ import { file_google_rpc_error_details } from "../../gen/google/rpc/error_detail
 import { Health as HealthService } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection as ReflectionV1 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ReflectionV1Alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { createService, type Service } from "../calls/service.ts";
 import type { Health } from "./health-service.ts";
 import { createReflectionIndex } from "./reflection-index.ts";
 import { createReflectionV1, createReflectionV1Alpha } from "./reflection-service.ts";
-import { createService, type Service } from "./service.ts";
 
 /** `grpc.health.v1`. Needs no access key: probes and load balancers have none. */
 export function createHealthService(health: Health): Service {

@@ -7,10 +7,10 @@ import {
   ListModelsResponseSchema,
   type ModelInfo,
 } from "../../gen/outrigger/v1/catalog_service_pb.ts";
+import { createService, type Service } from "../calls/service.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { toConnectError } from "../status/status.ts";
 import { createRecorder } from "../telemetry/call-recorder.ts";
-import { createService, type Service } from "./service.ts";
 
 /** What answers the calls of CatalogService: the lookups of the model catalog. */
 export type Catalog = Pick<ModelCatalog, "getModelInfo" | "listModels" | "getLatestModel">;

@@ -1,8 +1,8 @@
 import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
 import { GenerationService } from "../../gen/outrigger/v1/generation_service_pb.ts";
-import { CallSignals } from "./call-signal.ts";
-import type { Inference } from "./inference.ts";
-import { createService, type Service } from "./service.ts";
+import { CallSignals } from "../calls/call-signal.ts";
+import type { Inference } from "../calls/inference.ts";
+import { createService, type Service } from "../calls/service.ts";
 
 /** What GenerationService may use. */
 export interface GenerationServiceLimits {

@@ -4,13 +4,13 @@ import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import { CallSignals, errorOfCall, getDeadline } from "../calls/call-signal.ts";
+import type { Inference } from "../calls/inference.ts";
+import { InferenceRecord } from "../calls/inference-record.ts";
+import { recordComplete, recordStream } from "../calls/recorded-calls.ts";
+import { createService, type Service } from "../calls/service.ts";
 import { answerMemory } from "../requests/request-memory.ts";
 import { createRecorder } from "../telemetry/call-recorder.ts";
-import { CallSignals, errorOfCall, getDeadline } from "./call-signal.ts";
-import type { Inference } from "./inference.ts";
-import { InferenceRecord } from "./inference-record.ts";
-import { recordComplete, recordStream } from "./recorded-calls.ts";
-import { createService, type Service } from "./service.ts";
 
 /** InferenceService over what answers it. Independent of the protocol that carries a call. */
 export function createInferenceService(inference: Inference): Service {

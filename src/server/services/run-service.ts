@@ -1,9 +1,9 @@
 import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
 import { RunService } from "../../gen/outrigger/v1/run_service_pb.ts";
 import type { RunEngine } from "../../runs/engine.ts";
-import { CallSignals } from "./call-signal.ts";
-import type { Inference } from "./inference.ts";
-import { createService, type Service } from "./service.ts";
+import { CallSignals } from "../calls/call-signal.ts";
+import type { Inference } from "../calls/inference.ts";
+import { createService, type Service } from "../calls/service.ts";
 
 /**
  * RunService over an engine. Independent of the protocol that carries a call.

@@ -1,8 +1,8 @@
 import { ThreadService } from "../../gen/outrigger/v1/thread_service_pb.ts";
 import type { RunEngine } from "../../runs/engine.ts";
-import { CallSignals } from "./call-signal.ts";
-import type { Inference } from "./inference.ts";
-import { createService, type Service } from "./service.ts";
+import { CallSignals } from "../calls/call-signal.ts";
+import type { Inference } from "../calls/inference.ts";
+import { createService, type Service } from "../calls/service.ts";
 
 /** ThreadService over an engine. @param inference As for RunService; these methods call no model. */
 export function createThreadService(engine: RunEngine, inference: Inference): Service {

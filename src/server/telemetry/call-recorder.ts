@@ -1,5 +1,5 @@
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
-import { REQUEST_ID_HEADER } from "../http/id-headers.ts";
+import { REQUEST_ID_HEADER } from "../base/id-headers.ts";
 import { type Call, createCall } from "./call.ts";
 import type { Attempt, CallObserver, FirstOutput } from "./call-observer.ts";
 import type { ServiceOutcome, TransportOutcome } from "./outcome.ts";

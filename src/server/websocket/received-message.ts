@@ -2,8 +2,8 @@ import type { CallMemory } from "../../core/call-memory.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
 import type { SocketMessage } from "../../endpoints/endpoint.ts";
 import type { ModelClient } from "../../generation/model-calls.ts";
-import { errorOfRefusal } from "../endpoints/request.ts";
 import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
+import { toRefusalError } from "../requests/refusals.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
 
 /** Options of a message. */
@@ -56,7 +56,7 @@ export class ReceivedMessage implements SocketMessage {
     try {
       this.#bytes += share.takeElements(countJsonElements(this.content, maxElements, isArgumentsKey));
     } catch (thrown) {
-      throw errorOfRefusal(thrown);
+      throw toRefusalError(thrown);
     }
   }
 
@@ -65,7 +65,7 @@ export class ReceivedMessage implements SocketMessage {
       this.#options.share.take(bytes);
       this.#bytes += bytes;
     } catch (thrown) {
-      throw errorOfRefusal(thrown);
+      throw toRefusalError(thrown);
     }
   }
 

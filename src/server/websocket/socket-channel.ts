@@ -3,10 +3,10 @@ import type { RawData, WebSocket } from "ws";
 import type { CallMemory } from "../../core/call-memory.ts";
 import { runInTurn, yieldTurn } from "../../core/loop-turns.ts";
 import type { EndpointSocket, SocketMessage } from "../../endpoints/endpoint.ts";
+import type { Limits } from "../base/limits.ts";
 import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
-import type { Limits } from "../options.ts";
 import { closeCodes } from "./close-codes.ts";
 import { ReceivedMessage, type ReceivedMessageOptions } from "./received-message.ts";
 

@@ -1,5 +1,5 @@
 import type { MemoryAccount } from "../../core/memory-account.ts";
-import type { Limits } from "../options.ts";
+import type { Limits } from "../base/limits.ts";
 import { closeCodes } from "./close-codes.ts";
 import type { SocketChannel } from "./socket-channel.ts";
 

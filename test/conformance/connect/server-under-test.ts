@@ -5,7 +5,7 @@
  */
 import { buffer } from "node:stream/consumers";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { createService } from "../../../src/server/services/service.ts";
+import { createService } from "../../../src/server/calls/service.ts";
 import {
   type ServerCompatRequest,
   ServerCompatRequestSchema,

@@ -1,4 +1,4 @@
-import { createService } from "../../../src/server/services/service.ts";
+import { createService } from "../../../src/server/calls/service.ts";
 import { run } from "../../clients/runner/process.ts";
 import { sum, type Verdict } from "../../clients/runner/report.ts";
 import { TestService } from "../gen/grpc/testing/test_pb.ts";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http2";
-import { DEFAULT_LIMITS } from "../../../src/server/options.ts";
+import { DEFAULT_LIMITS } from "../../../src/server/base/limits.ts";
 import { type ForeignServer, HOST } from "../server.ts";
 
 /** Node's HTTP/2 server with our limits, and nothing else. */

@@ -95,7 +95,7 @@ describe("the bundle", () => {
     serve.child.kill("SIGTERM");
     expect(await serve.ended).toBe(0);
     const modules = modulesIn(await loaded());
-    expect(modules).toContain("src/server/grpc/transport.ts");
+    expect(modules).toContain("src/server/rpc/grpc/transport.ts");
     const unused =
       /^src\/simulator\/|^src\/config\/yaml-file|^node_modules\/(yaml|@modelcontextprotocol|pg)\/|^src\/cli\/(demo|simulate)/;
     expect(modules.filter((module) => unused.test(module))).toEqual([]);
@@ -191,7 +191,7 @@ describe("the bundle", () => {
     expect(await simulate.ended).toBe(0);
     const modules = modulesIn(await loaded());
     expect(modules).toContain("simulator/start-simulator.ts");
-    expect(modules).not.toContain("src/server/grpc/transport.ts");
+    expect(modules).not.toContain("src/server/rpc/grpc/transport.ts");
   });
 
   it("reads a configuration file, for which it loads a chunk", async () => {

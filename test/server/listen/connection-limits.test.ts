@@ -1,7 +1,7 @@
 import http2, { type ClientHttp2Session } from "node:http2";
 import { describe, expect, it } from "vitest";
+import { DEFAULT_LIMITS, type Limits } from "../../../src/server/base/limits.ts";
 import { openListener } from "../../../src/server/listen/listener.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../../src/server/options.ts";
 import { createIntake } from "../../../src/server/requests/intake.ts";
 import { useTestServers } from "../support/test-server.ts";
 

@@ -1,7 +1,7 @@
 import http2 from "node:http2";
 import { describe, expect, it } from "vitest";
+import { DEFAULT_LIMITS } from "../../../src/server/base/limits.ts";
 import { openListener } from "../../../src/server/listen/listener.ts";
-import { DEFAULT_LIMITS } from "../../../src/server/options.ts";
 import { createIntake } from "../../../src/server/requests/intake.ts";
 import { FRAME, FrameConnection } from "../support/raw-frames.ts";
 import { useTestServers } from "../support/test-server.ts";

@@ -4,8 +4,8 @@ import net from "node:net";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../../src/server/base/limits.ts";
 import { openListener } from "../../../src/server/listen/listener.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../../src/server/options.ts";
 import { createIntake } from "../../../src/server/requests/intake.ts";
 import { useTestServers } from "../support/test-server.ts";
 

@@ -11,7 +11,7 @@ import {
   ResponseSchema,
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import type { Inference } from "../../../src/server/services/inference.ts";
+import type { Inference } from "../../../src/server/calls/inference.ts";
 
 type EventInit = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 

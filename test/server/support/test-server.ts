@@ -3,16 +3,18 @@ import { type DestinationStream, type Logger, pino } from "pino";
 import { afterEach, beforeEach, expect } from "vitest";
 import type { Endpoint } from "../../../src/endpoints/endpoint.ts";
 import type { AccessControl } from "../../../src/server/access/access-control.ts";
+import type { Limits } from "../../../src/server/base/limits.ts";
+import type { Inference } from "../../../src/server/calls/inference.ts";
+import type { Service } from "../../../src/server/calls/service.ts";
 import type { HttpApi } from "../../../src/server/http/http-api.ts";
-import type { CorsOptions, Limits, RunningServer } from "../../../src/server/options.ts";
+import type { CorsOptions } from "../../../src/server/http/origin.ts";
+import type { RunningServer } from "../../../src/server/options.ts";
 import { type Catalog, createCatalogService } from "../../../src/server/services/catalog-service.ts";
 import {
   createGenerationService,
   type GenerationServiceLimits,
 } from "../../../src/server/services/generation-service.ts";
-import type { Inference } from "../../../src/server/services/inference.ts";
 import { createInferenceService } from "../../../src/server/services/inference-service.ts";
-import type { Service } from "../../../src/server/services/service.ts";
 import type { ShutdownPart } from "../../../src/server/shutdown.ts";
 import { startServer } from "../../../src/server/start-server.ts";
 import type { CallObserver } from "../../../src/server/telemetry/call-observer.ts";

@@ -1,7 +1,7 @@
 /** grpc.testing.TestService behind our listener: a service of another contract, with every kind of method. */
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Limits } from "../../../src/server/options.ts";
-import { createService } from "../../../src/server/services/service.ts";
+import type { Limits } from "../../../src/server/base/limits.ts";
+import { createService } from "../../../src/server/calls/service.ts";
 import { startServer } from "../../../src/server/start-server.ts";
 import { createCallLog } from "../../../src/server/telemetry/logging.ts";
 import { createMetrics, type Metrics } from "../../../src/server/telemetry/metrics.ts";

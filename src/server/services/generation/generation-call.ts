@@ -6,13 +6,13 @@ import { type Generation, type GenerationBounds, readOptions } from "../../../ge
 import type { ModelClient } from "../../../generation/model-calls.ts";
 import type { ObjectSupport } from "../../../generation/objects/object-format.ts";
 import type { LoopOptions } from "../../../generation/tool-loop.ts";
+import { type CallSignal, type CallSignals, errorOfCall, getDeadline } from "../../calls/call-signal.ts";
+import type { Inference } from "../../calls/inference.ts";
+import { InferenceRecord } from "../../calls/inference-record.ts";
+import { createRecordedClient } from "../../calls/recorded-calls.ts";
 import { answerMemory, getRequestShare } from "../../requests/request-memory.ts";
 import { toFailure } from "../../status/status.ts";
 import { createRecorder } from "../../telemetry/call-recorder.ts";
-import { type CallSignal, type CallSignals, errorOfCall, getDeadline } from "../call-signal.ts";
-import type { Inference } from "../inference.ts";
-import { InferenceRecord } from "../inference-record.ts";
-import { createRecordedClient } from "../recorded-calls.ts";
 import { retainedBytes } from "./retained-bytes.ts";
 
 /** What all calls of GenerationService share. */

@@ -1,12 +1,12 @@
 import { ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { SDKError } from "../../../core/errors.ts";
 import type { RunEngine, RunOptions } from "../../../runs/engine.ts";
+import { type CallSignal, type CallSignals, errorOfCall, getDeadline } from "../../calls/call-signal.ts";
+import type { Inference } from "../../calls/inference.ts";
+import { InferenceRecord } from "../../calls/inference-record.ts";
+import { createRecordedClient } from "../../calls/recorded-calls.ts";
 import { getRequestShare } from "../../requests/request-memory.ts";
 import { createRecorder } from "../../telemetry/call-recorder.ts";
-import { type CallSignal, type CallSignals, errorOfCall, getDeadline } from "../call-signal.ts";
-import type { Inference } from "../inference.ts";
-import { InferenceRecord } from "../inference-record.ts";
-import { createRecordedClient } from "../recorded-calls.ts";
 
 /** What all calls of RunService share. */
 export interface RunParts {

@@ -1,0 +1,160 @@
+import { createRegistry, type Registry } from "@bufbuild/protobuf";
+import { Code, createConnectRouter } from "@connectrpc/connect";
+import type { Compression as ConnectCompression, UniversalHandler } from "@connectrpc/connect/protocol";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { withImports } from "../../../core/descriptor-files.ts";
+import type { HttpRequest, HttpResponse } from "../../base/http-types.ts";
+import type { Service } from "../../calls/service.ts";
+import { takesTextResponse } from "../../http/grpc-web-text.ts";
+import type { HttpApi, HttpRoute } from "../../http/http-api.ts";
+import { PeerClosedError } from "../../http/peer-closed-error.ts";
+import { sendRejection, toRejection } from "../../http/rejection.ts";
+import { discardBody } from "../../http/request-body.ts";
+import type { UnsentResponses } from "../../http/unsent-responses.ts";
+import { BINARY_OPTIONS } from "../../requests/codec.ts";
+import type { Compression } from "../../requests/decompress.ts";
+import type { Intake } from "../../requests/intake.ts";
+import type { CallRecorder } from "../../telemetry/call-recorder.ts";
+import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/outcome.ts";
+import { createStreamServers, type ServeStream } from "../streaming/stream-servers.ts";
+import { watchContext } from "./context.ts";
+import { ConnectExchange } from "./exchange.ts";
+import { toTextResponse } from "./grpc-web-text.ts";
+import { registerServices } from "./register-services.ts";
+import { toUniversalRequest } from "./request.ts";
+import type { BodyOptions } from "./request-body.ts";
+import { sendResponse } from "./response.ts";
+
+/** What Connect's handlers serve, and how. */
+export interface ConnectApiOptions {
+  readonly services: readonly Service[];
+  readonly intake: Intake;
+  readonly unsent: UnsentResponses;
+  /** Compressions of requests that are accepted. */
+  readonly compressions: readonly Compression[];
+}
+
+/**
+ * Serves gRPC-Web, Connect and JSON, and gRPC where the gRPC transport does not take it, over HTTP/1.1 and HTTP/2.
+ * Calls that are answered with a stream go to `streaming/`, all others to Connect's handlers. Both are made for the first
+ * request: a server whose clients all speak gRPC never needs them.
+ */
+export function createConnectApi(options: ConnectApiOptions): HttpApi {
+  let routes: ReadonlyMap<string, HttpRoute> | undefined;
+  return {
+    find(path) {
+      routes ??= createRoutes(options);
+      return routes.get(path);
+    },
+    reject: sendRejection,
+  };
+}
+
+function createRoutes(options: ConnectApiOptions): ReadonlyMap<string, HttpRoute> {
+  const { services, intake, unsent } = options;
+  const { maxMessageBytes, maxHeaderListBytes } = intake.limits;
+  // A misspelt field in hand-written JSON is an error that names it.
+  const jsonOptions = { ignoreUnknownFields: false, registry: getTypes(services) };
+  const compressions = options.compressions.map((name) => queryCompression(name, maxHeaderListBytes));
+  const router = createConnectRouter({
+    acceptCompression: compressions,
+    compressMinBytes: NEVER_COMPRESS,
+    readMaxBytes: maxMessageBytes,
+    binaryOptions: BINARY_OPTIONS,
+    jsonOptions,
+    requestGate: watchContext,
+  });
+  registerServices(router, services);
+  const streams = createStreamServers(services, { compressions, jsonOptions, intake, unsent });
+  return new Map(
+    router.handlers.map((handler) => [
+      handler.requestPath,
+      toRoute(handler, streams.get(handler.requestPath), options),
+    ]),
+  );
+}
+
+/**
+ * A compression as Connect takes it. Connect decompresses only the messages of GET requests, which travel in the query
+ * and may be no larger than any other one.
+ */
+function queryCompression(name: Compression, maxBytes: number): ConnectCompression {
+  const compression = name === "gzip" ? compressionGzip : compressionBrotli;
+  return {
+    ...compression,
+    decompress: (bytes, readMaxBytes) => compression.decompress(bytes, Math.min(maxBytes, readMaxBytes)),
+  };
+}
+
+/** The types that an Any may hold in JSON, which names them: all that the files of the services declare. */
+function getTypes(services: readonly Service[]): Registry {
+  return createRegistry(...withImports(services.map(({ desc }) => desc.file)).values());
+}
+
+// Clients are on the same machine, where bytes cost less than compressing them.
+const NEVER_COMPRESS = Number.MAX_SAFE_INTEGER;
+
+function toRoute(
+  handler: UniversalHandler,
+  stream: ServeStream | undefined,
+  options: ConnectApiOptions,
+): HttpRoute {
+  return {
+    name: handler.requestPath.slice(1),
+    isObserved: true,
+    isOpen: options.services.some(({ desc, isOpen }) => isOpen && desc.typeName === handler.service.typeName),
+    serve: (request, response, recorder) =>
+      stream?.(request, response, recorder) ?? serveByHandler(handler, options, request, response, recorder),
+  };
+}
+
+async function serveByHandler(
+  handler: UniversalHandler,
+  { intake, unsent, compressions }: ConnectApiOptions,
+  request: HttpRequest,
+  response: HttpResponse,
+  recorder: CallRecorder,
+): Promise<TransportOutcome> {
+  const exchange = new ConnectExchange(recorder, intake.memory);
+  try {
+    const body = { exchange, intake, method: handler.method, compressions };
+    return await serve(handler, body, unsent, request, response);
+  } catch (error) {
+    return outcomeOfBreak(exchange, error, response);
+  } finally {
+    exchange.share?.release();
+  }
+}
+
+async function serve(
+  handler: UniversalHandler,
+  body: BodyOptions,
+  unsent: UnsentResponses,
+  request: HttpRequest,
+  response: HttpResponse,
+): Promise<TransportOutcome> {
+  const { exchange } = body;
+  const answered = await handler(toUniversalRequest(body, request, response));
+  const answer = takesTextResponse(request.headers) ? toTextResponse(answered) : answered;
+  if (answer.status !== OK && answer.body === undefined)
+    return sendRejection(request, response, toRejection(answer.status, handler));
+  const { responseIds } = exchange.recorder;
+  for (const [name, value] of Object.entries(responseIds)) answer.header?.set(name, value);
+  await sendResponse(answer, response, {
+    isUnary: handler.method.methodKind === "unary",
+    isDisconnected: () => exchange.disconnected,
+    onMessage: (bytes) => exchange.share?.memory.shrink(bytes),
+    unsent,
+  });
+  discardBody(request);
+  return exchange.outcome;
+}
+
+const OK = 200;
+
+/** The outcome where sending broke off: the peer is gone, or there is a bug and the peer gets a reset. */
+function outcomeOfBreak(exchange: ConnectExchange, error: unknown, response: HttpResponse): TransportOutcome {
+  if (exchange.disconnected || error instanceof PeerClosedError) return disconnectedOutcome();
+  response.destroy();
+  return { code: Code.Internal, disconnected: false, fault: error };
+}

@@ -1,0 +1,26 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import { requestShareKey } from "../../requests/request-memory.ts";
+import { exchangeKey } from "./exchange.ts";
+
+/**
+ * Follows a call through Connect's pipeline. Connect runs it as its request gate, before it reads the body. Connect
+ * also aborts the context exactly once, with the error where there is one, before it writes that error. So every
+ * failure of every protocol passes here while its details can still be added.
+ */
+export function watchContext({ method, values, signal }: HandlerContext): void {
+  const exchange = values.get(exchangeKey);
+  if (exchange === undefined) return;
+  exchange.signal = signal;
+  const onEnd = () => {
+    if (!isPlainEnd(signal.reason)) exchange.fail(signal.reason, method);
+  };
+  if (signal.aborted) onEnd();
+  else signal.addEventListener("abort", onEnd, { once: true });
+  exchange.begin();
+  values.set(requestShareKey, exchange.share);
+}
+
+/** Connect ends a call that succeeded by an abort without a reason, which makes an AbortError. */
+function isPlainEnd(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "AbortError";
+}

@@ -1,0 +1,168 @@
+/** The bodies of requests as Connect's handlers take them: decompressed, checked, and paid for. */
+import type { DescMethod } from "@bufbuild/protobuf";
+import { yieldTurn } from "../../../core/loop-turns.ts";
+import type { HttpRequest } from "../../base/http-types.ts";
+import { isTextRequest } from "../../http/grpc-web-text.ts";
+import { readBody } from "../../http/request-body.ts";
+import { readWholeBody } from "../../http/whole-body.ts";
+import { type Compression, decompress } from "../../requests/decompress.ts";
+import { countElements } from "../../requests/element-counter.ts";
+import type { Intake } from "../../requests/intake.ts";
+import { countJsonElements } from "../../requests/json-element-counter.ts";
+import type { RequestShare } from "../../requests/request-memory.ts";
+import { COMPRESSED, FRAME_HEADER_BYTES, type Frame, FrameReader, writeFrameHeader } from "../grpc/frames.ts";
+import type { ConnectExchange } from "./exchange.ts";
+import { decodeBody } from "./grpc-web-text.ts";
+
+/** What a body belongs to. */
+export interface BodyOptions {
+  readonly exchange: ConnectExchange;
+  readonly intake: Intake;
+  readonly method: DescMethod;
+  /** Compressions that are undone here. A body with another one is left to Connect, which rejects it. */
+  readonly compressions: readonly Compression[];
+}
+
+/** Header that names the compression of a body which is one message. It is undone here, so Connect must not see it. */
+export const BODY_ENCODING = "content-encoding";
+
+/**
+ * The body of a request: one message, or frames with one message each.
+ * @throws ConnectError for a message that exceeds a limit, or where there is no memory for it.
+ */
+export function checkedBody(request: HttpRequest, options: BodyOptions): AsyncGenerator<Uint8Array> {
+  const body = new CheckedBody(request, options);
+  return FRAMED.test(request.headers["content-type"] ?? "") ? body.frames() : body.whole();
+}
+
+/** The compression of a body that is undone here; undefined where there is none. */
+export function findCompression(
+  header: string | readonly string[] | undefined,
+  compressions: readonly Compression[],
+): Compression | undefined {
+  return compressions.find((compression) => compression === header);
+}
+
+const FRAMED = /^application\/(?:connect\+|grpc)/;
+const CONNECT_FRAMED = /^application\/connect\+/;
+const JSON_CODEC = /[+/]json(?:$|;)/;
+
+class CheckedBody {
+  readonly #request: HttpRequest;
+  readonly #options: BodyOptions;
+  readonly #type: string;
+
+  constructor(request: HttpRequest, options: BodyOptions) {
+    this.#request = request;
+    this.#options = options;
+    this.#type = request.headers["content-type"] ?? "";
+  }
+
+  async *whole(): AsyncGenerator<Uint8Array> {
+    const { intake, compressions } = this.#options;
+    const { headers } = this.#request;
+    const bytes = await readWholeBody({
+      chunks: this.#read(() => true),
+      announced: headers["content-length"],
+      compression: findCompression(headers[BODY_ENCODING], compressions),
+      share: this.#share,
+      limits: intake.limits,
+    });
+    this.#takeElements(bytes);
+    const turn = yieldTurn();
+    if (turn !== undefined) await turn;
+    yield bytes;
+  }
+
+  async *frames(): AsyncGenerator<Uint8Array> {
+    const share = this.#share;
+    const frames = new FrameReader({
+      maxMessageBytes: this.#options.intake.limits.maxMessageBytes,
+      // Connect's streams have more flags than gRPC; its handlers check them.
+      strictFlags: false,
+      onLength: (bytes) => share.expect(bytes),
+    });
+    const isSingle = isSingleMessage(this.#options.method);
+    for await (const chunk of this.#read(() => isSingle || !frames.isEmpty)) {
+      share.take(chunk.byteLength);
+      frames.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+      for (let frame = frames.next(); frame !== undefined; frame = frames.next()) {
+        const { usedBytes, frame: plain } = await this.#plain(frame);
+        yield plain;
+        // The next one is asked for: of a stream of messages the service is done with this one.
+        if (!isSingle) share.give(usedBytes);
+      }
+    }
+    frames.end();
+  }
+
+  get #share(): RequestShare {
+    const { share } = this.#options.exchange;
+    if (share === undefined) throw new Error("a body is read before its call has begun");
+    return share;
+  }
+
+  #read(isIncomplete: () => boolean): AsyncGenerator<Uint8Array> {
+    const { exchange, intake } = this.#options;
+    const bytes = readBody(this.#request, {
+      get signal() {
+        return exchange.signal;
+      },
+      arrivals: intake.arrivals,
+      isIncomplete,
+    });
+    return isTextRequest(this.#request.headers) ? decodeBody(bytes) : bytes;
+  }
+
+  /** A frame without compression, and the memory that it uses. */
+  async #plain({ flags, bytes }: Frame): Promise<{ readonly frame: Uint8Array; readonly usedBytes: number }> {
+    const isCompressed = (flags & COMPRESSED) !== 0;
+    const compression = isCompressed ? this.#frameCompression : undefined;
+    // Rejected by Connect before it is parsed.
+    const isUnreadable = isCompressed && compression === undefined;
+    const admitted = isUnreadable
+      ? { bytes, usedBytes: bytes.byteLength }
+      : await this.#admit(bytes, compression);
+    const frame = createFrame(isUnreadable ? flags : flags & ~COMPRESSED, admitted.bytes);
+    return { frame, usedBytes: FRAME_HEADER_BYTES + admitted.usedBytes };
+  }
+
+  get #frameCompression(): Compression | undefined {
+    const name = CONNECT_FRAMED.test(this.#type) ? "connect-content-encoding" : "grpc-encoding";
+    return findCompression(this.#request.headers[name], this.#options.compressions);
+  }
+
+  /** Decompresses and checks the message of a frame. */
+  async #admit(bytes: Uint8Array, compression: Compression | undefined) {
+    const { intake } = this.#options;
+    const share = this.#share;
+    let plain = bytes;
+    if (compression !== undefined) {
+      plain = await decompress(bytes, compression, share, intake.limits);
+      share.give(bytes.byteLength);
+    }
+    return { bytes: plain, usedBytes: plain.byteLength + this.#takeElements(plain) };
+  }
+
+  /** Takes memory for the elements of a message. Returns how many bytes that are. */
+  #takeElements(plain: Uint8Array): number {
+    const { intake, method } = this.#options;
+    const { maxMessageElements: max } = intake.limits;
+    const elements = JSON_CODEC.test(this.#type)
+      ? countJsonElements(plain, max)
+      : countElements(method.input, plain, max);
+    return this.#share.takeElements(elements);
+  }
+}
+
+function createFrame(flags: number, bytes: Uint8Array): Uint8Array {
+  const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + bytes.byteLength);
+  writeFrameHeader(frame, 0, { compressed: false, length: bytes.byteLength });
+  frame[0] = flags;
+  frame.set(bytes, FRAME_HEADER_BYTES);
+  return frame;
+}
+
+function isSingleMessage({ methodKind }: DescMethod): boolean {
+  return methodKind === "unary" || methodKind === "server_streaming";
+}

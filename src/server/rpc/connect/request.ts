@@ -1,0 +1,61 @@
+import { createContextValues } from "@connectrpc/connect";
+import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
+import type { HttpRequest, HttpResponse } from "../../base/http-types.ts";
+import { isTextRequest } from "../../http/grpc-web-text.ts";
+import { recorderKey } from "../../telemetry/call-recorder.ts";
+import { withoutEndlessDeadline } from "./deadline.ts";
+import { type ConnectExchange, exchangeKey } from "./exchange.ts";
+import { setBinaryType } from "./grpc-web-text.ts";
+import { BODY_ENCODING, type BodyOptions, checkedBody, findCompression } from "./request-body.ts";
+
+/** The request in the form of Connect's handlers, with the exchange and its recorder in the context values. */
+export function toUniversalRequest(
+  options: BodyOptions,
+  request: HttpRequest,
+  response: HttpResponse,
+): UniversalServerRequest {
+  const { exchange } = options;
+  const header = withoutEndlessDeadline(createHeaders(request, options));
+  if (isTextRequest(request.headers)) setBinaryType(header);
+  const body = { [Symbol.asyncIterator]: () => checkedBody(request, options) };
+  return {
+    httpVersion: request.httpVersion,
+    method: request.method ?? "",
+    // Only path and query are read; the authority is chosen by the client.
+    url: new URL(request.url ?? "/", "http://localhost").href,
+    header,
+    body: isJson(request) ? exchange.keepJson(body) : body,
+    signal: createDisconnectSignal(exchange, response),
+    contextValues: createContextValues().set(exchangeKey, exchange).set(recorderKey, exchange.recorder),
+  };
+}
+
+/** Whether the body is one message in JSON. */
+function isJson({ headers }: HttpRequest): boolean {
+  return /^application\/json(?:$|;)/.test(headers["content-type"] ?? "");
+}
+
+function createHeaders({ headers, method }: HttpRequest, { compressions }: BodyOptions): Headers {
+  const result = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || name.startsWith(":")) continue;
+    for (const each of typeof value === "string" ? [value] : value) result.append(name, each);
+  }
+  // The body is decompressed before Connect reads it.
+  if (method === "POST" && findCompression(headers[BODY_ENCODING], compressions) !== undefined) {
+    result.delete(BODY_ENCODING);
+    result.delete("content-length");
+  }
+  return result;
+}
+
+/** A signal that is aborted when the peer closes the stream before the response is complete. Also notes that. */
+function createDisconnectSignal(exchange: ConnectExchange, response: HttpResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once("close", () => {
+    if (response.writableEnded) return;
+    exchange.disconnected = true;
+    controller.abort();
+  });
+  return controller.signal;
+}

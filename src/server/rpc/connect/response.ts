@@ -1,0 +1,100 @@
+import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
+import type { HttpResponse } from "../../base/http-types.ts";
+import { SLICE_BYTES } from "../../http/flushed-response.ts";
+import { endPaced, endWithHeadersPaced, writePaced } from "../../http/paced-writer.ts";
+import { PeerClosedError } from "../../http/peer-closed-error.ts";
+import type { UnsentResponse, UnsentResponses } from "../../http/unsent-responses.ts";
+import { readableTrailers } from "../../status/grpc-message.ts";
+
+/** What the sender of a response needs to know of its call. */
+export interface Flow {
+  /** Whether the body is one message, which leaves together with the end. */
+  readonly isUnary: boolean;
+  /** Whether the peer is gone. A write would then never be flushed. */
+  isDisconnected(): boolean;
+  /** Called with the size of the one message, of which no other form is needed any more. */
+  onMessage(bytes: number): void;
+  /** Limits what waits for all readers together. */
+  readonly unsent: UnsentResponses;
+}
+
+/**
+ * Sends a response of one of Connect's handlers to its end. Headers leave with the first frame of the body.
+ * @throws PeerClosedError, after which the body is not read any further, which ends the call. What the body throws.
+ */
+export async function sendResponse(
+  { status, header, body, trailer }: UniversalServerResponse,
+  response: HttpResponse,
+  flow: Flow,
+): Promise<void> {
+  const headers = Object.fromEntries(header ?? []);
+  const begin = () => response.writeHead(status, headers);
+  const waiting = { cutOff: () => response.destroy() };
+  const sent = body === undefined ? NOTHING : await sendBody(body, response, { ...flow, waiting }, begin);
+  if (flow.isDisconnected()) throw new PeerClosedError();
+  const trailers = trailer === undefined ? {} : readableTrailers(trailer);
+  // Trailers-Only: a gRPC call that failed before its first message is left to the retry policy of its client.
+  if (!sent.hasBegun && isGrpcFailure(trailers))
+    return endWithHeadersPaced(response, { ...headers, ...trailers });
+  if (!sent.hasBegun) begin();
+  response.addTrailers(trailers);
+  flow.unsent.add(waiting, sent.unflushedBytes);
+  await endPaced(response);
+  flow.unsent.remove(waiting);
+}
+
+/** What was sent of a body. */
+interface SentBody {
+  /** Whether there was a frame, and with it the headers were sent. */
+  readonly hasBegun: boolean;
+  /** Bytes that the end of the response waits for. */
+  readonly unflushedBytes: number;
+}
+
+const NOTHING: SentBody = { hasBegun: false, unflushedBytes: 0 };
+
+/** Sends the frames of a body, the headers before the first one. */
+async function sendBody(
+  body: AsyncIterable<Uint8Array>,
+  response: HttpResponse,
+  flow: Flow & { readonly waiting: UnsentResponse },
+  begin: () => void,
+): Promise<SentBody> {
+  let hasBegun = false;
+  let unflushedBytes = 0;
+  for await (const frame of body) {
+    if (flow.isDisconnected()) throw new PeerClosedError();
+    if (!hasBegun) begin();
+    hasBegun = true;
+    if (flow.isUnary) {
+      flow.onMessage(frame.byteLength);
+      const last = await writeAllButLast(frame, response, flow);
+      unflushedBytes += last.byteLength;
+      response.write(last);
+    } else await writePaced(response, frame);
+  }
+  return { hasBegun, unflushedBytes };
+}
+
+/** Writes a large message but for its last slice, which it returns. @throws PeerClosedError */
+async function writeAllButLast(
+  bytes: Uint8Array,
+  response: HttpResponse,
+  { unsent, waiting }: { readonly unsent: UnsentResponses; readonly waiting: UnsentResponse },
+): Promise<Uint8Array> {
+  let rest = bytes;
+  try {
+    while (rest.byteLength > SLICE_BYTES) {
+      unsent.add(waiting, rest.byteLength);
+      await writePaced(response, rest.subarray(0, SLICE_BYTES));
+      rest = rest.subarray(SLICE_BYTES);
+    }
+  } finally {
+    unsent.remove(waiting);
+  }
+  return rest;
+}
+
+function isGrpcFailure({ "grpc-status": status = "0" }: Readonly<Record<string, string>>): boolean {
+  return status !== "0";
+}

@@ -1,0 +1,230 @@
+/**
+ * The request side of a call: the bytes of a body as messages, read no faster than the service takes them.
+ */
+import type { Readable } from "node:stream";
+import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Arrival } from "../../requests/arrival-watch.ts";
+import type { Codec } from "../../requests/codec.ts";
+import { type Compression, decompress } from "../../requests/decompress.ts";
+import type { Intake } from "../../requests/intake.ts";
+import type { RequestShare } from "../../requests/request-memory.ts";
+import { COMPRESSED, FRAME_HEADER_BYTES, type Frame } from "./frames.ts";
+
+/** Finds the messages in the bytes of a body. Its methods throw the ConnectError of a body that is malformed. */
+export interface FrameSource {
+  /** Whether nothing of an incomplete frame is buffered. */
+  readonly isEmpty: boolean;
+  /** Adds the next bytes. Call `next` afterwards until it returns undefined. */
+  push(chunk: Buffer): void;
+  /** The next whole frame; undefined while it is not complete. */
+  next(): Frame | undefined;
+  /** The body has ended. Returns the frame that its end completes; undefined where there is none. */
+  end(): Frame | undefined;
+  /** Forgets what is buffered. */
+  discard(): void;
+}
+
+/** How the messages of a request are read. */
+export interface RequestOptions {
+  readonly frames: FrameSource;
+  /** Undefined where the headers name no compression. */
+  readonly compression: Compression | undefined;
+  readonly codec: Codec;
+  readonly intake: Intake;
+  /** Pays for what is buffered and decoded. Not released here. */
+  readonly share: RequestShare;
+  /** Whether the method takes one message: its client has nothing to wait for before it ends its request. */
+  readonly isSingle: boolean;
+}
+
+// For a service that reads on after it has answered. One instance: capturing a stack is expensive.
+const NOT_READ = new DOMException("the request is not read to its end", "AbortError");
+
+interface Waiter {
+  resolve(frame: Frame | undefined): void;
+  reject(reason: unknown): void;
+}
+
+/**
+ * The messages of a client. While the service does not read, the stream is paused and HTTP/2's flow control stops the
+ * client: held are one read of the network and one unfinished message.
+ */
+export class RequestMessages implements AsyncIterableIterator<Message>, Arrival {
+  readonly #stream: Readable;
+  readonly #options: RequestOptions;
+  readonly #frames: Frame[] = [];
+  /** Whether the service has got a message. */
+  #hasBegun = false;
+  #ended = false;
+  #failed = false;
+  #failure: unknown;
+  #waiter: Waiter | undefined;
+  /** Whether the bytes of the client are waited for, with a limit. */
+  #isAwaited = false;
+  /** Memory taken for frames that the service has not asked for yet. */
+  #bufferedBytes = 0;
+  /** Memory taken for the message that the service got last. */
+  #deliveredBytes = 0;
+
+  constructor(stream: Readable, options: RequestOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    stream.on("data", (chunk: Buffer) => this.#take(chunk));
+    stream.on("end", () => this.#end());
+    this.#updateWait();
+  }
+
+  /**
+   * The one message of a method that takes one.
+   * @throws ConnectError UNIMPLEMENTED where there is none or more than one, since the client then has another
+   *   signature of the method; and what `next` throws.
+   */
+  async single(): Promise<Message> {
+    const frame = await this.#nextFrame();
+    if (frame === undefined) throw wrongCount("none");
+    if ((await this.#nextFrame()) !== undefined) throw wrongCount("more");
+    return this.#decode(frame);
+  }
+
+  /**
+   * The next message. What the one before it used is given back.
+   * @throws ConnectError for one that is too large, cut off, not decompressible or does not parse;
+   *   the reason of `fail`.
+   */
+  async next(): Promise<IteratorResult<Message>> {
+    this.#options.share.give(this.#deliveredBytes);
+    this.#deliveredBytes = 0;
+    const frame = await this.#nextFrame();
+    if (frame === undefined) return { done: true, value: undefined };
+    this.#hasBegun = true;
+    return { done: false, value: await this.#decode(frame) };
+  }
+
+  /** The service reads no further: later messages are dropped. */
+  async return(): Promise<IteratorResult<Message>> {
+    this.drop();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** Ends the reading: a read under way and all later ones reject with the reason. */
+  fail(reason: unknown): void {
+    if (this.#ended || this.#failed) return;
+    this.#failed = true;
+    this.#failure = reason;
+    this.#discard();
+    this.#wake();
+  }
+
+  /** Discards the rest, so that it does not block the other streams of the connection. */
+  drop(): void {
+    this.#frames.length = 0;
+    if (this.#ended) return;
+    this.fail(NOT_READ);
+    this.#stream.resume();
+  }
+
+  #nextFrame(): Promise<Frame | undefined> | Frame | undefined {
+    const frame = this.#frames.shift();
+    if (frame !== undefined || this.#ended) return frame;
+    if (this.#failed) return Promise.reject(this.#failure);
+    if (this.#waiter !== undefined) return Promise.reject(new Error("a request has two readers"));
+    return new Promise((resolve, reject) => {
+      this.#waiter = { resolve, reject };
+      if (this.#stream.isPaused()) this.#stream.resume();
+      this.#updateWait();
+    });
+  }
+
+  async #decode({ flags, bytes }: Frame): Promise<Message> {
+    const { codec, compression, intake, share } = this.#options;
+    let plain = bytes;
+    if (flags === COMPRESSED) {
+      if (compression === undefined) throw unannounced();
+      plain = await decompress(bytes, compression, share, intake.limits);
+      if (this.#failed) throw this.#failure;
+      share.give(bytes.byteLength);
+    }
+    this.#bufferedBytes -= FRAME_HEADER_BYTES + bytes.byteLength;
+    this.#deliveredBytes = FRAME_HEADER_BYTES + plain.byteLength;
+    const elements = codec.countElements(plain, intake.limits.maxMessageElements);
+    this.#deliveredBytes += share.takeElements(elements);
+    return codec.decode(plain);
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#failed) return;
+    const { frames, share, intake } = this.#options;
+    try {
+      share.take(chunk.byteLength);
+      this.#bufferedBytes += chunk.byteLength;
+      frames.push(chunk);
+      for (let frame = frames.next(); frame; frame = frames.next()) this.#frames.push(frame);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    this.#wake();
+    if (this.#isAwaited) intake.arrivals.touch(this);
+    if (this.#frames.length > 0) this.#stream.pause();
+  }
+
+  #end(): void {
+    if (this.#failed) return;
+    try {
+      const frame = this.#options.frames.end();
+      if (frame !== undefined) this.#frames.push(frame);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    this.#ended = true;
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiter = this.#waiter;
+    const frame = waiter === undefined ? undefined : this.#frames.shift();
+    if (waiter !== undefined && (frame !== undefined || this.#ended || this.#failed)) {
+      this.#waiter = undefined;
+      if (frame !== undefined || this.#ended) waiter.resolve(frame);
+      else waiter.reject(this.#failure);
+    }
+    this.#updateWait();
+  }
+
+  /**
+   * Limits the time until the next bytes where a request is incomplete and its service waits for it. A client that opens
+   * a stream of requests has the first one ready; it may take its time for the others.
+   */
+  #updateWait(): void {
+    const { frames, intake, isSingle } = this.#options;
+    const isPartial = !frames.isEmpty || !this.#hasBegun;
+    const isIncomplete = isSingle || (this.#waiter !== undefined && isPartial);
+    const isAwaited = isIncomplete && !this.#ended && !this.#failed;
+    if (isAwaited === this.#isAwaited) return;
+    this.#isAwaited = isAwaited;
+    if (isAwaited) intake.arrivals.begin(this);
+    else intake.arrivals.end(this);
+  }
+
+  #discard(): void {
+    this.#frames.length = 0;
+    this.#options.frames.discard();
+    // A body without frames has no headers of them.
+    this.#options.share.give(Math.max(0, this.#bufferedBytes));
+    this.#bufferedBytes = 0;
+  }
+}
+
+function unannounced(): ConnectError {
+  return new ConnectError("a message is compressed, but the headers name no compression", Code.Internal);
+}
+
+function wrongCount(found: string): ConnectError {
+  return new ConnectError(`the method takes one message, found ${found}`, Code.Unimplemented);
+}

@@ -1,0 +1,194 @@
+/** The response side of a call: messages that became ready together leave in one write. */
+import {
+  constants,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+  type ServerStreamResponseOptions,
+} from "node:http2";
+import type { Message } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { FlushedResponse, SLICE_BYTES } from "../../http/flushed-response.ts";
+import { PeerClosedError } from "../../http/peer-closed-error.ts";
+import type { UnsentResponses } from "../../http/unsent-responses.ts";
+import { hasSentLastFrame } from "../../internals/node-http.ts";
+import { toTrailers } from "../../status/trailers.ts";
+import type { CallRecorder } from "../../telemetry/call-recorder.ts";
+import type { CallContext } from "./context.ts";
+import { encodeFrame, encodeFrames } from "./encode-frames.ts";
+import { ACCEPTED_ENCODINGS } from "./gzip.ts";
+import type { MessageEncoder } from "./message-encoder.ts";
+
+/** How the messages of a response are to be written. */
+export interface ResponseOptions {
+  readonly encode: MessageEncoder;
+  /** The content type of the request, which the response repeats. */
+  readonly contentType: string;
+  /** Limits what waits for all readers together. */
+  readonly unsent: UnsentResponses;
+}
+
+/** Writes one response. */
+export class ResponseWriter extends FlushedResponse {
+  readonly #stream: ServerHttp2Stream;
+  readonly #recorder: CallRecorder;
+  readonly #context: CallContext;
+  readonly #options: ResponseOptions;
+  #trailers: OutgoingHttpHeaders = {};
+  #ended = false;
+
+  /** Whether messages are to be compressed. */
+  gzip = false;
+
+  constructor(
+    stream: ServerHttp2Stream,
+    recorder: CallRecorder,
+    context: CallContext,
+    options: ResponseOptions,
+  ) {
+    super(options.unsent);
+    this.#stream = stream;
+    this.#recorder = recorder;
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** Whether the response is complete: nothing more will be sent. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /**
+   * Sends messages in one write, once the previous write is flushed. Returns a promise only where it has to wait.
+   * @throws PeerClosedError, at once or by the promise.
+   */
+  send(messages: readonly Message[]): Promise<void> | undefined {
+    const chunk = this.#encode(messages);
+    if (this.unflushed || chunk instanceof Promise || chunk.byteLength > SLICE_BYTES)
+      return this.#sendLater(chunk);
+    this.#write(chunk);
+    return undefined;
+  }
+
+  async #sendLater(chunk: Buffer | Promise<Buffer>): Promise<void> {
+    const ready = await chunk;
+    if (this.unflushed) await this.flushed();
+    this.#write(await this.#writeAllButLast(ready));
+  }
+
+  /** Returns the last slice, which is the whole chunk if it is small. */
+  async #writeAllButLast(chunk: Uint8Array): Promise<Uint8Array> {
+    if (chunk.byteLength <= SLICE_BYTES) return chunk;
+    this.#begin();
+    return this.writeSlices(chunk, (slice, onFlush) => this.#stream.write(slice, onFlush));
+  }
+
+  #write(chunk: Uint8Array): void {
+    this.#begin();
+    this.beginWrite(chunk.byteLength);
+    this.#stream.write(chunk, this.onFlush);
+  }
+
+  /** Sends the last message and the end in one write. */
+  async sendLast(message: Message): Promise<void> {
+    const chunk = await this.#writeAllButLast(await this.#encode([message]));
+    this.#begin();
+    this.#end(undefined);
+    this.beginWrite(chunk.byteLength);
+    this.#stream.end(chunk, this.onFlush);
+  }
+
+  /**
+   * Ends the response with the status OK, or with that of an error. Before its first message that is a Trailers-Only
+   * response, one HEADERS frame: initial metadata would commit the call, and the retry policy of a client would never
+   * apply. A service that has set headers gets them sent as headers, as in grpc-go.
+   */
+  end(error?: ConnectError): void {
+    if (this.#gone) return;
+    this.#end(error);
+    // Clients read a Trailers-Only response as trailers.
+    if (this.#context.ownHeader !== undefined) this.#begin();
+    if (this.#stream.headersSent) {
+      this.#stream.end();
+      return;
+    }
+    this.#stream.respond({ ...this.#headers(), ...this.#trailers }, TRAILERS_ONLY);
+    this.#resetUnread();
+  }
+
+  /** Resets the stream. A peer that does not even read that loses its connection. */
+  cutOff(): void {
+    this.disconnected = true;
+    const stream = this.#stream;
+    stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    setTimeout(() => stream.closed || stream.session?.destroy(), MAX_RESET_MS).unref();
+  }
+
+  /** The stream is closed: nothing of it waits any more. */
+  closed(): void {
+    this.#options.unsent.remove(this);
+  }
+
+  /** Whether nothing more can be sent. The state of a stream changes before it emits the event. */
+  get #gone(): boolean {
+    return this.disconnected || this.#stream.closed || this.#stream.destroyed;
+  }
+
+  /** Sends the headers, unless they are sent already. */
+  #begin(): void {
+    if (this.#gone) throw new PeerClosedError();
+    if (!this.#stream.headersSent) this.#stream.respond(this.#headers(), RESPOND_OPTIONS);
+  }
+
+  #end(error: ConnectError | undefined): void {
+    this.#ended = true;
+    this.#trailers = toTrailers(this.#context.ownTrailer, error);
+    this.#stream.once("wantTrailers", () => {
+      if (this.#gone) return;
+      this.#stream.sendTrailers(this.#trailers);
+      this.#resetUnread();
+    });
+  }
+
+  /**
+   * Tells a client that is still sending to stop (RFC 9113 §8.1): the response is complete without the rest. Waits
+   * until the last frame has left, since a reset overtakes frames that are queued.
+   */
+  #resetUnread(delayMs: number = FIRST_CHECK_MS): void {
+    const stream = this.#stream;
+    if (stream.readableEnded || stream.destroyed) return;
+    if (hasSentLastFrame(stream)) stream.close(constants.NGHTTP2_NO_ERROR);
+    else setTimeout(() => this.#resetUnread(Math.min(2 * delayMs, LONGEST_CHECK_MS)), delayMs);
+  }
+
+  #headers(): OutgoingHttpHeaders {
+    const headers: OutgoingHttpHeaders = { ":status": 200 };
+    this.#context.ownHeader?.writeTo(headers);
+    // Headers of the protocol override those of the service.
+    headers["content-type"] = this.#options.contentType;
+    headers["grpc-accept-encoding"] = ACCEPTED_ENCODINGS;
+    Object.assign(headers, this.#recorder.responseIds);
+    if (this.gzip) headers["grpc-encoding"] = "gzip";
+    return headers;
+  }
+
+  #encode(messages: readonly Message[]): Buffer | Promise<Buffer> {
+    const { encode } = this.#options;
+    if (!this.gzip) return encodeFrames(encode, messages);
+    return Promise.all(messages.map((message) => encodeFrame(encode, message))).then((frames) =>
+      Buffer.concat(frames),
+    );
+  }
+}
+
+// Node has no event for the last frame of a stream: its state is polled, soon at first, and seldom where the reader has
+// stopped. In milliseconds.
+const FIRST_CHECK_MS = 5;
+const LONGEST_CHECK_MS = 1000;
+
+/** Longest wait until a reset has left, in milliseconds. */
+const MAX_RESET_MS = 1000;
+
+// The date header is for caches, which gRPC does not use.
+const NO_DATE = { sendDate: false };
+const RESPOND_OPTIONS: ServerStreamResponseOptions = { ...NO_DATE, waitForTrailers: true };
+const TRAILERS_ONLY: ServerStreamResponseOptions = { ...NO_DATE, endStream: true };

@@ -1,0 +1,90 @@
+import type { IncomingHttpHeaders } from "node:http2";
+import { type AccessControl, openAdmission } from "../../access/access-control.ts";
+import type { StreamHandler } from "../../base/http-types.ts";
+import { getRequestId, REQUEST_ID_HEADER } from "../../base/id-headers.ts";
+import type { Service } from "../../calls/service.ts";
+import type { UnsentResponses } from "../../http/unsent-responses.ts";
+import { binaryCodec } from "../../requests/codec.ts";
+import type { Intake } from "../../requests/intake.ts";
+import { createCall } from "../../telemetry/call.ts";
+import type { CallObserver } from "../../telemetry/call-observer.ts";
+import { CallRecorder } from "../../telemetry/call-recorder.ts";
+import { type GrpcMethod, serveExchange } from "./exchange.ts";
+import { toMessageEncoder } from "./message-encoder.ts";
+
+/** What a gRPC transport is made of. */
+export interface GrpcTransportOptions {
+  readonly services: readonly Service[];
+  readonly intake: Intake;
+  readonly unsent: UnsentResponses;
+  /** Undefined: calls need no access key. */
+  readonly access?: AccessControl | undefined;
+  readonly observers: readonly CallObserver[];
+}
+
+/**
+ * Serves gRPC directly on the streams of HTTP/2. Takes calls of methods that exist, and leaves every other request to
+ * the HTTP APIs, which have the answers for unknown methods and wrong content types.
+ */
+export function createGrpcTransport({
+  services,
+  intake,
+  unsent,
+  access,
+  observers,
+}: GrpcTransportOptions): StreamHandler {
+  const methods = collectMethods(services);
+  return (stream, headers) => {
+    if (!isGrpc(headers)) return false;
+    const method = methods.get(headers[":path"] ?? "");
+    if (method === undefined) return false;
+    const isChecked = access !== undefined && !method.isOpen;
+    const { caller, refusal } = isChecked ? access.admit(headers) : openAdmission;
+    const call = createCall({
+      rpc: getRpc(method),
+      requestId: getRequestId(headers[REQUEST_ID_HEADER]),
+      httpVersion: "2.0",
+      protocol: "grpc",
+      caller,
+    });
+    const recorder = new CallRecorder(call, observers);
+    void serveExchange({ method, recorder, stream, headers, refusal, intake, unsent }).then((outcome) =>
+      recorder.end(outcome),
+    );
+    return true;
+  };
+}
+
+/**
+ * Whether a request is gRPC with protobuf. Requests with an origin are from browsers, and left to the check of origins.
+ */
+function isGrpc({ ":method": method, "content-type": type, origin }: IncomingHttpHeaders): boolean {
+  return (
+    (type === "application/grpc" || type === "application/grpc+proto") &&
+    method === "POST" &&
+    origin === undefined
+  );
+}
+
+/** The methods of all services by their paths. */
+function collectMethods(services: readonly Service[]): ReadonlyMap<string, GrpcMethod> {
+  const methods = new Map<string, GrpcMethod>();
+  for (const { spec, isOpen } of services.flatMap(getSpecs)) {
+    const { name, parent, input, output } = spec.method;
+    methods.set(`/${parent.typeName}/${name}`, {
+      spec,
+      isOpen,
+      codec: binaryCodec(input),
+      encode: toMessageEncoder(output),
+    });
+  }
+  return methods;
+}
+
+function getSpecs({ methods, isOpen }: Service) {
+  return methods.map((spec) => ({ spec, isOpen }));
+}
+
+function getRpc({ spec: { method } }: GrpcMethod): string {
+  return `${method.parent.typeName}/${method.name}`;
+}

@@ -1,0 +1,65 @@
+/** What Connect and gRPC-Web have in common: every message has a flag and its length before it, and so has the end. */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
+import type { ConnectError } from "@connectrpc/connect";
+import { compressionNegotiate, encodeEnvelope } from "@connectrpc/connect/protocol";
+import { knownCompression } from "../../requests/decompress.ts";
+import type { Metadata } from "../../status/metadata.ts";
+import { encodeFrames } from "../grpc/encode-frames.ts";
+import { FrameReader } from "../grpc/frames.ts";
+import type { MessageCodec, StreamProtocol, StreamSettings } from "./protocol.ts";
+
+/** How a protocol with envelopes differs from others. */
+export interface EnvelopedVariant {
+  readonly name: string;
+  readonly contentType: string;
+  /** Names of the headers that negotiate compression. */
+  readonly encodingHeader: string;
+  readonly acceptHeader: string;
+  readonly timeoutMs: () => number | undefined;
+  /** The flag of the envelope that ends a stream. */
+  readonly endFlag: number;
+  /** The content of that envelope. */
+  readonly encodeEnd: (trailer: Metadata, error: ConnectError | undefined) => Uint8Array;
+}
+
+/** The protocol of one call. */
+export function envelopedProtocol(
+  variant: EnvelopedVariant,
+  requestHeaders: IncomingHttpHeaders,
+  codec: MessageCodec,
+  { compressions, intake }: StreamSettings,
+): StreamProtocol {
+  const { name, contentType, encodingHeader, acceptHeader, timeoutMs, endFlag, encodeEnd } = variant;
+  const { request, response, error } = compressionNegotiate(
+    [...compressions],
+    headerIn(requestHeaders, encodingHeader),
+    headerIn(requestHeaders, acceptHeader),
+    acceptHeader,
+  );
+  const headers: OutgoingHttpHeaders = { "content-type": contentType };
+  // Messages are not compressed all the same: clients are on the same machine, where bytes cost less.
+  if (response !== null) headers[encodingHeader] = response.name;
+  return {
+    name,
+    headers,
+    timeoutMs,
+    readRequest(share) {
+      if (error !== undefined) throw error;
+      const frames = new FrameReader({
+        maxMessageBytes: intake.limits.maxMessageBytes,
+        strictFlags: true,
+        onLength: (bytes) => share.expect(bytes),
+      });
+      return { frames, compression: knownCompression(request?.name), codec };
+    },
+    encode: (messages) => encodeFrames(codec.encode, messages),
+    encodeEnd: (trailer, failure) => encodeEnvelope(endFlag, encodeEnd(trailer, failure)),
+    fail: undefined,
+  };
+}
+
+/** The value of a header; null where there is none, as Connect has it. */
+export function headerIn(headers: IncomingHttpHeaders, name: string): string | null {
+  const value = headers[name];
+  return value === undefined ? null : String(value);
+}

@@ -1,0 +1,45 @@
+import { create } from "@bufbuild/protobuf";
+
+import { describe, expect, it } from "vitest";
+import { toBatches } from "../../../src/core/batches.ts";
+import { anyCaller } from "../../../src/core/caller.ts";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { InferenceRecord } from "../../../src/server/calls/inference-record.ts";
+import { createRecordedClient } from "../../../src/server/calls/recorded-calls.ts";
+import { createCall } from "../../../src/server/telemetry/call.ts";
+import { CallRecorder } from "../../../src/server/telemetry/call-recorder.ts";
+import type { Outcome } from "../../../src/server/telemetry/outcome.ts";
+import { oneByOne, scriptedInference, textEvents, textResponse } from "../support/scripted-inference.ts";
+
+const request = create(RequestSchema, { model: "m-1" });
+const { signal } = new AbortController();
+
+describe("an InferenceRecord", () => {
+  it("reports the usage of calls that are under way at once, and of those after them", async () => {
+    const inference = scriptedInference({
+      complete: async (call) => textResponse(call, "a"),
+      stream: (call) => oneByOne(textEvents(call, ["a"])),
+    });
+    const outcomes: Outcome[] = [];
+    const call = createCall({
+      rpc: "socket",
+      requestId: "",
+      httpVersion: "",
+      protocol: "",
+      caller: anyCaller,
+    });
+    const recorder = new CallRecorder(call, [
+      { begin: () => {}, end: (_call, outcome) => outcomes.push(outcome) },
+    ]);
+    const record = new InferenceRecord(inference, recorder);
+    const client = createRecordedClient(record, inference);
+    const read = async () => {
+      for await (const _batch of toBatches(client.stream(request, { signal })));
+    };
+    await Promise.all([read(), read(), client.complete(request, { signal })]);
+    await read();
+    record.end(signal);
+    recorder.end({ code: undefined, disconnected: false });
+    expect(outcomes.map(({ usage }) => usage?.inputTokens)).toEqual([4 * 7]);
+  });
+});
