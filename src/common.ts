@@ -104,15 +104,15 @@ export type { Usage } from "./gen/outrigger/v1/usage_pb.ts";
 export { generate, stream } from "./generation/generate.ts";
 export { type GenerateObjectOptions, generateObject, streamObject } from "./generation/generate-object.ts";
 export type { GenerateOptions, GenerationTimeouts } from "./generation/generate-options.ts";
+export type { InvalidCall, RepairToolCall } from "./generation/local-executor.ts";
 export {
   GenerateResult,
   StepResult,
   type StopCondition,
   type StopReasonName,
-} from "./generation/generate-result.ts";
-export type { InvalidCall, RepairToolCall } from "./generation/local-executor.ts";
-export type { GenerationLimits } from "./generation/loop-limits.ts";
-export type { ModelClient } from "./generation/model-calls.ts";
+} from "./generation/loop/generate-result.ts";
+export type { GenerationLimits } from "./generation/loop/loop-limits.ts";
+export type { ModelClient } from "./generation/loop/model-calls.ts";
 export { ObjectResult } from "./generation/object-result.ts";
 export type { ObjectStrategy } from "./generation/objects/object-format.ts";
 export { type PartialOf, StreamObjectResult } from "./generation/stream-object-result.ts";

@@ -18,6 +18,7 @@ const layers = [
   "middleware",
   "generation",
   "runs",
+  "http",
   "endpoints",
   "config",
   "server",
@@ -156,6 +157,18 @@ describe("the architecture", () => {
     const targets = new Map<string, string[]>();
     for (const { from, to, internal } of imports)
       if (internal) targets.set(from, [...(targets.get(from) ?? []), to]);
+    expect(circleIn(targets)).toEqual([]);
+  });
+
+  it("has no import circles between the folders of a layer", () => {
+    const targets = new Map<string, string[]>();
+    for (const { from, to, internal } of imports) {
+      const [user, used] = [dirname(from), dirname(to)];
+      if (!internal || user === used || getArea(from) !== getArea(to) || getArea(from) === simulator)
+        continue;
+      targets.set(user, [...(targets.get(user) ?? []), used]);
+    }
+    expect(targets.size).toBeGreaterThan(20);
     expect(circleIn(targets)).toEqual([]);
   });
 

@@ -12,8 +12,8 @@ import { createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { defaultCatalog } from "../../src/catalog/catalog.ts";
 import { Client } from "../../src/client/client.ts";
-import { registerServices } from "../../src/server/rpc/connect/register-services.ts";
 import { getRequestId } from "../../src/server/base/id-headers.ts";
+import { registerServices } from "../../src/server/rpc/connect/register-services.ts";
 import {
   createHealthService,
   createReflectionServices,

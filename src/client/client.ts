@@ -11,7 +11,7 @@ import { FinalResponse, type Request, type ToolChoice_Mode } from "../gen/outrig
 import type { Response, Warning } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { AdapterCallOptions } from "../kit/adapter/http-adapter.ts";
-import { warning } from "../kit/adapter/loss-report.ts";
+import { warning } from "../kit/call/loss-report.ts";
 import { noteIn, withNotes } from "./answer-notes.ts";
 import { wrapComplete, wrapStream } from "./apply-middleware.ts";
 import { expectedNames } from "./check-input.ts";

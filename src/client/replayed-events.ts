@@ -4,7 +4,7 @@ import { getInferenceId } from "../core/inference-id.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../kit/call/tool-call-id-allocator.ts";
 import { replayResponse } from "../kit/stream/replay-response.ts";
 import { StreamWriter } from "../kit/stream/stream-writer.ts";
 

@@ -1,7 +1,8 @@
 /** The HTTP API under `/v1`: that of OpenAI, for the models of every provider. */
 import { MemoryAccount } from "../core/memory-account.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+import { createEndpoint } from "../http/route-table.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
-import type { Endpoint } from "./endpoint.ts";
 import type { ModelDirectory } from "./models/model-directory.ts";
 import { modelRoutes } from "./models/routes.ts";
 import { failedResponse } from "./responses/errors.ts";
@@ -10,7 +11,6 @@ import { KeptResponses } from "./responses/latest-response.ts";
 import type { ResponsesParts } from "./responses/parts.ts";
 import { ReplayMarks } from "./responses/replay-marks.ts";
 import { responsesRoutes } from "./responses/routes.ts";
-import { createEndpoint } from "./route-table.ts";
 
 /** What the API is made of. */
 export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "marks"> {

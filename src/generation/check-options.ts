@@ -5,7 +5,7 @@ import { ToolSchema } from "../gen/outrigger/v1/tool_pb.ts";
 import { DEFAULT_RETRY_POLICY, isRetryCount, MAX_RETRIES } from "../middleware/retry-policy.ts";
 import type { GenerateOptions, GenerationTimeouts } from "./generate-options.ts";
 import { isActiveTool } from "./local-executor.ts";
-import type { GenerationLimits } from "./loop-limits.ts";
+import type { GenerationLimits } from "./loop/loop-limits.ts";
 
 /** Options that are functions. */
 const FUNCTIONS = ["stopWhen", "repairToolCall", "onRetry", "onStepFinish"] as const;

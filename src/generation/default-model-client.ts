@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../core/errors.ts";
-import type { ModelClient } from "./model-calls.ts";
+import type { ModelClient } from "./loop/model-calls.ts";
 
 let source: (() => ModelClient) | undefined;
 

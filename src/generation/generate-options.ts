@@ -2,11 +2,11 @@ import type { RequestInput, ToolInput } from "../client/request-input.ts";
 import type { MessageInput } from "../core/message.ts";
 import type { ActiveTool } from "../core/tool-input.ts";
 import type { RetryPolicy } from "../middleware/retry-policy.ts";
-import type { StepResult, StopCondition } from "./generate-result.ts";
 import type { RepairToolCall } from "./local-executor.ts";
-import type { GenerationLimits } from "./loop-limits.ts";
-import type { ModelClient } from "./model-calls.ts";
-import type { LoopTimeouts } from "./tool-loop.ts";
+import type { StepResult, StopCondition } from "./loop/generate-result.ts";
+import type { GenerationLimits } from "./loop/loop-limits.ts";
+import type { ModelClient } from "./loop/model-calls.ts";
+import type { LoopTimeouts } from "./loop/tool-loop.ts";
 
 /** Time limits of a generation in milliseconds. 0 or absent: none. */
 export interface GenerationTimeouts extends LoopTimeouts {

@@ -1,10 +1,10 @@
 import { closeAtOnce } from "../core/item-iterator.ts";
 import type { GenerateResult as GenerateResultMessage } from "../gen/outrigger/v1/generation_pb.ts";
 import type { GenerateOptions } from "./generate-options.ts";
-import { GenerateResult, StepResult } from "./generate-result.ts";
+import { GenerateResult, StepResult } from "./loop/generate-result.ts";
+import { type LoopItem, openToolLoop } from "./loop/tool-loop.ts";
 import { toLoopOptions } from "./read-options.ts";
 import { StreamResult } from "./stream-result.ts";
-import { type LoopItem, openToolLoop } from "./tool-loop.ts";
 
 /**
  * Calls a model, executes the tools that it asks for, sends their results, and so on until it answers. Calls that fail

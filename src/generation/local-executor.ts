@@ -10,9 +10,9 @@ import {
   type ToolResult,
   ToolResultSchema,
 } from "../gen/outrigger/v1/message_pb.ts";
-import { failedResult } from "./failed-result.ts";
-import { LinkedSignal, untilAborted } from "./linked-signal.ts";
-import type { StepContext, ToolExecutor, ToolOutcome } from "./step-tools.ts";
+import { failedResult } from "./loop/failed-result.ts";
+import { LinkedSignal, untilAborted } from "./loop/linked-signal.ts";
+import type { StepContext, ToolExecutor, ToolOutcome } from "./loop/step-tools.ts";
 import { type CheckedInput, createInputReader, type InputReader } from "./tool-arguments.ts";
 
 /** A call whose arguments do not parse, or do not match the schema of the tool. */

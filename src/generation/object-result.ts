@@ -1,7 +1,7 @@
 import { NoObjectGeneratedError } from "../core/errors.ts";
 import { isStandardSchema, type JsonSchema, type StandardSchema, validate } from "../core/schema.ts";
 import type { JsonValue } from "../kit/json/json.ts";
-import { GenerateResult } from "./generate-result.ts";
+import { GenerateResult } from "./loop/generate-result.ts";
 import type { ObjectOutcome } from "./objects/object-loop.ts";
 
 /** What the generation of an object gave. `text` is what the model wrote as the object: text, or the arguments of a tool. */

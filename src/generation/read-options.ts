@@ -7,9 +7,9 @@ import type { RetryPolicy } from "../middleware/retry-policy.ts";
 import { checkOptions } from "./check-options.ts";
 import { defaultModelClient } from "./default-model-client.ts";
 import type { GenerateOptions, GenerationTimeouts } from "./generate-options.ts";
-import { stepsCondition } from "./generate-result.ts";
 import { isActiveTool, LocalExecutor } from "./local-executor.ts";
-import type { LoopOptions } from "./tool-loop.ts";
+import { stepsCondition } from "./loop/generate-result.ts";
+import type { LoopOptions } from "./loop/tool-loop.ts";
 
 /**
  * The loop of a generation.

@@ -10,8 +10,8 @@ import type {
 } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { GenerateResult, StepResult } from "./generate-result.ts";
-import type { LoopItem } from "./tool-loop.ts";
+import { GenerateResult, StepResult } from "./loop/generate-result.ts";
+import type { LoopItem } from "./loop/tool-loop.ts";
 
 /** A step is complete: the model answered, and its tools were executed. Comes after the `finish` event of the step. */
 export interface StepFinishEvent {

@@ -4,7 +4,7 @@ import { isStandardSchema, type JsonSchema, toSchemaText, validateAsync } from "
 import type { ActiveTool } from "../core/tool-input.ts";
 import { argumentsOf, toolInputOf } from "../core/tools.ts";
 import type { ToolCall } from "../gen/outrigger/v1/message_pb.ts";
-import { createSchemaValidator, violationText } from "../kit/json-schema/validator.ts";
+import { createSchemaValidator, violationText } from "../kit/json-schema/validation/validator.ts";
 
 /** The input of a tool's function, or what is wrong with what the model wrote. */
 export type CheckedInput = { readonly value: unknown } | { readonly problem: string };

@@ -9,7 +9,6 @@ export { type Batched, type Batches, BatchStream, lazyBatches } from "../core/ba
 export { getInferenceId } from "../core/inference-id.ts";
 export { LawChecker } from "../core/laws.ts";
 export { withTerminalEvent } from "../core/terminal-event.ts";
-export { type Answer, type CallFacts, createResponse } from "./adapter/call-facts.ts";
 export { kindOfStatus, type ProviderMessage, readMessage, repeatableMessage } from "./adapter/classify.ts";
 export { createUsage, type UsageCounts } from "./adapter/create-usage.ts";
 export { checkOptionalKey, requireCredential } from "./adapter/credentials.ts";
@@ -25,13 +24,14 @@ export {
   type WireFailure,
   type WireRequest,
 } from "./adapter/http-adapter.ts";
-export { LossReport, type WarningCode, warning } from "./adapter/loss-report.ts";
 export { dataOfState, PartStateWriter } from "./adapter/part-state.ts";
 export { createProviderError, type FailureSource, type ReportedFailure } from "./adapter/provider-error.ts";
 export { type AskedModel, getOrigin, type Origin } from "./adapter/state-origin.ts";
-export { ToolCallIdAllocator } from "./adapter/tool-call-id-allocator.ts";
 export { ToolCallIdMapper, type ToolCallIdRule } from "./adapter/tool-call-id-mapper.ts";
 export { type ToolCallNameRule, wireToolCallName } from "./adapter/tool-call-names.ts";
+export { type Answer, type CallFacts, createResponse } from "./call/call-facts.ts";
+export { LossReport, type WarningCode, warning } from "./call/loss-report.ts";
+export { ToolCallIdAllocator } from "./call/tool-call-id-allocator.ts";
 export { getRateLimit } from "./http/rate-limit.ts";
 export { getRetryAfter } from "./http/retry-after.ts";
 export {

@@ -9,7 +9,7 @@ import { getInferenceId } from "../core/inference-id.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, type Response, ResponseSchema } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { warning } from "../kit/adapter/loss-report.ts";
+import { warning } from "../kit/call/loss-report.ts";
 import { AnswerStore, type StoredAnswer } from "./answer-store.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { requestKey } from "./request-key.ts";

@@ -3,7 +3,7 @@ import { toolCallsOf } from "../core/message.ts";
 import { toolMessage } from "../core/tools.ts";
 import { type Message, Role, type ToolCall, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import type { ToolApproval } from "../gen/outrigger/v1/run_pb.ts";
-import { failedResult } from "../generation/failed-result.ts";
+import { failedResult } from "../generation/loop/failed-result.ts";
 
 /** The parts of a conversation. */
 export interface ConversationParts {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Caller } from "../core/caller.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
-import { LinkedSignal, untilAborted } from "../generation/linked-signal.ts";
-import type { ModelClient } from "../generation/model-calls.ts";
+import { LinkedSignal, untilAborted } from "../generation/loop/linked-signal.ts";
+import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { toAbortError } from "../kit/http/abort.ts";
 import type { RunObserver } from "./engine.ts";
 import { ThreadBusyError } from "./errors.ts";

@@ -9,7 +9,7 @@ import type {
   SubmitToolResultsRequest,
 } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { Thread } from "../gen/outrigger/v1/thread_pb.ts";
-import type { ModelClient } from "../generation/model-calls.ts";
+import type { ModelClient } from "../generation/loop/model-calls.ts";
 import type { MessageQuery, Page, StoredMessage } from "./store.ts";
 
 /**

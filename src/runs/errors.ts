@@ -1,6 +1,6 @@
 /** Errors of runs that APIs distinguish from other errors of the same kind. */
 import { quote } from "../client/violations.ts";
-import { InvalidRequestError, NotFoundError, RateLimitError } from "../core/errors.ts";
+import { InvalidRequestError, NotFoundError, RateLimitError, ServerError } from "../core/errors.ts";
 import type { RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { statusName } from "./status.ts";
 
@@ -56,3 +56,6 @@ export class StoreFullError extends RateLimitError {
     super(message, { retryAfter: 1 });
   }
 }
+
+/** The connection to the database was lost. It is unknown whether the last statements were executed. */
+export class StoreUnreachableError extends ServerError {}

@@ -1,7 +1,7 @@
 import { lazyBatches } from "../core/batches.ts";
 import { ServerError } from "../core/errors.ts";
 import type { RunEngine, ThreadEngine } from "./engine.ts";
-import { StoreUnreachableError } from "./store/driver.ts";
+import { StoreUnreachableError } from "./errors.ts";
 
 /** Pauses between attempts to open the engine, in milliseconds: doubled from the first to the last. */
 const FIRST_PAUSE_MS = 500;

@@ -1,7 +1,7 @@
 import { AbortError, RequestTimeoutError, toSdkError } from "../core/errors.ts";
 import type { GenerateResult, StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import { StepRestart_Reason as Reason, type Run, type RunEvent } from "../gen/outrigger/v1/run_pb.ts";
-import { LinkedSignal } from "../generation/linked-signal.ts";
+import { LinkedSignal } from "../generation/loop/linked-signal.ts";
 import { EventHub } from "./event-hub.ts";
 import { isAbandoned, isRepeated } from "./ids.ts";
 import { HoldLostError, Journal } from "./journal.ts";

@@ -11,7 +11,7 @@ import {
 import { type FinishReason, FinishReason_Reason } from "../gen/outrigger/v1/response_pb.ts";
 import { IncompleteReason, type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
-import { getOpenCalls } from "../generation/contract/open-calls.ts";
+import { getOpenCalls } from "../generation/loop/open-calls.ts";
 import { type StatusChange, withStatus } from "./status.ts";
 
 /** Whether a call of this tool waits for the caller's approval. */

@@ -11,8 +11,8 @@ import {
   RunStatus,
   StepRestartSchema,
 } from "../gen/outrigger/v1/run_pb.ts";
-import { getOpenCalls, withProgress } from "../generation/contract/open-calls.ts";
-import { failedResult } from "../generation/failed-result.ts";
+import { failedResult } from "../generation/loop/failed-result.ts";
+import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
 import type { RunObserver } from "./engine.ts";
 import { StoreFullError } from "./errors.ts";
 import { isAbandoned } from "./ids.ts";

@@ -8,7 +8,7 @@ import type { RunOrigin } from "../gen/outrigger/storage/v1/bodies_pb.ts";
 import type { Message, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import { type Run, RunSchema, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { ThreadMessageSchema } from "../gen/outrigger/v1/thread_pb.ts";
-import { failedResult } from "../generation/failed-result.ts";
+import { failedResult } from "../generation/loop/failed-result.ts";
 import { type ConversationParts, composeConversation, openCallIds } from "./conversation.ts";
 import type { NewMessage } from "./engine.ts";
 import { type EngineParts, WaitForRuns } from "./engine-parts.ts";

@@ -11,11 +11,11 @@ import type {
   ListRunsResponse,
   SubmitToolResultsRequest,
 } from "../gen/outrigger/v1/run_service_pb.ts";
-import type { ModelClient } from "../generation/model-calls.ts";
+import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { Delivery } from "./delivery.ts";
 import type { RunEngine, RunInput, RunObserver, RunOptions, RunWithOrigin, StartedRun } from "./engine.ts";
 import { type EngineParts, waitForRun } from "./engine-parts.ts";
-import { missing, RunLimitError, RunStateError } from "./errors.ts";
+import { missing, RunLimitError, RunStateError, StoreUnreachableError } from "./errors.ts";
 import { Executions } from "./executions.ts";
 import { Gate } from "./gate.ts";
 import { HistoryMemory, type HistoryShare } from "./history-memory.ts";
@@ -31,7 +31,6 @@ import { createStatusEvent } from "./run-log.ts";
 import { getInputPath, planCreated, planStored } from "./run-plan.ts";
 import type { ServerTools } from "./server-tools.ts";
 import { isTerminal, isUnderWay, withStatus } from "./status.ts";
-import { StoreUnreachableError } from "./store/driver.ts";
 import type { HeldRun, Holder, RunStore, StoredRun } from "./store.ts";
 import { submitResults } from "./submission.ts";
 import { Threads } from "./threads.ts";

@@ -14,12 +14,12 @@ import { type Warning, WarningSchema } from "../gen/outrigger/v1/response_pb.ts"
 import type { McpServer, McpTool, Run } from "../gen/outrigger/v1/run_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
-import { AttemptLog } from "../generation/attempt-log.ts";
-import { getOpenCalls, withProgress } from "../generation/contract/open-calls.ts";
 import type { Generation } from "../generation/contract/options.ts";
-import type { ModelClient } from "../generation/model-calls.ts";
-import { NO_TOOLS, type ToolExecutor } from "../generation/step-tools.ts";
-import { type LoopItem, runToolLoop } from "../generation/tool-loop.ts";
+import { AttemptLog } from "../generation/loop/attempt-log.ts";
+import type { ModelClient } from "../generation/loop/model-calls.ts";
+import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
+import { NO_TOOLS, type ToolExecutor } from "../generation/loop/step-tools.ts";
+import { type LoopItem, runToolLoop } from "../generation/loop/tool-loop.ts";
 import { type Conversation, type ConversationParts, composeConversation } from "./conversation.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Gate } from "./gate.ts";

@@ -1,6 +1,6 @@
 /** What runs execute: made of their requests, or of what the store has. */
 import type { CallOptions } from "../core/adapter.ts";
-import type { ModelClient } from "../generation/model-calls.ts";
+import type { ModelClient } from "../generation/loop/model-calls.ts";
 import type { RunInput, RunOptions } from "./engine.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import type { HistoryShare } from "./history-memory.ts";

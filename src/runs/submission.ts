@@ -6,7 +6,7 @@ import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import { type Message, Role, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import { type Run, RunStatus, type ToolApproval } from "../gen/outrigger/v1/run_pb.ts";
 import type { SubmitToolResultsRequest } from "../gen/outrigger/v1/run_service_pb.ts";
-import { getOpenCalls, withProgress } from "../generation/contract/open-calls.ts";
+import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
 import { answeredIds, refusedResult } from "./conversation.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { missing, RunStateError } from "./errors.ts";

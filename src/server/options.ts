@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { MemoryAccount } from "../core/memory-account.ts";
-import type { Endpoint } from "../endpoints/endpoint.ts";
+import type { Endpoint } from "../http/endpoint.ts";
 import type { AccessControl } from "./access/access-control.ts";
 import type { Limits } from "./base/limits.ts";
 import type { Inference } from "./calls/inference.ts";

@@ -2,10 +2,9 @@
 import { InternalError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Run, type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
-import { StoreFullError } from "../../src/runs/errors.ts";
+import { StoreFullError, StoreUnreachableError } from "../../src/runs/errors.ts";
 import { createRunEngine } from "../../src/runs/run-engine.ts";
 import { isTerminal } from "../../src/runs/status.ts";
-import { StoreUnreachableError } from "../../src/runs/store/driver.ts";
 import type { RunStore, RunWrite } from "../../src/runs/store.ts";
 import type { Turn } from "../generation/support/scripted-model.ts";
 import { waitUntil } from "../kit/http/servers.ts";

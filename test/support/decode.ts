@@ -3,8 +3,8 @@ import { LawChecker } from "../../src/core/laws.ts";
 import { withTerminalEvent } from "../../src/core/terminal-event.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
-import type { CallFacts } from "../../src/kit/adapter/call-facts.ts";
-import { ToolCallIdAllocator } from "../../src/kit/adapter/tool-call-id-allocator.ts";
+import type { CallFacts } from "../../src/kit/call/call-facts.ts";
+import { ToolCallIdAllocator } from "../../src/kit/call/tool-call-id-allocator.ts";
 import { decodeStream, type StreamDecoder } from "../../src/kit/stream/decode-stream.ts";
 import { StreamWriter } from "../../src/kit/stream/stream-writer.ts";
 

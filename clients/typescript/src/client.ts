@@ -26,7 +26,7 @@ import { InferenceService } from "../../../src/gen/outrigger/v1/inference_servic
 import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { RunService } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import type { LoopItem, LoopOptions } from "../../../src/generation/tool-loop.ts";
+import type { LoopItem, LoopOptions } from "../../../src/generation/loop/tool-loop.ts";
 import { DEFAULT_ADDRESS, toTarget } from "./address.ts";
 import { type CallSettings, observeCalls } from "./call-info.ts";
 import { toFailure } from "./failure.ts";

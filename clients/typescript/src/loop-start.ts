@@ -9,8 +9,8 @@ import {
   type RunToolsRequest,
   RunToolsRequestSchema,
 } from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
-import type { GenerationLimits } from "../../../src/generation/loop-limits.ts";
-import type { LoopOptions } from "../../../src/generation/tool-loop.ts";
+import type { GenerationLimits } from "../../../src/generation/loop/loop-limits.ts";
+import type { LoopOptions } from "../../../src/generation/loop/tool-loop.ts";
 
 /** The message that opens a tool loop on a sidecar. Tools and their time limits are this program's. */
 export function loopStart(options: LoopOptions): RunToolsRequest {

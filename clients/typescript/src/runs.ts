@@ -20,7 +20,7 @@ import {
   type RunService,
 } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import { isActiveTool } from "../../../src/generation/local-executor.ts";
-import type { GenerationLimits } from "../../../src/generation/loop-limits.ts";
+import type { GenerationLimits } from "../../../src/generation/loop/loop-limits.ts";
 import { toFailure } from "./failure.ts";
 import { limitsInit } from "./loop-start.ts";
 

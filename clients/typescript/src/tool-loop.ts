@@ -21,11 +21,11 @@ import {
   type ToolResult,
 } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { messagesOfStep } from "../../../src/generation/continuation.ts";
-import { StepResult as StepResultView } from "../../../src/generation/generate-result.ts";
-import { LinkedSignal } from "../../../src/generation/linked-signal.ts";
-import type { ToolOutcome } from "../../../src/generation/step-tools.ts";
-import type { LoopItem, LoopOptions } from "../../../src/generation/tool-loop.ts";
+import { messagesOfStep } from "../../../src/generation/loop/continuation.ts";
+import { StepResult as StepResultView } from "../../../src/generation/loop/generate-result.ts";
+import { LinkedSignal } from "../../../src/generation/loop/linked-signal.ts";
+import type { ToolOutcome } from "../../../src/generation/loop/step-tools.ts";
+import type { LoopItem, LoopOptions } from "../../../src/generation/loop/tool-loop.ts";
 import { toFailure } from "./failure.ts";
 import { executableNames, loopStart } from "./loop-start.ts";
 import { OutputQueue } from "./output-queue.ts";

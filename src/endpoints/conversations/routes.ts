@@ -2,9 +2,10 @@
 
 import { NotFoundError } from "../../core/errors.ts";
 import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
+import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { jsonResponse } from "../../http/json-response.ts";
+import type { RouteDefinition } from "../../http/route-table.ts";
 import type { NewMessage, ThreadEngine } from "../../runs/engine.ts";
-import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
-import { jsonResponse } from "../json-response.ts";
 import { type Fields, mistake, parseBody, quote } from "../responses/fields.ts";
 import { type ItemPlace, placeOfItem, toConversationId, toThreadId } from "../responses/ids.ts";
 import { listItems, readPage, withinMemory } from "../responses/item-list.ts";
@@ -16,7 +17,6 @@ import { defaultSettings } from "../responses/settings.ts";
 import { ToolNames } from "../responses/tool-names.ts";
 import { itemsOfMessage } from "../responses/write-input-items.ts";
 import { ItemWriter } from "../responses/write-items.ts";
-import type { RouteDefinition } from "../route-table.ts";
 
 /** Maximum number of items per request, as in OpenAI's API. */
 const MAX_ITEMS = 20;

@@ -1,8 +1,8 @@
 /** `/v1/models`: the models that a caller may name. */
 import { NotFoundError } from "../../core/errors.ts";
-import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
-import { jsonResponse } from "../json-response.ts";
-import type { RouteDefinition } from "../route-table.ts";
+import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { jsonResponse } from "../../http/json-response.ts";
+import type { RouteDefinition } from "../../http/route-table.ts";
 import type { ListedModel, ModelDirectory } from "./model-directory.ts";
 
 /** The routes. Ids of models may have slashes. */

@@ -7,9 +7,9 @@ import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/mes
 import { RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
 import { type ThreadMessage, ThreadMessageSchema } from "../../gen/outrigger/v1/thread_pb.ts";
-import type { ModelClient } from "../../generation/model-calls.ts";
-import type { EndpointResponse } from "../endpoint.ts";
-import { jsonResponse } from "../json-response.ts";
+import type { ModelClient } from "../../generation/loop/model-calls.ts";
+import type { EndpointResponse } from "../../http/endpoint.ts";
+import { jsonResponse } from "../../http/json-response.ts";
 import { encodeCompaction } from "./compaction.ts";
 import type { TokenCounting } from "./count-tokens.ts";
 import { mistake } from "./fields.ts";

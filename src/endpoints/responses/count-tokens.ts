@@ -3,9 +3,9 @@ import { create } from "@bufbuild/protobuf";
 import { systemMessage } from "../../core/message.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
+import type { EndpointResponse } from "../../http/endpoint.ts";
+import { jsonResponse } from "../../http/json-response.ts";
 import { estimateUsage } from "../../middleware/estimate-usage.ts";
-import type { EndpointResponse } from "../endpoint.ts";
-import { jsonResponse } from "../json-response.ts";
 import { type HistorySource, readHistory } from "./read-history.ts";
 import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
 

@@ -1,7 +1,7 @@
 /** `POST /v1/responses`. */
 import { InternalError, toSdkError } from "../../core/errors.ts";
-import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
-import { jsonResponse } from "../json-response.ts";
+import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { jsonResponse } from "../../http/json-response.ts";
 import { mistake } from "./fields.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { readToEnd } from "./read-events.ts";

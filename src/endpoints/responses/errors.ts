@@ -1,10 +1,10 @@
 /** SDKErrors -> errors of OpenAI's API: the status and the body of a response that failed, and what a failed run says. */
 import { ProviderError, type SDKError } from "../../core/errors.ts";
 import { ErrorKind, type InferenceError } from "../../gen/outrigger/v1/error_pb.ts";
+import type { FailedResponse } from "../../http/endpoint.ts";
 import { ThreadBusyError } from "../../runs/errors.ts";
 import type { ErrorObject } from "../../wire/openai-responses/error.ts";
 import type { ResponseError } from "../../wire/openai-responses/response.ts";
-import type { FailedResponse } from "../endpoint.ts";
 
 /** The error of OpenAI's API for one of our error kinds. */
 interface Meaning {

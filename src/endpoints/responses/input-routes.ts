@@ -1,6 +1,6 @@
+import type { RouteDefinition } from "../../http/route-table.ts";
 import type { RunEngine } from "../../runs/engine.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
-import type { RouteDefinition } from "../route-table.ts";
 import { compact } from "./compact.ts";
 import { countTokens } from "./count-tokens.ts";
 

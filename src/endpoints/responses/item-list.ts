@@ -1,9 +1,9 @@
 /** Pages of items: of the input of a response, or of a conversation. */
 import { invalidField } from "../../core/errors.ts";
+import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { jsonResponse } from "../../http/json-response.ts";
 import type { ThreadEngine } from "../../runs/engine.ts";
 import type { MessageQuery, StoredMessage } from "../../runs/store.ts";
-import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
-import { jsonResponse } from "../json-response.ts";
 import { placeOfItem } from "./ids.ts";
 import { itemsOfMessage } from "./write-input-items.ts";
 import type { ItemWriter, WrittenItem } from "./write-items.ts";

@@ -1,4 +1,4 @@
-import type { WarningCode } from "../../kit/adapter/loss-report.ts";
+import type { WarningCode } from "../../kit/call/loss-report.ts";
 import type { RequestWarning } from "./settings.ts";
 
 /** Maximum number of warnings about one request. The last one says that there are more. */

@@ -1,5 +1,5 @@
 /** The routes of `/v1/responses` that create responses and serve stored ones. */
-import type { RouteDefinition } from "../route-table.ts";
+import type { RouteDefinition } from "../../http/route-table.ts";
 import { createResponse } from "./create-response.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { cancelResponse, deleteResponse, getResponse, listInputItems } from "./stored-responses.ts";

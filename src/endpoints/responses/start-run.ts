@@ -8,8 +8,8 @@ import {
   toSdkError,
 } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
+import type { EndpointRequest } from "../../http/endpoint.ts";
 import type { RunEngine, StartedRun } from "../../runs/engine.ts";
-import type { EndpointRequest } from "../endpoint.ts";
 import { toConversationId, toResponseId } from "./ids.ts";
 import { conversationNotFound, previousNotFound } from "./not-found.ts";
 import type { ResponsesParts } from "./parts.ts";

@@ -1,9 +1,9 @@
 /** Stored responses: reading, deleting and cancelling them, and listing their input. */
 import { invalidField, NotFoundError } from "../../core/errors.ts";
+import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
+import { jsonResponse } from "../../http/json-response.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import type { RunWithOrigin } from "../../runs/engine.ts";
-import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
-import { jsonResponse } from "../json-response.ts";
 import { KEEP_ALIVE_MS } from "./create-response.ts";
 import type { EventOptions } from "./event-output.ts";
 import { quote } from "./fields.ts";

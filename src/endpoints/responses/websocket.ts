@@ -3,8 +3,8 @@
  * lane are answered one after the other, those of several lanes at once.
  */
 import { SDKError, toSdkError } from "../../core/errors.ts";
+import type { EndpointRequest, EndpointSocket, SocketMessage } from "../../http/endpoint.ts";
 import { type JsonObject, without } from "../../kit/json/json.ts";
-import type { EndpointRequest, EndpointSocket, SocketMessage } from "../endpoint.ts";
 import { getStatus, toErrorObject } from "./errors.ts";
 import { MessageSink } from "./event-output.ts";
 import { mistake, parseBody, quote } from "./fields.ts";

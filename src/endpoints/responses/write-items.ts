@@ -12,7 +12,7 @@ import {
   FinishReason_Reason as Reason,
   type Response,
 } from "../../gen/outrigger/v1/response_pb.ts";
-import { isPause } from "../../generation/continuation.ts";
+import { isPause } from "../../generation/loop/continuation.ts";
 import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { dataOfState } from "../../kit/adapter/part-state.ts";
 import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";

@@ -3,8 +3,8 @@
 import type { Batches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
 import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
+import type { EndpointResponse } from "../../http/endpoint.ts";
 import { isUnderWay } from "../../runs/status.ts";
-import type { EndpointResponse } from "../endpoint.ts";
 import { type EventOptions, SseSink } from "./event-output.ts";
 import type { Mark, RunMarks } from "./replay-marks.ts";
 import type { ResponseSettings } from "./settings.ts";

@@ -12,7 +12,7 @@ import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { toMilliseconds } from "../../kit/http/request-timeouts.ts";
 import { isRetryCount, MAX_RETRIES } from "../../middleware/retry-policy.ts";
-import type { LoopOptions } from "../tool-loop.ts";
+import type { LoopOptions } from "../loop/tool-loop.ts";
 import { RequestFields } from "./request-fields.ts";
 import { compileStopCondition } from "./stop-condition/compile.ts";
 

@@ -6,7 +6,7 @@ import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { isJson, isObject, type JsonObject, type JsonValue } from "../../kit/json/json.ts";
 import { toMembers } from "../../kit/json/json-source.ts";
 import { PartialJsonParser } from "../../kit/json/partial-json.ts";
-import { type SchemaValidator, violationText } from "../../kit/json-schema/validator.ts";
+import { type SchemaValidator, violationText } from "../../kit/json-schema/validation/validator.ts";
 import { type ObjectFormat, WRAPPED_MEMBER } from "./object-format.ts";
 
 /** What an answer with an object is read by. */

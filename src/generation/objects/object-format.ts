@@ -1,6 +1,7 @@
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
+import type { ObjectSupport } from "../loop/model-calls.ts";
 
 /** How a model is made to write an object. */
 export type ObjectStrategy =
@@ -23,12 +24,6 @@ export interface ObjectFormat {
   readonly strategy: ObjectStrategy;
   /** Whether the value is the member `value` of the object that the model writes, see `wrapSchema`. */
   readonly isWrapped?: boolean | undefined;
-}
-
-/** What a client says about its models. A client without a method supports what it asks about. */
-export interface ObjectSupport {
-  supportsJsonSchema?(model: string, provider?: string): boolean;
-  supportsToolChoice?(mode: ToolChoice_Mode, model: string, provider?: string): boolean;
 }
 
 /** Name of an object that has none. */

@@ -2,7 +2,8 @@ import { validateRequest } from "../../client/validate.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
-import { createSchemaValidator } from "../../kit/json-schema/validator.ts";
+import { createSchemaValidator } from "../../kit/json-schema/validation/validator.ts";
+import type { ObjectSupport } from "../loop/model-calls.ts";
 import type { ObjectReader } from "./object-answer.ts";
 import {
   chooseStrategies,
@@ -10,7 +11,6 @@ import {
   isObjectSchema,
   type ObjectFormat,
   type ObjectStrategy,
-  type ObjectSupport,
   wrapSchema,
 } from "./object-format.ts";
 

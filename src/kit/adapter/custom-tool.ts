@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type CustomTool, type FunctionTool, FunctionToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
-import type { LossReport } from "./loss-report.ts";
+import type { LossReport } from "../call/loss-report.ts";
 
 /** The one argument of a function that stands in for a custom tool. */
 export const CUSTOM_INPUT = "input";

@@ -1,4 +1,4 @@
-import type { LossReport } from "./loss-report.ts";
+import type { LossReport } from "../call/loss-report.ts";
 
 /** The effort levels that providers have in common, lowest first. */
 export const EFFORTS: readonly string[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];

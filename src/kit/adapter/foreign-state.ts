@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { invalidField } from "../../core/errors.ts";
 import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { StatePolicy } from "../../gen/outrigger/v1/request_pb.ts";
-import type { LossReport } from "./loss-report.ts";
+import type { LossReport } from "../call/loss-report.ts";
 
 /**
  * Applies `Request.foreign_state` to a reasoning or native part that another provider or model wrote: the part is left

@@ -23,19 +23,19 @@ import { withTerminalEvent } from "../../core/terminal-event.ts";
 import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../call/answer-limits.ts";
+import type { CallFacts } from "../call/call-facts.ts";
+import { boundedId } from "../call/call-facts.ts";
+import { ToolCallIdAllocator } from "../call/tool-call-id-allocator.ts";
 import { toTimeouts } from "../http/request-timeouts.ts";
 import type { HttpAnswer, HttpHeaders, HttpTransport } from "../http/transport.ts";
 import { countJsonValues } from "../json/count-values.ts";
-import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../stream/answer-limits.ts";
 import { AnswerMemory } from "../stream/answer-memory.ts";
 import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
 import { replayResponse } from "../stream/replay-response.ts";
 import { StreamWriter } from "../stream/stream-writer.ts";
-import type { CallFacts } from "./call-facts.ts";
 import { KeyMask } from "./key-mask.ts";
-import { boundedId } from "./provider-error.ts";
 import { redirectError } from "./redirect.ts";
-import { ToolCallIdAllocator } from "./tool-call-id-allocator.ts";
 
 /** A request as the provider takes it. */
 export interface WireRequest {

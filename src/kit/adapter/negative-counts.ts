@@ -1,6 +1,6 @@
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { warning } from "../call/loss-report.ts";
 import { isObject } from "../json/json.ts";
-import { warning } from "./loss-report.ts";
 
 /** A warning where the usage that a provider sent holds a negative count, which no count of ours is. */
 export function negativeCountsIn(usage: unknown): Warning[] {

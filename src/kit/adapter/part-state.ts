@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import type { CallFacts } from "../call/call-facts.ts";
 import { asObject, asString, type JsonObject, tryParseJson } from "../json/json.ts";
-import type { CallFacts } from "./call-facts.ts";
 
 /**
  * Writes the `ProviderState` of one answer's parts: everything of a provider's block that has no unified form, so that

@@ -1,6 +1,7 @@
 import { createError, type SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import { boundedId } from "../call/call-facts.ts";
 import { retryDelayInText } from "../http/retry-after.ts";
 import { boundedRaw, readMessage } from "./classify.ts";
 
@@ -55,13 +56,7 @@ export function createProviderError(failure: ReportedFailure, source: FailureSou
   });
 }
 
-const MAX_ID_CHARS = 256;
 const MAX_CODE_CHARS = 128;
-
-/** A provider's id of a request, as it may be logged: at most 256 characters. */
-export function boundedId(id: string): string {
-  return id.slice(0, MAX_ID_CHARS).toWellFormed();
-}
 
 /** Only these kinds can have a delay in their message; in others, one is about something else. */
 function delayInText(kind: ErrorKind, message: string): number | undefined {

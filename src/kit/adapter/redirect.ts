@@ -1,6 +1,6 @@
 import { ProviderError, type SDKError } from "../../core/errors.ts";
+import { boundedId } from "../call/call-facts.ts";
 import type { HttpHeaders } from "../http/transport.ts";
-import { boundedId } from "./provider-error.ts";
 
 /**
  * The error of an answer that sends the request to another address; undefined for other answers. It is not followed,

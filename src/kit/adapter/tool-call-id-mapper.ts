@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { LossReport } from "./loss-report.ts";
+import type { LossReport } from "../call/loss-report.ts";
 
 /** The tool-call ids that a provider accepts. */
 export interface ToolCallIdRule {

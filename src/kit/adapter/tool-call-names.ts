@@ -1,4 +1,4 @@
-import type { LossReport } from "./loss-report.ts";
+import type { LossReport } from "../call/loss-report.ts";
 
 /** The function names that a provider accepts in the calls of a conversation. */
 export interface ToolCallNameRule {

@@ -1,5 +1,5 @@
 import { invalidField } from "../../core/errors.ts";
-import type { LossReport } from "../adapter/loss-report.ts";
+import type { LossReport } from "../call/loss-report.ts";
 import type { JsonObject } from "../json/json.ts";
 import { type Compilation, invalidAt } from "./compilation.ts";
 import { CONTRADICTION, compileNode } from "./compile-node.ts";

@@ -1,4 +1,4 @@
-import type { LossReport } from "../adapter/loss-report.ts";
+import type { LossReport } from "../call/loss-report.ts";
 import type { JsonObject } from "../json/json.ts";
 import { compileSchema, translateSchema } from "./compile-schema.ts";
 import type { SchemaDialect } from "./dialect.ts";

@@ -1,5 +1,5 @@
 /** What a compilation reports: places in the schema, changes, and what a dialect cannot express. */
-import type { LossReport } from "../adapter/loss-report.ts";
+import type { LossReport } from "../call/loss-report.ts";
 import type { JsonValue } from "../json/json.ts";
 
 /** Characters of a JSON Pointer in messages: a schema may have long names around many places. */

@@ -1,5 +1,5 @@
 import { createParser, type EventSourceParser } from "eventsource-parser";
-import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
+import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../call/answer-limits.ts";
 
 /** One server-sent event. */
 export interface SseEvent {

@@ -26,10 +26,10 @@ import {
   ToolCallStartSchema,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { type Answer, type CallFacts, createResponse } from "../adapter/call-facts.ts";
-import type { ToolCallIdAllocator } from "../adapter/tool-call-id-allocator.ts";
+import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../call/answer-limits.ts";
+import { type Answer, type CallFacts, createResponse } from "../call/call-facts.ts";
+import type { ToolCallIdAllocator } from "../call/tool-call-id-allocator.ts";
 import { isJson } from "../json/json.ts";
-import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
 
 /** The content of an event. */
 type EventContent = StreamEvent["event"];

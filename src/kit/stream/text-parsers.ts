@@ -1,6 +1,6 @@
 /** Parsers of bodies that are plain text or have an event in each line, for `decodeStream`. */
 import { StreamError } from "../../core/errors.ts";
-import { answerTooLarge } from "./answer-limits.ts";
+import { answerTooLarge } from "../call/answer-limits.ts";
 import type { CreateParser, EventParser } from "./decode-stream.ts";
 import type { SseEvent } from "./sse.ts";
 

@@ -2,7 +2,7 @@ import type { ModelTraits } from "../../catalog/model-traits.ts";
 import type { ProviderModels } from "../../catalog/provider-models.ts";
 import type { Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { SchemaBudget } from "../../kit/json-schema/limits.ts";
 import type { ResolvedMedia } from "../../kit/media/media.ts";

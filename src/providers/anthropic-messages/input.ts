@@ -6,8 +6,8 @@
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import { textIn } from "../../kit/json/json.ts";
 import { getSourceText } from "../../kit/json/json-source.ts";
 import type { MessageRole, TextBlockParam } from "../../wire/anthropic-messages/request.ts";

@@ -7,7 +7,7 @@ import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import { asInt32, asJson, asObject, mergeObjects, objectIn, textIn } from "../../kit/json/json.ts";
 import type { MessageCreateParams, ThinkingConfig } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";

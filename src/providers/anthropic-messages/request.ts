@@ -4,7 +4,7 @@ import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { LossReport } from "../../kit/adapter/loss-report.ts";
+import { LossReport } from "../../kit/call/loss-report.ts";
 import { asJson, asObject, type JsonObject, mergeObjects, objectsIn, without } from "../../kit/json/json.ts";
 import { SchemaBudget } from "../../kit/json-schema/limits.ts";
 import {

@@ -2,11 +2,11 @@
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { answerMissing, type CallFacts, createResponse } from "../../kit/adapter/call-facts.ts";
-import { warning } from "../../kit/adapter/loss-report.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
 import { isStopped, unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
-import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
+import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
+import { warning } from "../../kit/call/loss-report.ts";
+import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import { asObject, isEmpty, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { splitElements, toMembers } from "../../kit/json/json-source.ts";
 import { toToolCall } from "../../kit/stream/stream-writer.ts";

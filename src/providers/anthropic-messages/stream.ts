@@ -5,9 +5,9 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
-import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
 import { isStopped } from "../../kit/adapter/stopped-call.ts";
+import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import { asInt32, asObject, asString, objectIn, textIn, tryParseJson, without } from "../../kit/json/json.ts";
 import { stringifyJson, toMembers } from "../../kit/json/json-source.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";

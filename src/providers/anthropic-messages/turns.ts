@@ -6,7 +6,7 @@
  */
 
 import { invalidField } from "../../core/errors.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import { textIn } from "../../kit/json/json.ts";
 import type { MessageRole } from "../../wire/anthropic-messages/request.ts";
 import type { RequestBlock } from "./context.ts";

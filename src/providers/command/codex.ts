@@ -1,10 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { StreamError } from "../../core/errors.ts";
 import { ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { repeatableMessage } from "../../kit/adapter/classify.ts";
-import { warning } from "../../kit/adapter/loss-report.ts";
-import { boundedId } from "../../kit/adapter/provider-error.ts";
+import type { CallFacts } from "../../kit/call/call-facts.ts";
+import { boundedId } from "../../kit/call/call-facts.ts";
+import { warning } from "../../kit/call/loss-report.ts";
 import { asJson, asObject, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";

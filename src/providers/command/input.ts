@@ -3,7 +3,7 @@ import { invalidField } from "../../core/errors.ts";
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { ImageFiles } from "./files.ts";
 
 /** What the translation of one request shares. */

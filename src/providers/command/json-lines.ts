@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { asJson, asObject, asString, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";
-import { LossReport } from "../../kit/adapter/loss-report.ts";
+import { LossReport } from "../../kit/call/loss-report.ts";
 import { ImageFiles, type ProgramArgument, withFile } from "./files.ts";
 import { toPrompt } from "./input.ts";
 import {

@@ -1,7 +1,7 @@
 /** How a local program is used as a provider. */
 
+import type { AnswerLimits } from "../../kit/call/answer-limits.ts";
 import type { HttpTimeouts } from "../../kit/http/timeouts.ts";
-import type { AnswerLimits } from "../../kit/stream/answer-limits.ts";
 
 /** Formats of a program's output. */
 export const commandFormats = ["text", "json-lines", "codex"] as const;

@@ -1,5 +1,5 @@
 /** Their output -> our events: synchronous state machines, one for each form of output. */
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import type { CallFacts } from "../../kit/call/call-facts.ts";
 import type { CreateParser, StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter, TextBlock } from "../../kit/stream/stream-writer.ts";

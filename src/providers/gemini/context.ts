@@ -1,7 +1,7 @@
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import type { ProviderModels } from "../../catalog/provider-models.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { MediaSource } from "./media.ts";
 
 /** Name of Gemini's own state, hosted tools, options and catalog entries, whatever the provider is registered as. */

@@ -2,7 +2,7 @@
 
 import { invalidField } from "../../core/errors.ts";
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { Media, ResolvedMedia } from "../../kit/media/media.ts";
 import type { Part } from "../../wire/gemini/request.ts";
 

@@ -2,7 +2,7 @@
 
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { GenerationConfig } from "../../wire/gemini/request.ts";
 
 /** The `thinkingConfig` of `generationConfig`; empty where the model decides. */

@@ -4,7 +4,7 @@ import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { LossReport } from "../../kit/adapter/loss-report.ts";
+import { LossReport } from "../../kit/call/loss-report.ts";
 import { asJson, isEmpty, type JsonObject, mergeObjects, without } from "../../kit/json/json.ts";
 import type { GenerateContentRequest, GenerationConfig } from "../../wire/gemini/request.ts";
 import type { RequestContext } from "./context.ts";

@@ -2,7 +2,7 @@
 
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import { parseObjectField } from "../../kit/json/json.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
 import type { GenerationConfig } from "../../wire/gemini/request.ts";

@@ -3,11 +3,12 @@ import { hash } from "node:crypto";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { repeatableMessage } from "../../kit/adapter/classify.ts";
 import { finishWordIn } from "../../kit/adapter/finish-reason.ts";
-import { warning } from "../../kit/adapter/loss-report.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
+import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../../kit/call/answer-limits.ts";
+import type { CallFacts } from "../../kit/call/call-facts.ts";
+import { warning } from "../../kit/call/loss-report.ts";
 import {
   asInt32,
   asString,
@@ -19,7 +20,6 @@ import {
   objectsIn,
   textIn,
 } from "../../kit/json/json.ts";
-import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../../kit/stream/answer-limits.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import type { Candidate, GenerateContentResponse, PromptFeedback } from "../../wire/gemini/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";

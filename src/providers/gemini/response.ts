@@ -1,8 +1,8 @@
 /** Their body -> our Response. A whole answer is one GenerateContentResponse, as each event of a stream is. */
 
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
-import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
+import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
+import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import { isObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
 import { splitElements } from "../../kit/json/json-source.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";

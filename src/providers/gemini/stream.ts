@@ -6,7 +6,7 @@
 
 import { type SDKError, StreamError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { asObject, isObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";

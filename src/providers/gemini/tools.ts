@@ -5,7 +5,7 @@ import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
 import type { FunctionTool, HostedTool } from "../../gen/outrigger/v1/tool_pb.ts";
 import { functionForCustomTool } from "../../kit/adapter/custom-tool.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import { isEmpty, isObject, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";

@@ -1,9 +1,9 @@
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { finishWordIn } from "../../kit/adapter/finish-reason.ts";
-import { warning } from "../../kit/adapter/loss-report.ts";
 import { isStopped } from "../../kit/adapter/stopped-call.ts";
+import type { CallFacts } from "../../kit/call/call-facts.ts";
+import { warning } from "../../kit/call/loss-report.ts";
 import { asObject, textIn } from "../../kit/json/json.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import type { CompletionExtensions, Usage as WireUsage } from "../../wire/openai-chat/response.ts";

@@ -1,8 +1,8 @@
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import type { ProviderModels } from "../../catalog/provider-models.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import type { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { MediaSource } from "./media.ts";
 import type { ServerProfile } from "./profile.ts";
 

@@ -1,8 +1,8 @@
 /** The body of a whole answer -> our Response. */
 
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
-import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
+import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
+import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import type { Completion } from "../../wire/openai-chat/response.ts";

@@ -5,7 +5,7 @@
 
 import { StreamError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
+import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import { asInt32, asObject, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";

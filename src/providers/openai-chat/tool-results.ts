@@ -5,7 +5,7 @@
 
 import { invalidField } from "../../core/errors.ts";
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import { textIn } from "../../kit/json/json.ts";
 import type { ContentPartParam, ToolMessageParam } from "../../wire/openai-chat/request.ts";
 import type { RequestContext } from "./context.ts";

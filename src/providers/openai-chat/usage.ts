@@ -2,9 +2,9 @@
 import { create } from "@bufbuild/protobuf";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { warning } from "../../kit/adapter/loss-report.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
 import { reportedCostIn } from "../../kit/adapter/reported-cost.ts";
+import { warning } from "../../kit/call/loss-report.ts";
 import { asCount, asObject, objectIn } from "../../kit/json/json.ts";
 import type {
   CompletionExtensions,

@@ -3,12 +3,12 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
 import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
+import type { AnswerLimits } from "../../kit/call/answer-limits.ts";
 import { getRateLimit } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { createRequestMedia } from "../../kit/media/request-media.ts";
-import type { AnswerLimits } from "../../kit/stream/answer-limits.ts";
 import { type MediaSource, PROVIDER_NAME } from "./context.ts";
 import { toError } from "./error.ts";
 import { toRequestBody } from "./request.ts";

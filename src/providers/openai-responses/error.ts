@@ -2,11 +2,11 @@
 
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
+import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { getRetryAfter, getShouldRetry } from "../../kit/http/retry-after.ts";
 import { asObject, asString, textIn } from "../../kit/json/json.ts";
 import type { ErrorBody, ErrorObject } from "../../wire/openai-responses/error.ts";

@@ -3,7 +3,7 @@
 import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { LossReport } from "../../kit/adapter/loss-report.ts";
+import { LossReport } from "../../kit/call/loss-report.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { CreateRequest } from "../../wire/openai-responses/request.ts";
 import type { RequestContext, RequestSettings, Settings } from "./context.ts";

@@ -6,11 +6,11 @@ import {
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { answerMissing, type CallFacts, createResponse } from "../../kit/adapter/call-facts.ts";
-import { warning } from "../../kit/adapter/loss-report.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
 import { unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
-import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
+import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
+import { warning } from "../../kit/call/loss-report.ts";
+import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
 import { asObject, asString, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import { type ToolInputKind, toToolCall } from "../../kit/stream/stream-writer.ts";

@@ -1,6 +1,6 @@
 /** JSON Schemas of tools and response formats, in the API's dialects ("Supported schemas" in its documentation). */
 
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";

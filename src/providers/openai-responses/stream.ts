@@ -5,8 +5,8 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
-import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
+import { answerMissing, type CallFacts } from "../../kit/call/call-facts.ts";
 import {
   asInt32,
   asObject,

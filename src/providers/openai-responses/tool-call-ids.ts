@@ -1,6 +1,6 @@
 import type { ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { ToolCallIdMapper, type ToolCallIdRule } from "../../kit/adapter/tool-call-id-mapper.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { CustomToolCallOutput, FunctionCallOutput } from "../../wire/openai-responses/request.ts";
 
 /** Longer ids are refused: those of other providers, and of some of the API's own servers. */

@@ -10,7 +10,7 @@ import {
   type HostedTool,
   type Tool,
 } from "../../gen/outrigger/v1/tool_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { LossReport } from "../../kit/call/loss-report.ts";
 import { asJson, type JsonObject, objectsIn, parseObjectField, textIn } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import type { SentSchema } from "../../kit/json-schema/enforce-schema.ts";

@@ -10,7 +10,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { AbortError, InternalError, ServerError } from "../../core/errors.ts";
 import { type McpTool, McpToolSchema } from "../../gen/outrigger/v1/run_pb.ts";
-import { LinkedSignal, type SignalLimit, untilAborted } from "../../generation/linked-signal.ts";
+import { LinkedSignal, type SignalLimit, untilAborted } from "../../generation/loop/linked-signal.ts";
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import { createHttpTransport, type HttpTransport } from "../../kit/http/transport.ts";
 import type { JsonObject } from "../../kit/json/json.ts";

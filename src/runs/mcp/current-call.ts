@@ -5,7 +5,7 @@ import {
   LinkedSignal,
   type SignalLimit,
   untilAborted,
-} from "../../generation/linked-signal.ts";
+} from "../../generation/loop/linked-signal.ts";
 import type { HttpAnswer } from "../../kit/http/transport.ts";
 import { getMcpFailure } from "./failure.ts";
 

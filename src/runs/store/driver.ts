@@ -1,5 +1,6 @@
 /** The interface of a database under the store, and the SQL dialect that the store uses for all of them. */
-import { ServerError } from "../../core/errors.ts";
+
+import { StoreUnreachableError } from "../errors.ts";
 import type { RunNotice } from "../store.ts";
 
 /** A parameter of a statement. Drivers pass arrays in the form that `:any_text` and `:any_number` read. */
@@ -83,9 +84,6 @@ export interface Notices {
   subscribe(runId: string, listener: (notice: RunNotice) => void): () => void;
   subscribeToQueue(listener: () => void): () => void;
 }
-
-/** The connection to the database was lost. It is unknown whether the last statements were executed. */
-export class StoreUnreachableError extends ServerError {}
 
 /** There is no connection to the database, so nothing was executed. */
 export class NotConnectedError extends StoreUnreachableError {}

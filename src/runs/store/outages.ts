@@ -5,10 +5,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { equals } from "@bufbuild/protobuf";
 import { RunEventSchema } from "../../gen/outrigger/v1/run_pb.ts";
+import { StoreUnreachableError } from "../errors.ts";
 import type { RunCreation, RunCreationResult, RunWrite } from "../store.ts";
 import { type Bodies, RUN_COLUMNS, type RunRow } from "./bodies.ts";
 import type { NumberedResult } from "./create-run.ts";
-import { type Driver, NotConnectedError, StoreUnreachableError } from "./driver.ts";
+import { type Driver, NotConnectedError } from "./driver.ts";
 import { readEvents } from "./reads.ts";
 
 /** How long writes are tried, in milliseconds: less than processes live without a beat, and than callers wait. */

@@ -1,7 +1,7 @@
 import { DatabaseError } from "pg";
 import { InternalError, SDKError, ServerError } from "../../core/errors.ts";
-import { StoreFullError } from "../errors.ts";
-import { NotConnectedError, StoreUnreachableError } from "./driver.ts";
+import { StoreFullError, StoreUnreachableError } from "../errors.ts";
+import { NotConnectedError } from "./driver.ts";
 
 /** Messages for callers by the class of the SQLSTATE, its first two characters. */
 const SQLSTATE_CLASSES: ReadonlyMap<string, string> = new Map([

@@ -2,7 +2,7 @@
 import type { CallOptions } from "../../core/adapter.ts";
 import { BatchStream, lazyBatches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
-import type { ModelClient } from "../../generation/model-calls.ts";
+import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import { getCode } from "../status/status-code.ts";
 import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";

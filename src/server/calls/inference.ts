@@ -2,7 +2,7 @@ import type { CallOptions, CallTarget } from "../../core/adapter.ts";
 import type { EventStream } from "../../core/event-stream.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import type { ObjectSupport } from "../../generation/objects/object-format.ts";
+import type { ObjectSupport } from "../../generation/loop/model-calls.ts";
 
 /** What answers the calls of InferenceService. A Client is one. */
 export interface Inference extends ObjectSupport {

@@ -5,7 +5,7 @@ import { toSdkError } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import type { ModelClient } from "../../generation/model-calls.ts";
+import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { Inference } from "./inference.ts";
 import type { InferenceRecord, RecordedCall } from "./inference-record.ts";
 

@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { createError, SDKError } from "../../core/errors.ts";
-import type { Endpoint, EndpointRoute } from "../../endpoints/endpoint.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
+import type { Endpoint, EndpointRoute } from "../../http/endpoint.ts";
 import type { HttpApi, HttpRoute } from "../http/http-api.ts";
 import type { Rejection } from "../http/rejection.ts";
 import { type EndpointParts, serveEndpoint } from "./exchange.ts";

@@ -2,7 +2,7 @@
 import { Code } from "@connectrpc/connect";
 import { InternalError, type SDKError } from "../../core/errors.ts";
 import { runInTurn } from "../../core/loop-turns.ts";
-import type { Endpoint, EndpointResponse, EndpointRoute } from "../../endpoints/endpoint.ts";
+import type { Endpoint, EndpointResponse, EndpointRoute } from "../../http/endpoint.ts";
 import type { HttpRequest, HttpResponse } from "../base/http-types.ts";
 import type { CallSignals } from "../calls/call-signal.ts";
 import type { Inference } from "../calls/inference.ts";

@@ -2,8 +2,8 @@
 
 import type { Caller } from "../../core/caller.ts";
 import { InvalidRequestError, type SDKError } from "../../core/errors.ts";
-import type { EndpointRequest } from "../../endpoints/endpoint.ts";
-import type { ModelClient } from "../../generation/model-calls.ts";
+import type { ModelClient } from "../../generation/loop/model-calls.ts";
+import type { EndpointRequest } from "../../http/endpoint.ts";
 import type { HttpRequest } from "../base/http-types.ts";
 import { getPath } from "../http/http-api.ts";
 import { readBody } from "../http/request-body.ts";

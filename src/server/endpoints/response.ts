@@ -1,5 +1,5 @@
 /** The response side of an HTTP API: each element of a body is one write. */
-import type { EndpointResponse } from "../../endpoints/endpoint.ts";
+import type { EndpointResponse } from "../../http/endpoint.ts";
 import type { HttpResponse } from "../base/http-types.ts";
 import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
 import { endPaced } from "../http/paced-writer.ts";

@@ -2,8 +2,8 @@
 import { Code } from "@connectrpc/connect";
 import type { SDKError } from "../../core/errors.ts";
 import type { MemoryShare } from "../../core/memory-pool.ts";
-import type { EndpointRoute } from "../../endpoints/endpoint.ts";
-import type { ModelClient } from "../../generation/model-calls.ts";
+import type { ModelClient } from "../../generation/loop/model-calls.ts";
+import type { EndpointRoute } from "../../http/endpoint.ts";
 import type { CallSignal } from "../calls/call-signal.ts";
 import { InferenceRecord } from "../calls/inference-record.ts";
 import { createRecordedClient } from "../calls/recorded-calls.ts";

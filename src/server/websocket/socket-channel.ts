@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
 import type { CallMemory } from "../../core/call-memory.ts";
 import { runInTurn, yieldTurn } from "../../core/loop-turns.ts";
-import type { EndpointSocket, SocketMessage } from "../../endpoints/endpoint.ts";
+import type { EndpointSocket, SocketMessage } from "../../http/endpoint.ts";
 import type { Limits } from "../base/limits.ts";
 import { FlushedResponse, SLICE_BYTES } from "../http/flushed-response.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 
 /** How a ScriptedAdapter goes wrong. */

@@ -6,7 +6,7 @@ import { ItemWriter } from "../../../src/endpoints/responses/write-items.ts";
 import { StepResultSchema } from "../../../src/gen/outrigger/v1/generation_pb.ts";
 import { MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { build } from "../../providers/openai-responses/build.ts";
 import { factsFor } from "../../support/decode.ts";

@@ -1,8 +1,8 @@
 import { anyCaller, type Caller } from "../../../src/core/caller.ts";
-import type { EndpointResponse } from "../../../src/endpoints/endpoint.ts";
 import { failedResponse } from "../../../src/endpoints/responses/errors.ts";
-import { createEndpoint, type RouteDefinition } from "../../../src/endpoints/route-table.ts";
-import type { ModelClient } from "../../../src/generation/model-calls.ts";
+import type { ModelClient } from "../../../src/generation/loop/model-calls.ts";
+import type { EndpointResponse } from "../../../src/http/endpoint.ts";
+import { createEndpoint, type RouteDefinition } from "../../../src/http/route-table.ts";
 
 /** What a request has beside its path. */
 export interface CallOptions {

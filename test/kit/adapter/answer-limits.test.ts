@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type SDKError, StreamError } from "../../../src/core/errors.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import type { HttpAdapter } from "../../../src/kit/adapter/http-adapter.ts";
-import type { AnswerLimits } from "../../../src/kit/stream/answer-limits.ts";
+import type { AnswerLimits } from "../../../src/kit/call/answer-limits.ts";
 import { AnthropicAdapter } from "../../../src/providers/anthropic-messages/adapter.ts";
 import { GeminiAdapter } from "../../../src/providers/gemini/adapter.ts";
 import { OpenAIChatAdapter } from "../../../src/providers/openai-chat/adapter.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { CustomToolSchema, Grammar_Syntax } from "../../../src/gen/outrigger/v1/tool_pb.ts";
 import { functionForCustomTool } from "../../../src/kit/adapter/custom-tool.ts";
-import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import { LossReport } from "../../../src/kit/call/loss-report.ts";
 
 describe("functionForCustomTool()", () => {
   it("is a function with one required string argument, with a warning", () => {

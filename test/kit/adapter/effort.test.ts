@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { EFFORTS, effortFor } from "../../../src/kit/adapter/effort.ts";
-import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import { LossReport } from "../../../src/kit/call/loss-report.ts";
 
 describe("effortFor()", () => {
   it.each([

@@ -5,7 +5,7 @@ import { textPart } from "../../../src/core/parts.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { replaceForeignPart } from "../../../src/kit/adapter/foreign-state.ts";
-import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import { LossReport } from "../../../src/kit/call/loss-report.ts";
 
 function thinking(text: string): ContentPart {
   const providerState = { provider: "other", model: "m", dataJson: '{"signature":"x"}' };

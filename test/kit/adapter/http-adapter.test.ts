@@ -8,7 +8,7 @@ import type { ToolCall } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { DEFAULT_ANSWER_LIMITS } from "../../../src/kit/stream/answer-limits.ts";
+import { DEFAULT_ANSWER_LIMITS } from "../../../src/kit/call/answer-limits.ts";
 import { getRecordings, toBytes } from "../../support/recordings.ts";
 import { serveHttp, type TestServer, waitUntil } from "../http/servers.ts";
 import { ask, getCases, KEY, openAdapter, read, relayTo, settle, useSimulator } from "./adapter-calls.ts";

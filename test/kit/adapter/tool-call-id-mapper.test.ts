@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 import { ToolCallIdMapper, type ToolCallIdRule } from "../../../src/kit/adapter/tool-call-id-mapper.ts";
+import { LossReport } from "../../../src/kit/call/loss-report.ts";
 
 const NINE: ToolCallIdRule = { pattern: /^[a-zA-Z0-9]{9}$/, prefix: "", length: 9 };
 const WORDS: ToolCallIdRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, prefix: "call_", length: 24 };

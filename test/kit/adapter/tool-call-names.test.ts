@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 import { wireToolCallName } from "../../../src/kit/adapter/tool-call-names.ts";
+import { LossReport } from "../../../src/kit/call/loss-report.ts";
 
 const rule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 12 };
 

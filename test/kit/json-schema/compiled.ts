@@ -1,6 +1,6 @@
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import { LossReport } from "../../../src/kit/call/loss-report.ts";
 import type { JsonObject } from "../../../src/kit/json/json.ts";
 import { compileSchema } from "../../../src/kit/json-schema/compile-schema.ts";
 import type { SchemaDialect } from "../../../src/kit/json-schema/dialect.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import { LossReport } from "../../../src/kit/call/loss-report.ts";
 import type { JsonObject } from "../../../src/kit/json/json.ts";
 import { enforceSchema, type SentSchema } from "../../../src/kit/json-schema/enforce-schema.ts";
 import { SchemaBudget } from "../../../src/kit/json-schema/limits.ts";

@@ -15,7 +15,7 @@ import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { decodeStream, type StreamDecoder } from "../../../src/kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter, type TextBlock } from "../../../src/kit/stream/stream-writer.ts";

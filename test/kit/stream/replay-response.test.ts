@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { type Response, ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { replayResponse } from "../../../src/kit/stream/replay-response.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { factsFor } from "../../support/decode.ts";

@@ -11,7 +11,7 @@ import {
   TextDeltaSchema,
   ToolCallDeltaSchema,
 } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { factsFor } from "../../support/decode.ts";
 

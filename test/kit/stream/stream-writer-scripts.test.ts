@@ -8,7 +8,7 @@ import { toolCallsOf } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { StreamWriter, type ToolInputKind, toToolCall } from "../../../src/kit/stream/stream-writer.ts";
 import { factsFor } from "../../support/decode.ts";
 

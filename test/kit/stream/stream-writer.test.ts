@@ -13,8 +13,8 @@ import {
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { warning } from "../../../src/kit/adapter/loss-report.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { warning } from "../../../src/kit/call/loss-report.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { StreamWriter, toToolCall } from "../../../src/kit/stream/stream-writer.ts";
 import { factsFor } from "../../support/decode.ts";
 

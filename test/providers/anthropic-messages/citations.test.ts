@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Citation } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
 import { decode, factsFor } from "../../support/decode.ts";

@@ -4,7 +4,7 @@ import { systemMessage, userMessage } from "../../../src/core/message.ts";
 import { imagePart, textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build } from "./build-request.ts";

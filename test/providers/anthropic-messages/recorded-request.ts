@@ -8,7 +8,7 @@ import { documentPart, textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { options, type RequestInit } from "./build-request.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Citation, ContentPart } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { getRecordings, toBytes } from "../../support/recordings.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaultTraits } from "../../../src/catalog/model-traits.ts";
-import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import { LossReport } from "../../../src/kit/call/loss-report.ts";
 import { reasoningSettings } from "../../../src/providers/gemini/reasoning.ts";
 
 describe("thinking budgets", () => {

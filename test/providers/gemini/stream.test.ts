@@ -3,7 +3,7 @@ import { ServerError } from "../../../src/core/errors.ts";
 import { textOf, toolCallsOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { decodeEvents, event, getCases, getCodes, getContent, getFinal, NEW_MODEL } from "./support.ts";

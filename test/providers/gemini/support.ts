@@ -7,7 +7,7 @@ import { type ContentPart, type Message, MessageSchema } from "../../../src/gen/
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response, Warning } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
 import type { ToolInputKind } from "../../../src/kit/stream/stream-writer.ts";

@@ -6,7 +6,7 @@ import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { SseDecoder } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { toError } from "../../../src/providers/openai-chat/error.ts";

@@ -4,7 +4,7 @@ import { ProviderModels } from "../../../src/catalog/provider-models.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { type Response, ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { createMediaReader, type Media, resolveMedia } from "../../../src/kit/media/media.ts";
 import type { RequestSettings } from "../../../src/providers/openai-chat/context.ts";

@@ -4,7 +4,7 @@ import { assistantMessage, userMessage } from "../../../src/core/message.ts";
 import { imagePart, textPart } from "../../../src/core/parts.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build, options, type RequestInit, toRefusal } from "./build.ts";

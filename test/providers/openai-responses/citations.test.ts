@@ -1,7 +1,7 @@
 /** Citations in answers of the Responses API (P6): their indices count code points of the part's text. */
 import { describe, expect, it } from "vitest";
 import type { Citation } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toCitations } from "../../../src/providers/openai-responses/citations.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";

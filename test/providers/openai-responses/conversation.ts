@@ -2,7 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { PartInput } from "../../../src/core/parts.ts";
 import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build, type RequestInit } from "./build.ts";

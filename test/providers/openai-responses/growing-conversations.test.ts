@@ -11,7 +11,7 @@ import { textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ResponseFormat_Type as Format, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { createRandom } from "../../support/random.ts";

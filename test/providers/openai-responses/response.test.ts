@@ -9,8 +9,8 @@ import {
   WarningSchema,
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import type { CallFacts } from "../../../src/kit/adapter/call-facts.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import type { CallFacts } from "../../../src/kit/call/call-facts.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { type Item, outputText, PNG_BASE64 } from "./conversation.ts";

@@ -1,7 +1,7 @@
 /** Servers that repeat themselves, split characters, or send unknown events. */
 
 import { describe, expect, it } from "vitest";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { callEvents, callState, START, STOP, TOOL_CALLS, textEvents, textState } from "./describe-event.ts";

@@ -1,7 +1,7 @@
 /** Recorded answers of real providers, read by the adapters, so that conversations can continue from them. */
 import type { Message, Response } from "outrigger";
-import type { CallFacts } from "../../../src/kit/adapter/call-facts.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import type { CallFacts } from "../../../src/kit/call/call-facts.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import type { StreamDecoder } from "../../../src/kit/stream/decode-stream.ts";
 import type { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { toResponse as readAnthropic } from "../../../src/providers/anthropic-messages/response.ts";

@@ -5,7 +5,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { type Reader, readers } from "./recorded-answers.ts";
 

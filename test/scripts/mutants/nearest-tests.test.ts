@@ -17,8 +17,8 @@ it("begins with the test of the same name and goes on with those of its folder",
 });
 
 it("finds tests that reach a file by the library's entry point", () => {
-  expect(findNearestTests("src/generation/tool-loop.ts", graph)).toContain(
-    "test/generation/tool-loop.test.ts",
+  expect(findNearestTests("src/generation/loop/tool-loop.ts", graph)).toContain(
+    "test/generation/loop/tool-loop.test.ts",
   );
 });
 

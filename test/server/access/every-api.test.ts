@@ -9,7 +9,6 @@ import {
 } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
 import { RateLimitError } from "../../../src/core/errors.ts";
-import type { Endpoint } from "../../../src/endpoints/endpoint.ts";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../../src/gen/google/rpc/status_pb.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
@@ -18,6 +17,7 @@ import { CatalogService } from "../../../src/gen/outrigger/v1/catalog_service_pb
 import { InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { GenerationService } from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
+import type { Endpoint } from "../../../src/http/endpoint.ts";
 import { AccessControl } from "../../../src/server/access/access-control.ts";
 import { accessKey } from "../support/access-keys.ts";
 import { exchange, frame, inferencePath, openStream, readAnswer } from "../support/raw-http2.ts";

@@ -4,14 +4,14 @@ import { gzipSync } from "node:zlib";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { toSdkError } from "../../../src/core/errors.ts";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type {
   Endpoint,
   EndpointRequest,
   EndpointResponse,
   FailedResponse,
-} from "../../../src/endpoints/endpoint.ts";
-import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
-import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+} from "../../../src/http/endpoint.ts";
 import { textResponse } from "../support/scripted-inference.ts";
 import { type TestServer, useTestServers } from "../support/test-server.ts";
 

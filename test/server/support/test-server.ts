@@ -1,7 +1,7 @@
 /** A real server for each test, and the proof that nothing of it is left afterwards. */
 import { type DestinationStream, type Logger, pino } from "pino";
 import { afterEach, beforeEach, expect } from "vitest";
-import type { Endpoint } from "../../../src/endpoints/endpoint.ts";
+import type { Endpoint } from "../../../src/http/endpoint.ts";
 import type { AccessControl } from "../../../src/server/access/access-control.ts";
 import type { Limits } from "../../../src/server/base/limits.ts";
 import type { Inference } from "../../../src/server/calls/inference.ts";

@@ -6,13 +6,8 @@ import { WebSocket } from "ws";
 import { anyCaller } from "../../../src/core/caller.ts";
 import { AccessDeniedError, RateLimitError, type SDKError } from "../../../src/core/errors.ts";
 import type { MemoryShare } from "../../../src/core/memory-pool.ts";
-import type {
-  Endpoint,
-  EndpointRequest,
-  EndpointSocket,
-  SocketMessage,
-} from "../../../src/endpoints/endpoint.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import type { Endpoint, EndpointRequest, EndpointSocket, SocketMessage } from "../../../src/http/endpoint.ts";
 import { AccessControl } from "../../../src/server/access/access-control.ts";
 import { accessKey } from "../support/access-keys.ts";
 import { type Script, textResponse } from "../support/scripted-inference.ts";

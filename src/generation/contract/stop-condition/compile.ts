@@ -1,5 +1,5 @@
 import { invalidField } from "../../../core/errors.ts";
-import type { LoopStopCondition } from "../../tool-loop.ts";
+import type { LoopStopCondition } from "../../loop/tool-loop.ts";
 
 /** Longest expression in UTF-16 code units. */
 const MAX_LENGTH = 4096;

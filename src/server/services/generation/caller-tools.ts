@@ -6,8 +6,8 @@ import {
   type ToolOutput,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { ToolCall, ToolResult } from "../../../gen/outrigger/v1/message_pb.ts";
-import { failedResult } from "../../../generation/failed-result.ts";
-import type { StepContext, ToolExecutor, ToolOutcome } from "../../../generation/step-tools.ts";
+import { failedResult } from "../../../generation/loop/failed-result.ts";
+import type { StepContext, ToolExecutor, ToolOutcome } from "../../../generation/loop/step-tools.ts";
 import { LONGEST_TIMER_MS } from "../../../kit/http/timeouts.ts";
 import { isWrongKind, toEffect, type Wanted } from "./tool-outputs.ts";
 import type { ToolsStart } from "./tools-start.ts";

@@ -14,10 +14,10 @@ import type {
   ExecuteToolSchema,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { ToolResult } from "../../../gen/outrigger/v1/message_pb.ts";
-import { currentCall, getOpenCalls, withProgress } from "../../../generation/contract/open-calls.ts";
-import { failedResult } from "../../../generation/failed-result.ts";
-import { NO_TOOLS } from "../../../generation/step-tools.ts";
-import { runToolLoop } from "../../../generation/tool-loop.ts";
+import { failedResult } from "../../../generation/loop/failed-result.ts";
+import { currentCall, getOpenCalls, withProgress } from "../../../generation/loop/open-calls.ts";
+import { NO_TOOLS } from "../../../generation/loop/step-tools.ts";
+import { runToolLoop } from "../../../generation/loop/tool-loop.ts";
 import { GenerationCall, type GenerationParts } from "./generation-call.ts";
 import { readPreviousSteps } from "./previous-steps.ts";
 import type { RunToolsMessage } from "./run-tools.ts";

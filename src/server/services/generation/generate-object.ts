@@ -15,8 +15,9 @@ import {
   type StreamObjectResponseSchema,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { Generation } from "../../../generation/contract/options.ts";
+import type { ObjectSupport } from "../../../generation/loop/model-calls.ts";
 import type { ObjectReader } from "../../../generation/objects/object-answer.ts";
-import type { ObjectStrategy, ObjectSupport } from "../../../generation/objects/object-format.ts";
+import type { ObjectStrategy } from "../../../generation/objects/object-format.ts";
 import {
   type ObjectItem,
   type ObjectOutcome,

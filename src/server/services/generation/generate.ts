@@ -12,8 +12,8 @@ import type {
   GenerateResponseSchema,
   StreamGenerateRequest,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
-import { NO_TOOLS } from "../../../generation/step-tools.ts";
-import { type LoopItem, runToolLoop } from "../../../generation/tool-loop.ts";
+import { NO_TOOLS } from "../../../generation/loop/step-tools.ts";
+import { type LoopItem, runToolLoop } from "../../../generation/loop/tool-loop.ts";
 import { GenerationCall, type GenerationParts } from "./generation-call.ts";
 import { type LoopMessage, StreamMessages } from "./stream-messages.ts";
 

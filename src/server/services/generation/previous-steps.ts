@@ -8,7 +8,7 @@ import {
 import type { ToolOutput } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { ToolCall } from "../../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../../gen/outrigger/v1/usage_pb.ts";
-import { currentCall, getOpenCalls, withProgress } from "../../../generation/contract/open-calls.ts";
+import { currentCall, getOpenCalls, withProgress } from "../../../generation/loop/open-calls.ts";
 import type { ToolArguments } from "./tool-arguments.ts";
 import { checkOutput, isWrongKind, toEffect } from "./tool-outputs.ts";
 

@@ -11,7 +11,7 @@ import type {
   RunToolsResponseSchema,
   ToolOutput,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
-import { type LoopItem, runToolLoop } from "../../../generation/tool-loop.ts";
+import { type LoopItem, runToolLoop } from "../../../generation/loop/tool-loop.ts";
 import { CallerTools } from "./caller-tools.ts";
 import { type CallFailure, GenerationCall, type GenerationParts } from "./generation-call.ts";
 import { Outbox } from "./outbox.ts";

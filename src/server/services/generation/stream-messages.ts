@@ -5,7 +5,7 @@ import type {
   StreamGenerateResponse,
   StreamGenerateResponseSchema,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
-import type { LoopItem } from "../../../generation/tool-loop.ts";
+import type { LoopItem } from "../../../generation/loop/tool-loop.ts";
 import type { CallFailure } from "./generation-call.ts";
 
 /** A message with its place in its stream. */

@@ -6,7 +6,7 @@ import {
   createSchemaValidator,
   type SchemaValidator,
   violationText,
-} from "../../../kit/json-schema/validator.ts";
+} from "../../../kit/json-schema/validation/validator.ts";
 
 /** Checks the arguments of calls by the schemas of their tools. */
 export class ToolArguments {

@@ -3,7 +3,7 @@ import { checkToolResult } from "../../../client/validate-messages.ts";
 import type { Violations } from "../../../client/violations.ts";
 import type { ToolOutput } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import { type ToolCall, ToolCallSchema, type ToolResult } from "../../../gen/outrigger/v1/message_pb.ts";
-import { failedResult } from "../../../generation/failed-result.ts";
+import { failedResult } from "../../../generation/loop/failed-result.ts";
 import type { ToolArguments } from "./tool-arguments.ts";
 
 /**

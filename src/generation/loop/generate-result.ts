@@ -1,16 +1,16 @@
 import { create, type JsonValue } from "@bufbuild/protobuf";
-import { toJson } from "../core/json-form.ts";
-import { reasoningOf, textOf, toolCallsOf } from "../core/message.ts";
-import { type CompleteResponse, completeResponse } from "../core/response.ts";
-import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
+import { toJson } from "../../core/json-form.ts";
+import { reasoningOf, textOf, toolCallsOf } from "../../core/message.ts";
+import { type CompleteResponse, completeResponse } from "../../core/response.ts";
+import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import {
   type GenerateResult as GenerateResultMessage,
   type StepResult as StepResultMessage,
   GenerateResult_StopReason as StopReason,
-} from "../gen/outrigger/v1/generation_pb.ts";
-import type { Message, ToolCall, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
-import { type FinishReason, ResponseSchema, type Warning } from "../gen/outrigger/v1/response_pb.ts";
-import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+} from "../../gen/outrigger/v1/generation_pb.ts";
+import type { Message, ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
+import { type FinishReason, ResponseSchema, type Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { isPaused, messagesOfStep } from "./continuation.ts";
 
 /** Why a generation ended without an error, in words. */

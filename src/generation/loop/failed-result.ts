@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { textPart } from "../core/parts.ts";
-import { type ToolCall, type ToolResult, ToolResultSchema } from "../gen/outrigger/v1/message_pb.ts";
+import { textPart } from "../../core/parts.ts";
+import { type ToolCall, type ToolResult, ToolResultSchema } from "../../gen/outrigger/v1/message_pb.ts";
 
 /** Longest text of an error result, in UTF-16 code units: the model reads it, and every later step sends it again. */
 const MAX_PROBLEM_LENGTH = 2048;

@@ -1,40 +1,40 @@
 import { create } from "@bufbuild/protobuf";
-import { responseWithoutContent } from "../client/final-response.ts";
-import { AbortError, ConfigurationError, SDKError, withEarlierSteps } from "../core/errors.ts";
-import { closeAtOnce } from "../core/item-iterator.ts";
-import { toolCallsOf } from "../core/message.ts";
-import { RepeatLimit } from "../core/repeat-limit.ts";
-import { type CompleteResponse, completeResponse } from "../core/response.ts";
-import { toolMessage } from "../core/tools.ts";
-import { addUsage } from "../core/usage.ts";
-import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
+import { responseWithoutContent } from "../../client/final-response.ts";
+import { AbortError, ConfigurationError, SDKError, withEarlierSteps } from "../../core/errors.ts";
+import { closeAtOnce } from "../../core/item-iterator.ts";
+import { toolCallsOf } from "../../core/message.ts";
+import { RepeatLimit } from "../../core/repeat-limit.ts";
+import { type CompleteResponse, completeResponse } from "../../core/response.ts";
+import { toolMessage } from "../../core/tools.ts";
+import { addUsage } from "../../core/usage.ts";
+import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 import {
   type GenerateResult,
   GenerateResultSchema,
   type StepResult,
   StepResultSchema,
   GenerateResult_StopReason as StopReason,
-} from "../gen/outrigger/v1/generation_pb.ts";
-import type { Message, ToolCall } from "../gen/outrigger/v1/message_pb.ts";
-import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
+} from "../../gen/outrigger/v1/generation_pb.ts";
+import type { Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { FinalResponse, type Request } from "../../gen/outrigger/v1/request_pb.ts";
 import {
   FinishReason_Reason,
   type Response,
   ResponseSchema,
   type Warning,
-} from "../gen/outrigger/v1/response_pb.ts";
-import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
-import { warning } from "../kit/adapter/loss-report.ts";
-import { noteAttempts } from "../middleware/attempts.ts";
-import type { RetryPolicy } from "../middleware/retry-policy.ts";
+} from "../../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { warning } from "../../kit/call/loss-report.ts";
+import { noteAttempts } from "../../middleware/attempts.ts";
+import type { RetryPolicy } from "../../middleware/retry-policy.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { isPaused, messagesOfStep } from "./continuation.ts";
-import { getOpenCalls, withProgress } from "./contract/open-calls.ts";
 import { StepResult as StepResultView } from "./generate-result.ts";
 import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
 import { type GenerationLimits, isCostUnknown, limitField, limitReached } from "./loop-limits.ts";
 import { ModelCalls, type ModelClient, type StepStream } from "./model-calls.ts";
+import { getOpenCalls, withProgress } from "./open-calls.ts";
 import { type StepContext, type StepOutcomes, StepTools, type ToolExecutor } from "./step-tools.ts";
 
 /** Time limits of a loop in milliseconds. 0 or absent: none. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { assistantMessage, userMessage } from "../../../src/core/message.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 
 function createHistory(...ids: string[]): Message[] {
   return ids.map((id) => assistantMessage({ part: { case: "toolCall", value: { id, name: "look" } } }));

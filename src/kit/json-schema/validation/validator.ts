@@ -1,9 +1,9 @@
 /** Validation of values against a caller's JSON Schema. */
-import { invalidField } from "../../core/errors.ts";
-import { isObject, type JsonValue, tryReadJson } from "../json/json.ts";
-import { compileValidator } from "./validation/compile-validator.ts";
-import { TooMuchWorkError, toPointer, Validation } from "./validation/validation.ts";
-import { checkSize } from "./work-budget.ts";
+import { invalidField } from "../../../core/errors.ts";
+import { isObject, type JsonValue, tryReadJson } from "../../json/json.ts";
+import { checkSize } from "../work-budget.ts";
+import { compileValidator } from "./compile-validator.ts";
+import { TooMuchWorkError, toPointer, Validation } from "./validation.ts";
 
 /** Something that is wrong with a value. */
 export interface SchemaViolation {

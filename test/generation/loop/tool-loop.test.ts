@@ -18,19 +18,19 @@ import {
   userMessage,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
-import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
+import { AttemptSchema } from "../../../src/gen/outrigger/v1/attempt_pb.ts";
 import {
   type GenerateResult,
   type StepResult,
   GenerateResult_StopReason as StopReason,
-} from "../../src/gen/outrigger/v1/generation_pb.ts";
-import { type ToolCall, ToolResultSchema } from "../../src/gen/outrigger/v1/message_pb.ts";
-import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
-import { StreamEventSchema } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
-import type { StepContext, ToolExecutor } from "../../src/generation/step-tools.ts";
-import { type LoopItem, type LoopOptions, runToolLoop } from "../../src/generation/tool-loop.ts";
-import { withAttempts } from "../../src/middleware/attempts.ts";
-import { ScriptedModel, type Turn } from "./support/scripted-model.ts";
+} from "../../../src/gen/outrigger/v1/generation_pb.ts";
+import { type ToolCall, ToolResultSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import type { StepContext, ToolExecutor } from "../../../src/generation/loop/step-tools.ts";
+import { type LoopItem, type LoopOptions, runToolLoop } from "../../../src/generation/loop/tool-loop.ts";
+import { withAttempts } from "../../../src/middleware/attempts.ts";
+import { ScriptedModel, type Turn } from "../support/scripted-model.ts";
 
 const tools = ["a", "b", "ask_person"].map((name) => functionTool({ name }));
 

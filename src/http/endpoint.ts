@@ -1,7 +1,7 @@
 /** What an HTTP API is to the server that carries it: routes that take a request and give a response. */
 import type { Caller } from "../core/caller.ts";
 import type { SDKError } from "../core/errors.ts";
-import type { ModelClient } from "../generation/model-calls.ts";
+import type { ModelClient } from "../generation/loop/model-calls.ts";
 
 /** An HTTP API. */
 export interface Endpoint {

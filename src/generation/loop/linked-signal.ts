@@ -1,6 +1,6 @@
-import { RequestTimeoutError, SDKError } from "../core/errors.ts";
-import { toAbortError } from "../kit/http/abort.ts";
-import { LONGEST_TIMER_MS } from "../kit/http/timeouts.ts";
+import { RequestTimeoutError, SDKError } from "../../core/errors.ts";
+import { toAbortError } from "../../kit/http/abort.ts";
+import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 
 /** A time limit of a signal. */
 export interface SignalLimit {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { LossReport, warning } from "../../../src/kit/adapter/loss-report.ts";
+import { LossReport, warning } from "../../../src/kit/call/loss-report.ts";
 
 describe("LossReport", () => {
   it("warns of what is lost and of what is only noted, in the order in which it was found", () => {

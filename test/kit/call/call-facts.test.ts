@@ -5,8 +5,8 @@ import { textPart } from "../../../src/core/parts.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReasonSchema, RateLimitInfoSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { type Answer, createResponse } from "../../../src/kit/adapter/call-facts.ts";
-import { warning } from "../../../src/kit/adapter/loss-report.ts";
+import { type Answer, createResponse } from "../../../src/kit/call/call-facts.ts";
+import { warning } from "../../../src/kit/call/loss-report.ts";
 import { factsFor } from "../../support/decode.ts";
 
 const answer: Answer = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { jsonResponse } from "../../src/endpoints/json-response.ts";
-import type { RouteDefinition } from "../../src/endpoints/route-table.ts";
-import { call } from "./support/call.ts";
+import { jsonResponse } from "../../src/http/json-response.ts";
+import type { RouteDefinition } from "../../src/http/route-table.ts";
+import { call } from "../endpoints/support/call.ts";
 
 const routes: readonly RouteDefinition[] = [
   { method: "GET", path: "/v1/things/{id}", serve: async (_request, id) => jsonResponse({ id }) },

@@ -13,9 +13,8 @@ import {
   type Warning,
 } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../stream/answer-limits.ts";
+import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
 import { warning } from "./loss-report.ts";
-import { boundedId } from "./provider-error.ts";
 
 /** What is known about a call before the provider's body is read: the same for a whole answer and a stream. */
 export interface CallFacts {
@@ -127,4 +126,11 @@ function priced(usage: Usage, model: string, { models, ownPrices }: CallFacts): 
   const cost = models?.costOf(usage, model);
   if (cost !== undefined) usage.costNanoUsd = cost;
   return usage;
+}
+
+const MAX_ID_CHARS = 256;
+
+/** A provider's id of a request, as it may be logged: at most 256 characters. */
+export function boundedId(id: string): string {
+  return id.slice(0, MAX_ID_CHARS).toWellFormed();
 }

@@ -1,5 +1,5 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
-import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
+import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 
 /** Attempts that a result lists, at most: the latest. */
 const MAX_ATTEMPTS = 256;

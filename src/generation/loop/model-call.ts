@@ -1,17 +1,17 @@
 import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import type { CallOptions, CallTarget } from "../core/adapter.ts";
-import { toSdkError } from "../core/errors.ts";
-import { getInferenceId } from "../core/inference-id.ts";
-import type { RepeatLimit } from "../core/repeat-limit.ts";
-import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
-import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { CallOptions, CallTarget } from "../../core/adapter.ts";
+import { toSdkError } from "../../core/errors.ts";
+import { getInferenceId } from "../../core/inference-id.ts";
+import type { RepeatLimit } from "../../core/repeat-limit.ts";
+import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import {
   type AttemptStart,
   attemptsOf,
   endedAttempt,
   failedAttempt,
   startAttempt,
-} from "../middleware/attempts.ts";
+} from "../../middleware/attempts.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { failureUnder, LinkedSignal } from "./linked-signal.ts";
 

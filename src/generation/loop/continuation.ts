@@ -1,7 +1,7 @@
-import { toolMessage } from "../core/tools.ts";
-import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
-import type { Message } from "../gen/outrigger/v1/message_pb.ts";
-import { type FinishReason, FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
+import { toolMessage } from "../../core/tools.ts";
+import type { StepResult } from "../../gen/outrigger/v1/generation_pb.ts";
+import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
+import { type FinishReason, FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
 
 /** Whether a provider interrupted its turn, to go on when it gets its own answer back. */
 export function isPaused(response: Response | undefined): boolean {

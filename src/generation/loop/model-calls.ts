@@ -1,17 +1,22 @@
-import type { CallOptions, CallTarget } from "../core/adapter.ts";
-import type { Batched } from "../core/batches.ts";
-import { StreamError } from "../core/errors.ts";
-import type { RepeatLimit } from "../core/repeat-limit.ts";
-import { type CompleteResponse, completeResponse } from "../core/response.ts";
-import { ResponseCollector } from "../core/response-collector.ts";
-import type { Request } from "../gen/outrigger/v1/request_pb.ts";
-import type { Response } from "../gen/outrigger/v1/response_pb.ts";
-import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { toAbortError } from "../kit/http/abort.ts";
-import { type RetryPolicy, retry } from "../middleware/retry-policy.ts";
+import type { CallOptions, CallTarget } from "../../core/adapter.ts";
+import type { Batched } from "../../core/batches.ts";
+import { StreamError } from "../../core/errors.ts";
+import type { RepeatLimit } from "../../core/repeat-limit.ts";
+import { type CompleteResponse, completeResponse } from "../../core/response.ts";
+import { ResponseCollector } from "../../core/response-collector.ts";
+import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import { toAbortError } from "../../kit/http/abort.ts";
+import { type RetryPolicy, retry } from "../../middleware/retry-policy.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { ModelCall } from "./model-call.ts";
-import type { ObjectSupport } from "./objects/object-format.ts";
+
+/** Tells how the models of a client can be made to write objects. A method that is absent stands for `true`. */
+export interface ObjectSupport {
+  supportsJsonSchema?(model: string, provider?: string): boolean;
+  supportsToolChoice?(mode: ToolChoice_Mode, model: string, provider?: string): boolean;
+}
 
 /** What calls the model of a generation. A Client is one. */
 export interface ModelClient extends ObjectSupport {

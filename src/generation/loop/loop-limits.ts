@@ -1,6 +1,6 @@
-import { hasUnknownCost } from "../core/usage.ts";
-import { GenerateResult_StopReason as StopReason } from "../gen/outrigger/v1/generation_pb.ts";
-import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { hasUnknownCost } from "../../core/usage.ts";
+import { GenerateResult_StopReason as StopReason } from "../../gen/outrigger/v1/generation_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 
 /**
  * What a generation may use, over all steps. Checked between steps, so that the last step may exceed a limit; no tool is

@@ -1,11 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidRequestError } from "../../../src/core/errors.ts";
-import type { JsonValue } from "../../../src/kit/json/json.ts";
-import { createSchemaValidator, violationText } from "../../../src/kit/json-schema/validator.ts";
-import { schemas } from "./arbitraries.ts";
-import { arbitraryInstances } from "./instances.ts";
-import { accepts } from "./validator.ts";
+import { InvalidRequestError } from "../../../../src/core/errors.ts";
+import type { JsonValue } from "../../../../src/kit/json/json.ts";
+import {
+  createSchemaValidator,
+  violationText,
+} from "../../../../src/kit/json-schema/validation/validator.ts";
+import { schemas } from "../arbitraries.ts";
+import { arbitraryInstances } from "../instances.ts";
+import { accepts } from "../validator.ts";
 
 /** What is wrong with a value, in sentences. */
 function getProblems(schema: unknown, value: JsonValue): readonly string[] {
