@@ -133,7 +133,8 @@ function waitFor(child: Child, pattern: RegExp): Promise<RegExpExecArray> {
   });
 }
 
-function findFreePort(): Promise<number> {
+/** A port of 127.0.0.1 on which nothing listens. */
+export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);

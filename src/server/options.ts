@@ -64,7 +64,7 @@ export interface ServerOptions {
   };
   /** Whether gRPC reflection is served. Default true. */
   readonly reflection?: boolean | undefined;
-  /** Gets the server's own events. Calls are logged by an observer, see `createCallLog`. */
+  /** Gets the server's events. Calls are logged by an observer, see `createCallLog`. */
   readonly logger: Logger;
 }
 
