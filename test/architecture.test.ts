@@ -231,6 +231,7 @@ describe("the architecture", () => {
   it("gives all adapters of wire APIs the same files, and the adapter of local programs those it has a use for", () => {
     const everywhere = [
       "adapter.ts",
+      "definition.ts",
       "error.ts",
       "input.ts",
       "request.ts",
@@ -243,6 +244,7 @@ describe("the architecture", () => {
       "assistant.ts",
       "citations.ts",
       "context.ts",
+      "definition.ts",
       "error.ts",
       "finish-reason.ts",
       "input.ts",

@@ -1,31 +1,12 @@
-import type { WireApi } from "./providers.ts";
-
-/** How the base URLs of a wire API are written. */
-interface BaseUrlForm {
-  /** Ends of paths that the adapter adds, longest first. */
-  readonly added: readonly string[];
-  /** Segment with the version that the base URL has itself. */
-  readonly version?: string;
-  /** The provider's own host, which serves nothing outside of the version. */
-  readonly host?: string;
-}
-
-const OPENAI_PATHS = ["/chat/completions", "/completions", "/responses", "/embeddings", "/models"];
-
-const FORMS: Readonly<Record<WireApi, BaseUrlForm>> = {
-  "openai-responses": { added: OPENAI_PATHS, version: "/v1", host: "api.openai.com" },
-  "openai-chat": { added: OPENAI_PATHS, version: "/v1", host: "api.openai.com" },
-  // The adapter removes "/v1" at the end.
-  "anthropic-messages": { added: ["/v1/messages", "/messages", "/v1/models"] },
-  gemini: { added: ["/v1beta/models", "/v1/models", "/v1beta", "/v1alpha", "/v1", "/models"] },
-};
+import type { BaseUrlForm } from "../kit/adapter/definition.ts";
+import { type WireApi, wireDefinitions } from "./providers.ts";
 
 /**
  * Describes a base URL under which every call would fail, and how to write it.
  * @param url A valid URL.
  */
 export function describeBaseUrlMistake(api: WireApi, url: string): string | undefined {
-  const { added, version, host } = FORMS[api];
+  const { added, version, host } = getForm(api);
   const base = withoutSlash(url);
   const end = added.find((path) => base.endsWith(path));
   if (end !== undefined)
@@ -37,7 +18,7 @@ export function describeBaseUrlMistake(api: WireApi, url: string): string | unde
 
 /** Describes a base URL under which calls probably fail: few servers have their API at the root. */
 export function describeDoubtfulBaseUrl(api: WireApi, url: string): string | undefined {
-  const { version } = FORMS[api];
+  const { version } = getForm(api);
   const base = withoutSlash(url);
   if (version === undefined || URL.parse(base)?.pathname !== "/") return undefined;
   return `the base URL has no path, but most servers expect a version; if calls fail with 404, write "${base}${version}"`;
@@ -45,4 +26,9 @@ export function describeDoubtfulBaseUrl(api: WireApi, url: string): string | und
 
 function withoutSlash(url: string): string {
   return url.replace(/\/+$/, "");
+}
+
+function getForm(api: WireApi): BaseUrlForm {
+  const { baseUrl } = wireDefinitions.find((each) => each.api === api) ?? { baseUrl: { added: [] } };
+  return baseUrl;
 }

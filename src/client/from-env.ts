@@ -1,10 +1,11 @@
 /** Which providers the environment registers. */
 
 import { ConfigurationError } from "../core/errors.ts";
+import type { ProviderVariables } from "../kit/adapter/definition.ts";
 import { parseBaseUrl } from "../kit/http/transport.ts";
 import { describeBaseUrlMistake } from "./check-base-url.ts";
 import { describeKeyMistake } from "./check-key.ts";
-import type { ProviderSettings, WireApi } from "./providers.ts";
+import { type ProviderSettings, type WireApi, wireDefinitions } from "./providers.ts";
 
 /** Environment variables, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -25,67 +26,10 @@ export interface ProvidersOfEnvironment {
   readonly notices: readonly string[];
 }
 
-/** How a provider is read from the environment. */
-interface EnvironmentProvider {
-  readonly name: string;
-  /** The provider is registered where one of these is set. */
-  readonly keys: readonly string[];
-  /** Further variables of a registered provider. */
-  readonly others: readonly string[];
-  /** Reads the settings. `key` is the variable among `keys` that is set. */
-  readonly settings: (variables: Variables, key: string) => ProviderSettings;
-}
-
-/** In the order in which providers are registered; the first one becomes the default. */
-const PROVIDERS: readonly EnvironmentProvider[] = [
-  {
-    name: "openai",
-    keys: ["OPENAI_API_KEY"],
-    others: ["OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"],
-    settings: (variables, key) => ({
-      api: "openai-responses",
-      apiKey: variables.key(key) ?? "",
-      ...variables.url("openai-responses", "OPENAI_BASE_URL"),
-      ...variables.text("OPENAI_ORG_ID", "organization"),
-      ...variables.text("OPENAI_PROJECT_ID", "project"),
-    }),
-  },
-  {
-    name: "anthropic",
-    keys: ["ANTHROPIC_API_KEY"],
-    others: ["ANTHROPIC_BASE_URL"],
-    settings: (variables, key) => ({
-      api: "anthropic-messages",
-      apiKey: variables.key(key) ?? "",
-      ...variables.url("anthropic-messages", "ANTHROPIC_BASE_URL"),
-    }),
-  },
-  {
-    name: "gemini",
-    keys: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-    others: ["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
-    settings: (variables, key) => ({
-      api: "gemini",
-      apiKey: variables.key(key) ?? "",
-      // Google's SDKs read the second.
-      ...variables.url("gemini", "GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
-    }),
-  },
-  {
-    name: "compatible",
-    keys: ["OUTRIGGER_COMPATIBLE_BASE_URL"],
-    others: ["OUTRIGGER_COMPATIBLE_API_KEY"],
-    settings: (variables, baseUrl) => ({
-      api: "openai-chat",
-      baseUrl: variables.get(baseUrl) ?? "",
-      ...variables.url("openai-chat", baseUrl),
-      ...optionalKey(variables.key("OUTRIGGER_COMPATIBLE_API_KEY")),
-    }),
-  },
-];
-
 /** The variables that register a provider, in order. */
-export const providerVariables: readonly string[] = PROVIDERS.flatMap(({ keys }) => keys);
+export const providerVariables: readonly string[] = wireDefinitions.flatMap(
+  ({ environment }) => environment.registeredBy,
+);
 
 const DEFAULT_PROVIDER = "OUTRIGGER_DEFAULT_PROVIDER";
 
@@ -95,18 +39,21 @@ export function readProviders(environment: Environment): ProvidersOfEnvironment 
   const providers = new Map<string, ProviderSettings>();
   const set = new Map<string, readonly string[]>();
   const keyVariables = new Map<string, string>();
-  for (const { name, keys, others, settings } of PROVIDERS) {
-    const key = keys.find((variable) => variables.get(variable) !== undefined);
-    if (key === undefined) {
-      variables.noticeUnused(name, keys, others);
+  for (const { api, environment } of wireDefinitions) {
+    const { provider: name, registeredBy, key: keyNames } = environment;
+    const all = listVariables(environment);
+    const registering = registeredBy.find((variable) => variables.get(variable) !== undefined);
+    if (registering === undefined) {
+      variables.noticeUnused(name, registeredBy, all);
       continue;
     }
-    providers.set(name, settings(variables, key));
-    const keyVariable = [key, ...others].find(
-      (variable) => variable.endsWith("_API_KEY") && variables.get(variable) !== undefined,
-    );
+    const keyVariable = keyNames.find((variable) => variables.get(variable) !== undefined);
+    providers.set(name, readSettings(api, environment, variables, keyVariable));
     if (keyVariable !== undefined) keyVariables.set(name, keyVariable);
-    set.set(name, [key, ...others.filter((variable) => variables.get(variable) !== undefined)]);
+    set.set(name, [
+      registering,
+      ...all.filter((variable) => !registeredBy.includes(variable) && variables.get(variable)),
+    ]);
   }
   const [first] = providers.keys();
   const defaultProvider = first === undefined ? undefined : (variables.get(DEFAULT_PROVIDER) ?? first);
@@ -126,8 +73,28 @@ export function describeMissing({ notices }: ProvidersOfEnvironment): string {
   return [lookedFor, ...notices].join(" ");
 }
 
-function optionalKey(apiKey: string | undefined): { apiKey?: string } {
-  return apiKey === undefined ? {} : { apiKey };
+/** All variables of a provider, those that register it first. */
+function listVariables({ registeredBy, key, baseUrl, texts = {} }: ProviderVariables): readonly string[] {
+  return [...new Set([...registeredBy, ...key, ...baseUrl, ...Object.keys(texts)])];
+}
+
+function readSettings(
+  api: WireApi,
+  { baseUrl, texts = {} }: ProviderVariables,
+  variables: Variables,
+  keyVariable: string | undefined,
+): ProviderSettings {
+  const settings = {
+    api,
+    ...(keyVariable === undefined ? {} : { apiKey: variables.key(keyVariable) }),
+    ...variables.url(api, ...baseUrl),
+    ...Object.assign(
+      {},
+      ...Object.entries(texts).map(([variable, option]) => variables.text(variable, option)),
+    ),
+  };
+  // A wire API without a default address is registered by its base URL, every other one by its key.
+  return settings as ProviderSettings;
 }
 
 /** Reads variables and collects what is wrong with them. */

@@ -1,123 +1,87 @@
-/** The adapters by wire API: the only module that knows all of them. */
+/** The APIs of providers: the only module that knows all of them. Everything else is in their definitions. */
 
 import type { ProviderAdapter } from "../core/adapter.ts";
-import {
-  DEFAULT_BASE_URL as ANTHROPIC_BASE_URL,
-  AnthropicAdapter,
-  type AnthropicAdapterOptions,
-} from "../providers/anthropic-messages/adapter.ts";
-import { CommandAdapter, type CommandAdapterOptions } from "../providers/command/adapter.ts";
-import {
-  DEFAULT_BASE_URL as GEMINI_BASE_URL,
-  GeminiAdapter,
-  type GeminiAdapterOptions,
-} from "../providers/gemini/adapter.ts";
-import { OpenAIChatAdapter, type OpenAIChatAdapterOptions } from "../providers/openai-chat/adapter.ts";
-import {
-  DEFAULT_BASE_URL as OPENAI_BASE_URL,
-  OpenAIAdapter,
-  type OpenAIAdapterOptions,
-} from "../providers/openai-responses/adapter.ts";
+import type { WireApiDefinition } from "../kit/adapter/definition.ts";
+import { anthropicMessages } from "../providers/anthropic-messages/definition.ts";
+import { command } from "../providers/command/definition.ts";
+import { gemini } from "../providers/gemini/definition.ts";
+import { openaiChat } from "../providers/openai-chat/definition.ts";
+import { openaiResponses } from "../providers/openai-responses/definition.ts";
 
 export { commandFormats, promptWays } from "../providers/command/settings.ts";
 /** Names of the profiles of OpenAI-compatible servers. */
 export { profileNames } from "../providers/openai-chat/profiles.ts";
 
-/** Options of the adapter of each wire API. */
-interface OptionsOfApi {
-  "openai-responses": OpenAIAdapterOptions;
-  "anthropic-messages": AnthropicAdapterOptions;
-  gemini: GeminiAdapterOptions;
-  "openai-chat": OpenAIChatAdapterOptions;
-  command: CommandAdapterOptions;
-}
+/** The wire APIs. The environment registers providers in this order; the first becomes the default. */
+const WIRE_DEFINITIONS = [openaiResponses, anthropicMessages, gemini, openaiChat] as const;
+
+const DEFINITIONS = [...WIRE_DEFINITIONS, command] as const;
+
+type Definition = (typeof DEFINITIONS)[number];
+
+/** Options of the adapter of each API. */
+type AdapterOptions = { [Each in Definition as Each["api"]]: Parameters<Each["createAdapter"]>[0] };
 
 /** What an adapter speaks: a wire API, or the output of a local program. */
-export type ProviderApi = keyof OptionsOfApi;
+export type ProviderApi = Definition["api"];
 
 /** Name of a wire API with an adapter. */
-export type WireApi = Exclude<ProviderApi, "command">;
+export type WireApi = (typeof WIRE_DEFINITIONS)[number]["api"];
 
 /** All wire APIs with an adapter. */
-export const wireApis = [
-  "openai-responses",
-  "anthropic-messages",
-  "gemini",
-  "openai-chat",
-] as const satisfies readonly WireApi[];
+export const wireApis: readonly WireApi[] = WIRE_DEFINITIONS.map(({ api }) => api);
 
 /** All that an entry of a configuration may name as its API. */
-export const providerApis = [...wireApis, "command"] as const satisfies readonly ProviderApi[];
+export const providerApis: readonly ProviderApi[] = DEFINITIONS.map(({ api }) => api);
+
+/** Definitions of the wire APIs, of which the options of adapters are left out. */
+export const wireDefinitions: readonly Omit<WireApiDefinition<WireApi, never>, "createAdapter">[] =
+  WIRE_DEFINITIONS;
+
+/** Fields of an entry that every wire API has. */
+const WIRE_FIELDS = ["api_key", "api_key_file", "base_url", "headers"];
 
 /** Fields of a configuration entry that not every API has, and the APIs that have them. */
-export const apisOfField: Readonly<Record<string, readonly ProviderApi[]>> = {
-  api_key: wireApis,
-  api_key_file: wireApis,
-  base_url: wireApis,
-  headers: wireApis,
-  organization: ["openai-responses"],
-  project: ["openai-responses"],
-  store: ["openai-responses"],
-  api_version: ["anthropic-messages", "gemini"],
-  profile: ["openai-chat"],
-  query: ["openai-chat"],
-  command: ["command"],
-  format: ["command"],
-  prompt: ["command"],
-  environment: ["command"],
-  folder: ["command"],
-  efforts: ["command"],
-  images: ["command"],
-  schema: ["command"],
-  max_processes: ["command"],
-  local: ["command"],
-};
+export const apisOfField: Readonly<Record<string, readonly ProviderApi[]>> = Object.fromEntries([
+  ...WIRE_FIELDS.map((field) => [field, wireApis]),
+  ...DEFINITIONS.flatMap(({ fields }) => fields).map((field) => [
+    field,
+    DEFINITIONS.filter(({ fields }) => fields.includes(field)).map(({ api }) => api),
+  ]),
+]);
 
-/** Fields that an entry of an API must have. */
-export const requiredFields: Readonly<Partial<Record<ProviderApi, Readonly<Record<string, string>>>>> = {
-  "openai-chat": { base_url: "the server's base URL" },
-  command: { command: "a list of the program and its arguments", format: "the format of its output" },
-};
+/** Fields that an entry of an API must have, with what they hold. */
+export function getRequiredFields(api: ProviderApi): Readonly<Record<string, string>> {
+  return findDefinition(api)?.requiredFields ?? {};
+}
 
-/** Whether an entry of an API needs no key: the user's own servers and programs. */
+/** Whether an entry of an API needs no key: the user's servers and programs. */
 export function needsNoKey(api: unknown): boolean {
-  return api === "openai-chat" || api === "command";
+  return findDefinition(api)?.needsNoKey ?? false;
 }
 
 /** A provider entry of a configuration: its API and the options of that API's adapter. */
 export type ProviderSettings = {
-  [Api in ProviderApi]: { readonly api: Api } & Omit<OptionsOfApi[Api], "name">;
+  [Api in ProviderApi]: { readonly api: Api } & Omit<AdapterOptions[Api], "name">;
 }[ProviderApi];
 
 /** An entry of a wire API, whose adapter takes a key. */
 export type WireSettings = Extract<ProviderSettings, { readonly api: WireApi }>;
 
-/** Where a provider with a wire API is: the address of its entry, else that of the provider itself. */
-export function getBaseUrl(settings: WireSettings): string {
-  switch (settings.api) {
-    case "openai-responses":
-      return settings.baseUrl ?? OPENAI_BASE_URL;
-    case "anthropic-messages":
-      return settings.baseUrl ?? ANTHROPIC_BASE_URL;
-    case "gemini":
-      return settings.baseUrl ?? GEMINI_BASE_URL;
-    case "openai-chat":
-      return settings.baseUrl;
-  }
+/** The address of a provider with a wire API: the base URL of its entry, or the provider's address. */
+export function getBaseUrl({ api, baseUrl }: WireSettings): string {
+  return baseUrl ?? wireDefinitions.find((each) => each.api === api)?.baseUrl.default ?? "";
 }
 
-/** Creates the adapter of a provider. Throws ConfigurationError where its settings are invalid. */
+/** Creates the adapter of a provider. @throws ConfigurationError if its settings are invalid. */
 export function createAdapter(name: string, settings: ProviderSettings): ProviderAdapter {
-  switch (settings.api) {
-    case "openai-responses":
-      return new OpenAIAdapter({ ...settings, name });
-    case "anthropic-messages":
-      return new AnthropicAdapter({ ...settings, name });
-    case "gemini":
-      return new GeminiAdapter({ ...settings, name });
-    case "openai-chat":
-      return new OpenAIChatAdapter({ ...settings, name });
-    case "command":
-      return new CommandAdapter({ ...settings, name });
-  }
+  // The compiler does not see that definition and settings have the same API.
+  const { createAdapter } = findDefinition(settings.api) as {
+    createAdapter(options: object): ProviderAdapter;
+  };
+  return createAdapter({ ...settings, name });
+}
+
+function findDefinition(api: unknown): Definition | undefined {
+  return DEFINITIONS.find((each) => each.api === api);
 }

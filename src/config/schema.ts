@@ -8,10 +8,10 @@ import { describeBaseUrlMistake } from "../client/check-base-url.ts";
 import {
   apisOfField,
   commandFormats,
+  getRequiredFields,
   profileNames,
   promptWays,
   providerApis,
-  requiredFields,
 } from "../client/providers.ts";
 import { compact, fields, list } from "./fields.ts";
 import {
@@ -163,7 +163,7 @@ const provider = z.pipe(
     ...ruleFields,
   }).check(
     z.superRefine((entry, context) => {
-      for (const [field, what] of Object.entries(requiredFields[entry.api] ?? {})) {
+      for (const [field, what] of Object.entries(getRequiredFields(entry.api))) {
         if (Reflect.get(entry, field) !== undefined) continue;
         context.addIssue({ code: "custom", path: [field], message: `expected ${what}` });
       }
