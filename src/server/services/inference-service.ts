@@ -12,7 +12,7 @@ import { InferenceRecord } from "./inference-record.ts";
 import { recordComplete, recordStream } from "./recorded-calls.ts";
 import { createService, type Service } from "./service.ts";
 
-/** InferenceService over what answers it. Independent of the protocol that carries a call. */
+/** Creates InferenceService over an inference. Independent of the protocol that carries a call. */
 export function createInferenceService(inference: Inference): Service {
   const signals = new CallSignals();
   return createService(

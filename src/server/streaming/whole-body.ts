@@ -3,7 +3,7 @@ import type { FrameSource } from "../grpc/request.ts";
 import { GrowingBuffer } from "../requests/growing-buffer.ts";
 import { tooLarge } from "../requests/refusals.ts";
 
-/** A body that is one message. */
+/** A body with a single message. */
 export class WholeBody implements FrameSource {
   readonly #maxBytes: number;
   readonly #compressed: boolean;
