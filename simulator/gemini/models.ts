@@ -22,8 +22,8 @@ export function createGeminiModels(names: readonly string[]): WireFormat {
 }
 
 /**
- * Returns the paths that a request may have. OpenAI's list has the path `/v1/models` too, but its keys are in another
- * header.
+ * Returns the paths that a request may have. Requests for OpenAI's list use the path `/v1/models` too, with
+ * their key in another header.
  */
 function pathsFor({ headers, query }: ReceivedRequest): string[] {
   const isGoogles = headers["x-goog-api-key"] !== undefined || query.has("key");

@@ -2,7 +2,7 @@ import { yieldTurn } from "../../core/loop-turns.ts";
 import { PeerClosedError } from "./peer-closed-error.ts";
 import type { UnsentResponse, UnsentResponses } from "./unsent-responses.ts";
 
-/** Larger writes are sent in slices of so many bytes: a peer that reads is recognized by the slices that it takes. */
+/** Larger writes are sent in slices of this many bytes: a peer that reads is recognized by the slices that it takes. */
 export const SLICE_BYTES = 64 * 1024;
 
 /**
@@ -64,7 +64,7 @@ export abstract class FlushedResponse implements UnsentResponse {
     return rest;
   }
 
-  /** Begins a write of so many bytes; {@link onFlush} is its callback. */
+  /** Begins a write of this many bytes; {@link onFlush} is its callback. */
   protected beginWrite(bytes: number): void {
     this.unflushed = true;
     this.#unsent.add(this, bytes);

@@ -10,7 +10,7 @@ export interface UnsentResponse {
 /** Smaller writes are not counted: a call has at most one, and the number of calls is limited. */
 const MIN_BYTES = 16 * 1024;
 
-/** A peer has stalled if it has not taken a write, or a slice of a large one, for so many milliseconds. */
+/** A peer has stalled if it has not taken a write, or a slice of a large one, for this many milliseconds. */
 const STALLED_MS = 2000;
 
 /** Interval of the checks for stalled responses while too many bytes wait, in milliseconds. */
@@ -75,7 +75,7 @@ export class UnsentResponses {
 
   #relieve(): void {
     for (const [response, { since }] of this.#waiting) {
-      // The newest response, even if it alone exceeds the limit, has not had a chance to be read.
+      // The last one is kept even if it exceeds the limit: its peer has not had a chance to read it.
       if (!this.#isOver() || this.#waiting.size === 1) break;
       if (this.#now() - since < STALLED_MS && !this.#isOver(MAX_EXCESS)) break;
       this.#end(response);

@@ -22,10 +22,10 @@ interface Progress {
 /** Longest time between two sweeps, in milliseconds. */
 const MAX_INTERVAL_MS = 1000;
 
-/** The shortest limit lasts at least so many sweeps. */
+/** Minimum number of sweeps within the shortest limit. */
 const MIN_SWEEPS = 4;
 
-/** When memory is short, a request that made no progress for so many sweeps is rejected. */
+/** When memory is short, a request that made no progress for this many sweeps is rejected. */
 const SWEEPS_AT_SHORTAGE = 2;
 
 /**

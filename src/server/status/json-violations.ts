@@ -68,7 +68,7 @@ class Search {
     this.#add(joined(path, boundedText(found, MAX_NAME_BYTES)), `is no field of ${name}${hint}`);
   }
 
-  /** Whether the field and the other fields of its oneof are still unset. */
+  /** Records that a field is set. Adds a violation and returns false if the field, or its oneof, was set before. */
   #isFirst(field: DescField, name: string, value: unknown, path: string, set: Map<unknown, string>): boolean {
     if (value === null && field.oneof !== undefined) return true;
     const key = field.oneof ?? field;
