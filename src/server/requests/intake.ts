@@ -3,7 +3,7 @@ import type { Limits } from "../options.ts";
 import { ArrivalWatch } from "./arrival-watch.ts";
 import { RequestMemory } from "./request-memory.ts";
 
-/** The limits and resources that all requests of a listener pass before a service sees them. */
+/** Limits the requests of a listener before a service sees them: their size, memory and time of arrival. */
 export interface Intake {
   readonly limits: Limits;
   readonly memory: RequestMemory;

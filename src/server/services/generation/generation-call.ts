@@ -71,7 +71,7 @@ export class GenerationCall {
     return this.#parts.bounds;
   }
 
-  /** The capabilities of the models. */
+  /** Tells which models support structured output. */
   get support(): ObjectSupport {
     return this.#parts.inference;
   }
