@@ -71,7 +71,7 @@ export class GenerationCall {
     return this.#parts.bounds;
   }
 
-  /** Tells which models support structured output. */
+  /** Tells which kinds of structured output and tool choice the models support. */
   get support(): ObjectSupport {
     return this.#parts.inference;
   }
