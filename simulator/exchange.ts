@@ -21,7 +21,7 @@ import {
   type WireFormat,
 } from "./wire-format.ts";
 
-/** What the exchanges of one simulator share. */
+/** The parts that the exchanges of one simulator share. */
 export interface ExchangeContext {
   readonly naming: ModelNaming;
   readonly faults: FaultCounter;
@@ -40,7 +40,7 @@ export interface Exchange {
 
 /**
  * Answers a request in a wire format. `exceeded` is the limit, in bytes, that the body exceeded, if any. Throws an
- * AbortError when the caller closes the connection first, and {@link InjectedCut}.
+ * AbortError if the caller closes the connection first, or an {@link InjectedCut}.
  */
 export async function answerRequest(
   exchange: Exchange,

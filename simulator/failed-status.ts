@@ -1,7 +1,10 @@
 import type { ModelOptions } from "./model-options.ts";
 import type { ReceivedRequest, WholeAnswer, WireFormat } from "./wire-format.ts";
 
-/** The error response that the option `status` asks for, with headers and body; undefined where it is not set. */
+/**
+ * Returns the error response that the option `status` asks for, with headers and body; undefined if the option is
+ * unset.
+ */
 export function failedStatus(
   format: WireFormat,
   request: ReceivedRequest,
@@ -28,7 +31,7 @@ function retryHeaders(options: ModelOptions): Record<string, string> {
   };
 }
 
-/** Replaces the provider's body with what a proxy in front of it would send. */
+/** Replaces the provider's body with the body that a proxy in front of the provider would send. */
 function withBody(answer: WholeAnswer, kind: NonNullable<ModelOptions["error_body"]>): WholeAnswer {
   switch (kind) {
     case "json":

@@ -31,7 +31,7 @@ export async function handleRequest(
 }
 
 interface OpenedExchange extends Exchange {
-  /** Undefined where the caller closed before the body had arrived. */
+  /** Undefined if the caller closed before the body had arrived. */
   readonly arrived: ArrivedBody | undefined;
 }
 

@@ -4,13 +4,13 @@ import type { SimulatedRequest } from "./request-log.ts";
 import { scripts } from "./script/scripts.ts";
 import type { SimulatorState } from "./simulator-state.ts";
 
-/** Path prefix of the simulator's own endpoints. */
+/** Path prefix of the simulator's endpoints. */
 const root = "/simulator";
 
 /** Headers that carry a key; their values are masked. */
 const secretHeaders = new Set(["authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"]);
 
-/** Whether a path is one of the simulator's own and not a provider's. */
+/** Whether a path belongs to the simulator and not to a provider. */
 export function isIntrospection(path: string): boolean {
   return path === root || path.startsWith(`${root}/`);
 }
@@ -77,7 +77,7 @@ function maskKeys(request: SimulatedRequest): object {
   return { ...request, headers };
 }
 
-/** Keeps the scheme and the last four characters: enough to tell one key from another. */
+/** Masks a key but for the scheme and the last four characters, which suffice to tell keys apart. */
 function mask(value: string): string {
   const space = value.indexOf(" ");
   const secret = value.slice(space + 1);

@@ -1,9 +1,9 @@
 import { type ModelOptions, type OptionName, optionDefinitions } from "./model-options.ts";
 import { getDefaults, isScriptName, type ScriptName, scripts } from "./script/scripts.ts";
 
-/** What a model string selects. */
+/** The selection of a model string. */
 export interface ModelChoice {
-  /** The model string as the request named it; answers repeat it. */
+  /** The model string as named in the request; answers repeat it. */
   readonly model: string;
   readonly script: ScriptName;
   readonly options: ModelOptions;
@@ -14,11 +14,11 @@ export type ModelMistake =
   | { readonly kind: "unknown_model"; readonly model: string }
   | { readonly kind: "invalid_option"; readonly message: string };
 
-/** What determines the meaning of a model string besides the string itself. */
+/** The settings that determine the meaning of a model string besides the string itself. */
 export interface ModelNaming {
   /** Model strings by their other names. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** Options that apply where a model string does not set them. */
+  /** Options that apply if a model string does not set them. */
   readonly defaults: ModelOptions;
 }
 
@@ -36,7 +36,7 @@ export function chooseModel(model: string, naming: ModelNaming): ModelChoice | M
   return { model, script, options: { ...getDefaults(script), ...naming.defaults, ...options } };
 }
 
-/** The names that lists of models show: each script without options, and the aliases. */
+/** Returns the names that lists of models show: each script without options, and the aliases. */
 export function modelNames({ aliases }: Pick<ModelNaming, "aliases">): string[] {
   return [...Object.keys(scripts).map((script) => `sim-${script}`), ...Object.keys(aliases)];
 }

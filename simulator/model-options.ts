@@ -1,6 +1,6 @@
 import { chatQuirks } from "./openai-chat/quirks.ts";
 import { fault, type OptionDefinition, pace, script } from "./option-definition.ts";
-import { decimal, flag, integer, oneOf, seededSplit, word } from "./option-kinds.ts";
+import { choice, decimal, flag, integer, seededSplit, word } from "./option-kinds.ts";
 
 /** Longest wait that an option can ask for, in milliseconds: ten minutes. */
 const longestWait = 600_000;
@@ -23,7 +23,7 @@ export const optionDefinitions = {
     integer(0, 20),
     "Number of sources that the text cites. Default 2 after a web search, else 0.",
   ),
-  stop: script(oneOf(["length", "content_filter"]), "Stops the answer halfway, with this finish reason."),
+  stop: script(choice(["length", "content_filter"]), "Stops the answer halfway, with this finish reason."),
   rate: pace(
     decimal(0.1, 1_000_000),
     "Tokens per second; a whole answer is delayed by the time its tokens take. Default 100 for `sim-long`, else no limit.",
@@ -34,7 +34,7 @@ export const optionDefinitions = {
     "Sends a keep-alive whenever the stream was silent for this long.",
   ),
   keepalive_style: pace(
-    oneOf(["event", "comment"]),
+    choice(["event", "comment"]),
     "Form of that keep-alive: an event of the provider or an SSE comment. Default `event`.",
   ),
   times: fault(
@@ -44,7 +44,7 @@ export const optionDefinitions = {
   status: fault(integer(400, 599), "Responds with this status and the provider's error body for it."),
   code: fault(word, "Code of that error; the message and type follow from it."),
   error_body: fault(
-    oneOf(["json", "html", "empty"]),
+    choice(["json", "html", "empty"]),
     "Body of that error: the provider's JSON, a proxy's HTML page, or none. Default `json`.",
   ),
   retry_after: fault(decimal(0, 86_400), "`retry-after` header of that error, in seconds."),
@@ -67,7 +67,7 @@ export const optionDefinitions = {
     "Reports a failure in the stream after this many events, and ends it; a whole answer reports that it failed.",
   ),
   error_style: fault(
-    oneOf(["event", "failed", "nested"]),
+    choice(["event", "failed", "nested"]),
     "Form of that failure, where the provider has several. Default `event`.",
   ),
   error_code: fault(
@@ -105,14 +105,14 @@ export const optionDefinitions = {
 /** Name of an option. */
 export type OptionName = keyof typeof optionDefinitions;
 
-/** The options of a model string; unset where it does not name them. */
+/** The options of a model string; unset if the string does not name them. */
 export type ModelOptions = {
   readonly [Name in OptionName]?: (typeof optionDefinitions)[Name] extends OptionDefinition<infer Value>
     ? Value
     : never;
 };
 
-/** The options without faults. */
+/** Returns the options without faults. */
 export function withoutFaults(options: ModelOptions): ModelOptions {
   const kept = Object.entries(options).filter(
     ([name]) => optionDefinitions[name as OptionName].group !== "fault",

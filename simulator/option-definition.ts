@@ -3,30 +3,30 @@ import type { OptionKind } from "./option-kinds.ts";
 /** One option of a model string. */
 export interface OptionDefinition<Value> extends OptionKind<Value> {
   /**
-   * `script` determines what the model says, `pace` when it is sent, `fault` what goes wrong; a `quirk` is a difference
+   * `script` determines the answer, `pace` the time when it is sent, `fault` the failure; a `quirk` is a difference
    * between a compatible server and the provider.
    */
   readonly group: "script" | "pace" | "fault" | "quirk";
-  /** What it does, in one sentence. */
+  /** The effect of the option, in one sentence. */
   readonly summary: string;
 }
 
-/** An option that determines what the model says. */
+/** Defines an option that determines the model's answer. */
 export function script<Value>(kind: OptionKind<Value>, summary: string): OptionDefinition<Value> {
   return { ...kind, group: "script", summary };
 }
 
-/** An option that determines when the answer is sent. */
+/** Defines an option that determines when the answer is sent. */
 export function pace<Value>(kind: OptionKind<Value>, summary: string): OptionDefinition<Value> {
   return { ...kind, group: "pace", summary };
 }
 
-/** An option that injects a fault. The option `times` limits how often. */
+/** Defines an option that injects a fault. The option `times` limits how often. */
 export function fault<Value>(kind: OptionKind<Value>, summary: string): OptionDefinition<Value> {
   return { ...kind, group: "fault", summary };
 }
 
-/** An option that makes the simulator differ from the provider, as a compatible server does. */
+/** Defines an option that makes the simulator differ from the provider, as a compatible server does. */
 export function quirk<Value>(kind: OptionKind<Value>, summary: string): OptionDefinition<Value> {
   return { ...kind, group: "quirk", summary };
 }

@@ -1,6 +1,6 @@
-/** How the value of one option is written and read. */
+/** The written form of an option's value, and its parser. */
 export interface OptionKind<Value> {
-  /** Returns the value, or undefined when the text is not one. */
+  /** Returns the value, or undefined if the text is invalid. */
   readonly read: (text: string) => Value | undefined;
   /** Description of valid values, for errors and the documentation. */
   readonly expected: string;
@@ -25,7 +25,7 @@ export function decimal(minimum: number, maximum: number): OptionKind<number> {
 }
 
 /** One of the given words. */
-export function oneOf<const Word extends string>(words: readonly Word[]): OptionKind<Word> {
+export function choice<const Word extends string>(words: readonly Word[]): OptionKind<Word> {
   return {
     read: (text) => words.find((word) => word === text),
     expected: words.map((word) => `\`${word}\``).join(" or "),
@@ -38,13 +38,13 @@ export const flag: OptionKind<boolean> = {
   expected: "`1` or `0`",
 };
 
-/** A value of the provider, passed on as it is. */
+/** A value of the provider, passed on unchanged. */
 export const word: OptionKind<string> = {
   read: (text) => (/^[A-Za-z0-9_.-]{1,64}$/.test(text) ? text : undefined),
   expected: "word of letters, digits, `_`, `-` and `.`",
 };
 
-/** Splitting at random places: `random:SEED`. Its value is the seed. */
+/** Splitting at random places: `random:SEED`. The value is the seed. */
 export const seededSplit: OptionKind<string> = {
   read: (text) => /^random:([A-Za-z0-9_-]{1,32})$/.exec(text)?.[1],
   expected: "`random:SEED`",

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** A body that was received. */
+/** A received body. */
 export interface ArrivedBody {
   readonly text: string;
   readonly bytes: number;
@@ -9,8 +9,7 @@ export interface ArrivedBody {
 }
 
 /**
- * Reads the body of a request to its end, and keeps at most `limit` bytes of it. Throws when the caller closes before
- * the end.
+ * Reads the body of a request to its end, and keeps at most `limit` bytes. Throws if the caller closes before the end.
  */
 export async function readBody(request: IncomingMessage, limit: number): Promise<ArrivedBody> {
   const chunks: Buffer[] = [];
@@ -25,12 +24,12 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
 }
 
 /**
- * Maximum levels of lists and objects in a body. The parsers of the providers have limits between 100 and about 1000, and
- * answer a body beyond them as one that is not JSON.
+ * Maximum depth of lists and objects in a body. The parsers of the providers have limits between 100 and about 1000,
+ * and treat a deeper body like one that is not JSON.
  */
 const maxLevels = 1000;
 
-/** Parses a body. Returns undefined where it is not JSON or nested too deeply. */
+/** Parses a body. Returns undefined if it is not JSON or nested too deeply. */
 export function parseJson(text: string): unknown {
   try {
     const body: unknown = JSON.parse(text);

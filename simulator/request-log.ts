@@ -11,7 +11,7 @@ export interface SimulatedRequest {
   readonly path: string;
   /** Headers as received, keys included. */
   readonly headers: IncomingHttpHeaders;
-  /** The body as JSON, or as text where it is not JSON; undefined where it was too large to keep. */
+  /** The body as JSON, or as text if it is not JSON; undefined if it was too large to keep. */
   readonly body: unknown;
   /** Size of the body in bytes. */
   readonly bodyBytes: number;
@@ -23,32 +23,32 @@ export interface SimulatedRequest {
   readonly aborted: boolean;
   /** Status of the response; undefined while there is none. */
   readonly status: number | undefined;
-  /** Events of a stream that were written. */
+  /** Number of written events of a stream. */
   readonly events: number;
 }
 
 /** A request that is being answered. */
 export type OpenRequest = { -readonly [Field in keyof SimulatedRequest]: SimulatedRequest[Field] };
 
-/** Which request a test waits for, and how long. */
+/** Options for waiting for a request in a test. */
 export interface WaitOptions {
-  /** Milliseconds after which pending fails. Defaults to 5000. */
+  /** Milliseconds after which the wait fails. Defaults to 5000. */
   readonly timeoutMs?: number;
-  /** Which request to wait for. Defaults to any. */
+  /** Returns whether a request is the awaited one. Defaults to any request. */
   readonly where?: (request: SimulatedRequest) => boolean;
 }
 
 /** Limits of the log. */
 export interface RequestLogLimits {
-  /** Maximum number of requests that are kept; the oldest are dropped. Defaults to 1000. */
+  /** Maximum number of stored requests; the oldest are dropped. Defaults to 1000. */
   readonly maxEntries?: number;
-  /** Maximum size of all bodies that are kept; the oldest requests are dropped. Defaults to 32 MiB. */
+  /** Maximum size of all stored bodies; the oldest requests are dropped. Defaults to 32 MiB. */
   readonly maxBytes?: number;
 }
 
 /** The received requests, up to the limits. */
 export interface RequestLog {
-  /** The requests that are kept, oldest first. */
+  /** The stored requests, oldest first. */
   readonly entries: readonly SimulatedRequest[];
   add(request: OpenRequest): void;
   /** Marks the end of a request. */
@@ -63,7 +63,7 @@ export interface RequestLog {
 /** Default time that a test waits, in milliseconds. */
 const defaultTimeoutMs = 5000;
 
-/** Milliseconds since 1970, with fractions. */
+/** Returns milliseconds since 1970, with fractions. */
 export function now(): number {
   return performance.timeOrigin + performance.now();
 }
@@ -74,7 +74,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** Bytes of a request that count towards the limit. */
+/** Returns the bytes of a request that count towards the limit. */
 function keptSize(request: SimulatedRequest): number {
   return request.body === undefined ? 0 : request.bodyBytes;
 }

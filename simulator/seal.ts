@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
 
 /**
- * The key is not secret: it only serves to detect altered data. It is the same for every simulator, so that a conversation
- * can continue after a restart.
+ * The key is not secret: it only serves to detect altered data. It is the same for every simulator, so that a
+ * conversation can continue after a restart.
  */
 const key = createHash("sha256").update("outrigger simulator").digest().subarray(0, 16);
 
@@ -10,9 +10,9 @@ const ivLength = 12;
 const tagLength = 16;
 
 /**
- * Encrypts a value with authentication (AES-128-GCM), as providers do with what must be returned to them unchanged:
+ * Encrypts a value with authentication (AES-128-GCM), as providers do with data that must be returned unchanged:
  * encrypted reasoning, signatures.
- * @param header The bytes that all sealed values of this kind begin with.
+ * @param header The first bytes of all sealed values of this kind.
  * @param seed Makes this sealed value differ from others; the same seed and value give the same bytes.
  */
 export function seal(header: Buffer, seed: string, value: unknown): Buffer {
@@ -22,7 +22,9 @@ export function seal(header: Buffer, seed: string, value: unknown): Buffer {
   return Buffer.concat([header, iv, cipher.getAuthTag(), encrypted]);
 }
 
-/** Decrypts a sealed value. Returns undefined unless the bytes are exactly what {@link seal} returned for this header. */
+/**
+ * Decrypts a sealed value. Returns undefined unless the bytes are exactly the result of {@link seal} for this header.
+ */
 export function unseal(header: Buffer, bytes: Buffer): unknown {
   const tagStart = header.length + ivLength;
   const textStart = tagStart + tagLength;

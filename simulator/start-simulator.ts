@@ -25,7 +25,7 @@ import type { WireFormat } from "./wire-format.ts";
 /** Time after which an idle connection is closed, in milliseconds. */
 const keepAliveTimeout = 75_000;
 
-/** How to run a simulator. */
+/** Options for running a simulator. */
 export interface SimulatorOptions {
   /** Address to listen on. Defaults to `127.0.0.1`. */
   readonly host?: string;
@@ -35,7 +35,7 @@ export interface SimulatorOptions {
   readonly log?: (line: SimulatorLogLine) => void;
   /** Other names for model strings, such as `{"gpt-5.6": "sim-tools:calls=2"}`. Defaults to none. */
   readonly aliases?: Readonly<Record<string, string>>;
-  /** Options that apply where a model string does not set them, such as `rate=60`. Defaults to none. */
+  /** Options that apply if a model string does not set them, such as `rate=60`. Defaults to none. */
   readonly defaults?: string;
   /** Limits of {@link Simulator.requests}. */
   readonly requestLog?: RequestLogLimits;
@@ -59,14 +59,14 @@ export interface Simulator {
   waitForRequest(options?: WaitOptions): Promise<SimulatedRequest>;
   /** Resolves with the first matching request, once its response has ended or its socket has closed. */
   waitForClose(options?: WaitOptions): Promise<SimulatedRequest>;
-  /** Closes the listener and every connection. Resolves when nothing of the simulator is running any more. */
+  /** Closes the listener and every connection. Resolves when no part of the simulator is running any more. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a server that speaks the wire formats of model providers, for demos and tests. The model string of
- * each request chooses the script and the faults. Rejects when the address cannot be listened on, and with a RangeError
- * when `defaults` is not a list of options.
+ * Starts a server that speaks the wire formats of model providers, for demos and tests. The model string of each
+ * request chooses the script and the faults. Rejects if the address cannot be listened on, and with a RangeError if
+ * `defaults` is not a list of options.
  */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = "127.0.0.1", port = 0 } = options;
@@ -114,7 +114,7 @@ function createState(options: SimulatorOptions): SimulatorState {
   };
 }
 
-/** The first that matches a request answers it. */
+/** Creates the formats. The first one that matches a request answers it. */
 function createFormats(names: readonly string[]): WireFormat[] {
   return [
     createOpenAIResponses(),
@@ -122,7 +122,7 @@ function createFormats(names: readonly string[]): WireFormat[] {
     createOpenAIEmbeddings(),
     createAnthropicMessages(),
     createGemini(),
-    // OpenAI's last, since the others tell their requests from OpenAI's.
+    // OpenAI's list is the last, since the others distinguish their requests from OpenAI's.
     createAnthropicModels(names),
     createGeminiModels(names),
     createOpenAIModels(names),

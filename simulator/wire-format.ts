@@ -5,21 +5,22 @@ import type { Prompt } from "./script/prompt.ts";
 import type { Turn } from "./script/turn.ts";
 
 /**
- * One provider's wire format: reads its requests into a {@link Prompt}, and renders a {@link Turn} as the provider would.
- * What the model says, which faults occur and when bytes are sent is decided elsewhere, in the same way for all formats.
+ * One provider's wire format: reads its requests into a {@link Prompt}, and renders a {@link Turn} as the provider
+ * would. Other modules decide, in the same way for all formats, what the model says, which faults occur and when bytes
+ * are sent.
  */
 export interface WireFormat {
-  /** Name of the format, as the log shows it. */
+  /** Name of the format in the log. */
   readonly name: string;
   /** The endpoints that it serves, as `METHOD /path`. */
   readonly endpoints: readonly string[];
   /** Whether a request is for this format, by its method, path and headers. */
   matches(request: ReceivedRequest): boolean;
-  /** The model string that a request names, for the log; empty where it names none. */
+  /** Returns the model string that a request names, for the log; empty if it names none. */
   getModel(request: ReceivedRequest): string;
   /**
-   * Reads a matching request: checks the key and finds the model that it names, or answers it at once where it does
-   * not call a model. Throws a {@link Rejection}.
+   * Reads a matching request: checks the key and finds the model that it names, or answers the request at once if it
+   * does not call a model. Throws a {@link Rejection}.
    */
   read(request: ReceivedRequest): ModelCall | WholeAnswer;
   /** Renders the provider's response to a request that failed. */
@@ -40,7 +41,7 @@ export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   /** The body as text. */
   readonly text: string;
-  /** The body as JSON; undefined where it is not JSON. */
+  /** The body as JSON; undefined if it is not JSON. */
   readonly body: unknown;
   /** When its first bytes arrived, in milliseconds since 1970. */
   readonly receivedAt: number;
@@ -51,8 +52,8 @@ export interface ModelCall {
   /** The model string. */
   readonly model: string;
   /**
-   * Checks the call as the provider does and reads its prompt, or answers it at once where the model has nothing to
-   * say: tokens are counted, the model is described. Throws a {@link Rejection}.
+   * Checks the call as the provider does and reads its prompt, or answers it at once if no script is needed: tokens are
+   * counted, the model is described. Throws a {@link Rejection}.
    */
   prepare(choice: ModelChoice): PreparedCall | WholeAnswer;
 }
@@ -67,8 +68,8 @@ export interface PreparedCall {
   /** Renders the answer as a stream of events. */
   renderStream(turn: Turn): StreamedAnswer;
   /**
-   * Renders a whole answer that reports that it failed; an error where the provider has no such answer. Without a code
-   * it is an internal error of the provider.
+   * Renders a whole answer that reports a failure, or an error if the provider has no such answer. Without a code it is
+   * an internal error of the provider.
    */
   renderFailed(turn: Turn, code: string | undefined): WholeAnswer;
 }
@@ -83,11 +84,11 @@ export interface WholeAnswer {
 /** An answer as a stream. Its methods share the numbering of events. */
 export interface StreamedAnswer {
   readonly headers: Readonly<Record<string, string>>;
-  /** Iterates over the events, each rendered when it is requested. The one that completes the answer is marked. */
+  /** Iterates over the events, each rendered when it is requested. The event that completes the answer is marked. */
   events(): Iterator<WireEvent, undefined>;
   /** Renders the events with which the provider reports a failure at this position; without a code, an internal error. */
   failure(style: FailureStyle, code: string | undefined): readonly WireEvent[];
-  /** Renders a keep-alive event; undefined where the provider has none. */
+  /** Renders a keep-alive event; undefined if the provider has none. */
   keepAlive(): WireEvent | undefined;
 }
 
@@ -100,10 +101,10 @@ export interface WireEvent {
   readonly terminal: boolean;
 }
 
-/** How a failure in a stream is reported. */
+/** The form in which a stream reports a failure. */
 export type FailureStyle = "event" | "failed" | "nested";
 
-/** How a request fails that the format itself accepted. */
+/** The failures of a request that the format itself accepted. */
 export type Failure =
   | ModelMistake
   | {
@@ -111,9 +112,9 @@ export type Failure =
       readonly status: number;
       /** The provider's code for it; undefined for the default code of the status. */
       readonly code: string | undefined;
-      /** Delay before a retry, in milliseconds; undefined where none is given. */
+      /** Delay before a retry, in milliseconds; undefined if none is given. */
       readonly retryAfterMs: number | undefined;
-      /** Form of the error, where a format has several. */
+      /** Form of the error, if a format has several. */
       readonly shape: ModelOptions["error_shape"];
     }
   | { readonly kind: "oversized_body"; readonly limit: number };

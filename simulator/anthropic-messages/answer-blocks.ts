@@ -7,7 +7,7 @@ import { toServerToolUseId, toToolUseId } from "./ids.ts";
 import type { SentBlock, SentDelta } from "./sent-block.ts";
 import { encryptSource, redactThinking, signThinking } from "./signatures.ts";
 
-/** What the blocks of one answer are made from. */
+/** The inputs for the blocks of one answer. */
 export interface BlockSettings {
   readonly requestNumber: number;
   /** The model, without its options. */
@@ -18,12 +18,12 @@ export interface BlockSettings {
   readonly showsThinking: boolean;
 }
 
-/** A block of an answer, whole and as it is streamed. */
+/** A block of an answer, both as a whole and as a stream. */
 export interface RenderedBlock {
   readonly whole: SentBlock;
-  /** As it is in `content_block_start`. */
+  /** The block in `content_block_start`. */
   readonly opening: SentBlock;
-  /** Tokens that it costs before its first delta. */
+  /** Tokens that the block costs before its first delta. */
   readonly hiddenTokens: number;
   readonly deltas: () => Iterable<BlockDelta>;
 }
@@ -77,7 +77,7 @@ function write(writer: Writer, block: Omit<RenderedBlock, "hiddenTokens"> & { hi
   writer.current = writer.current.with("assistant", block.whole);
 }
 
-/** Thinking is one block; redacted thinking is one for each paragraph. */
+/** Writes thinking as one block, or redacted thinking as one block for each paragraph. */
 function writeThinking(writer: Writer, part: ReasoningPart): void {
   const { model, showsThinking } = writer;
   if (part.redacted) {
@@ -103,7 +103,7 @@ function writeThinking(writer: Writer, part: ReasoningPart): void {
   });
 }
 
-/** A text without citations is one block; otherwise each cited and each uncited passage is one. */
+/** Writes a text: one block without citations, otherwise one block for each cited and each uncited passage. */
 function writeText(writer: Writer, part: TextPart): void {
   let end = 0;
   for (const [index, source] of part.citations.entries()) {
@@ -166,7 +166,7 @@ function getCallId(writer: Writer): string {
   }
 }
 
-/** The arguments as an object; empty where the token limit cut them off. */
+/** Parses the arguments to an object; empty if the token limit cut them off. */
 function parseInput({ input, cut }: ToolCallPart): unknown {
   return cut ? {} : JSON.parse(input);
 }
@@ -196,7 +196,7 @@ function writeSearch(writer: Writer, { query, sources }: WebSearchPart): void {
   write(writer, { whole: result, opening: result, deltas: () => [] });
 }
 
-/** Arguments come after an empty delta, which is the only one where there are no arguments. */
+/** Yields an empty delta and then the arguments. Without arguments, the empty delta is the only one. */
 function* inputDeltas(turn: Turn, input: string, firstDelta: number): Generator<BlockDelta> {
   const toDelta = (partial_json: string): SentDelta => ({ type: "input_json_delta", partial_json });
   yield { delta: toDelta(""), tokens: 0 };

@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import { FIRST_VERSION_WITHOUT_SAMPLING } from "../../src/wire/anthropic-messages/request.ts";
 import { invalidAt, Problem } from "./problem.ts";
 
-/** The only key that is refused, for tests of refused keys. */
+/** The only key that is refused, so that tests can provoke the error. */
 const refusedKey = "invalid";
 
 /** Versions of the API, by the header `anthropic-version`. */
 const versions = ["2023-01-01", "2023-06-01", "2026-10-21"];
 
-/** Checks that a request carries a key, as `x-api-key` or as a bearer. Throws the 401 that Anthropic answers. */
+/** Checks that a request has a key, as `x-api-key` or as a bearer token. Throws Anthropic's 401. */
 export function authenticate(headers: IncomingHttpHeaders): void {
   const bearer = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1];
   const key = headers["x-api-key"] ?? bearer;
@@ -16,13 +16,13 @@ export function authenticate(headers: IncomingHttpHeaders): void {
   if (key === refusedKey) throw unauthenticated("API key is invalid.");
 }
 
-/** What a version of the API supports. */
+/** The features of a version of the API. */
 export interface ApiVersion {
   /** Whether requests may set `temperature`, `top_p` and `top_k`. */
   readonly takesSampling: boolean;
 }
 
-/** Reads the version that a request is written for. Throws the 400 for one that is missing or unknown. */
+/** Reads the API version of a request. Throws a 400 if it is missing or unknown. */
 export function readVersion(headers: IncomingHttpHeaders): ApiVersion {
   const version = headers["anthropic-version"];
   if (typeof version !== "string") throw invalidAt("anthropic-version", "header is required");

@@ -6,9 +6,9 @@ import {
   type Check,
   dictionary,
   type Fields,
+  literal,
   nullable,
   object,
-  oneOf,
   openObject,
   required,
   string,
@@ -18,7 +18,7 @@ import {
 
 /** Checks `cache_control`. */
 export const cacheControl: Check = nullable(
-  tagged({ ephemeral: object({ type: anything, ttl: nullable(oneOf(["5m", "1h"])) }) }),
+  tagged({ ephemeral: object({ type: anything, ttl: nullable(literal(["5m", "1h"])) }) }),
 );
 
 const toolId = string({ pattern: /^[a-zA-Z0-9_-]+$/ });
@@ -44,7 +44,7 @@ const image = cacheable({
     tagged({
       base64: object({
         type: anything,
-        media_type: required(oneOf(IMAGE_MEDIA_TYPES)),
+        media_type: required(literal(IMAGE_MEDIA_TYPES)),
         data: required(string({ minimum: 1 })),
       }),
       ...mediaSources,
@@ -57,12 +57,12 @@ const document = cacheable({
     tagged({
       base64: object({
         type: anything,
-        media_type: required(oneOf(["application/pdf"])),
+        media_type: required(literal(["application/pdf"])),
         data: required(string({ minimum: 1 })),
       }),
       text: object({
         type: anything,
-        media_type: required(oneOf(["text/plain"])),
+        media_type: required(literal(["text/plain"])),
         data: required(string({ minimum: 1 })),
       }),
       content: object({ type: anything, content: required(stringOrArray(tagged({ text, image }))) }),

@@ -4,7 +4,7 @@ import type { CreateRequest } from "./create-request.ts";
 import { invalidAt, invalidRequest } from "./problem.ts";
 import type { PromptSegment } from "./prompt-segments.ts";
 
-/** Tokens that the beginning of a prompt must have to be cached. */
+/** Minimum number of tokens of a cached prefix. */
 const minimumTokens = 1024;
 
 interface Breakpoint {
@@ -14,8 +14,9 @@ interface Breakpoint {
 }
 
 /**
- * Reads where a request wants its prompt cached: at its breakpoints, and with `cache_control` at the top also at its
- * end. Throws the problem that Anthropic would find: more than four breakpoints, or one of an hour after a shorter one.
+ * Reads the positions up to which a request wants its prompt cached: its breakpoints and, with `cache_control` at the
+ * top, also its end. Throws the problem that Anthropic would find: more than four breakpoints, or a breakpoint of an
+ * hour after a shorter one.
  */
 export function readCaching(
   { cache_control: automatic }: CreateRequest,
@@ -40,7 +41,7 @@ function explicitBreakpoints(segments: readonly PromptSegment[]): Breakpoint[] {
   );
 }
 
-/** Automatic caching adds a breakpoint to the last block that can have one, unless it has one already. */
+/** Automatic caching adds a breakpoint to the last block that can have one, unless the block has one already. */
 function automaticBreakpoint(
   control: CacheControl | undefined,
   segments: readonly PromptSegment[],

@@ -23,7 +23,7 @@ export function required(check: Check): RequiredField {
 /** Accepts anything. */
 export const anything: Check = () => {};
 
-/** Accepts null and what another check accepts. */
+/** Accepts null and everything that another check accepts. */
 export function nullable(check: Check): Check {
   return (value, path) => {
     if (value !== null) check(value, path);
@@ -66,7 +66,7 @@ export const fraction: Check = (value, path) => {
 };
 
 /** One of several strings. */
-export function oneOf(values: readonly string[]): Check {
+export function literal(values: readonly string[]): Check {
   return (value, path) => {
     if (typeof value !== "string" || !values.includes(value)) {
       throw invalidAt(path, `Input should be ${enumerate(values)}`);
@@ -124,8 +124,8 @@ export function openObject(fields: Fields = {}): Check {
 }
 
 /**
- * An object whose check depends on its field `type`, which may be missing where a fallback is given. The type is part
- * of the paths inside the object.
+ * An object whose check depends on its field `type`, which may be missing if a fallback is given. The type is part of
+ * the paths inside the object.
  */
 export function tagged(checks: Readonly<Record<string, Check>>, fallback?: string): Check {
   return (value, path) => {

@@ -5,8 +5,8 @@ import type { SentBlock } from "./sent-block.ts";
 import { getBlocks } from "./turns.ts";
 
 /**
- * The fingerprint of a conversation up to some block: of tools, instructions, and all messages so far. What a caller
- * may change later (cache breakpoints, citations, how texts are split into messages) does not count.
+ * The fingerprint of a conversation up to some block: of tools, instructions, and all messages so far. Later changes
+ * that a caller may make (cache breakpoints, citations, the division of texts into messages) do not count.
  */
 export interface ConversationFingerprint {
   readonly value: string;
@@ -23,7 +23,7 @@ function createFingerprint(value: string): ConversationFingerprint {
   return { value, with: (role, block) => createFingerprint(digest(value, [role, getContent(block)])) };
 }
 
-/** What counts of a block. */
+/** Returns the content of a block that counts. */
 function getContent(block: ContentBlockParam | SentBlock): unknown {
   switch (block.type) {
     case "text":

@@ -9,7 +9,7 @@ import { invalidAt, invalidRequest } from "./problem.ts";
 import { isEncryptedSource } from "./signatures.ts";
 import { type BlockAtPath, type ConversationTurn, hasResults, toTurns } from "./turns.ts";
 
-/** Blocks that only messages of one role may have. Those of hosted tools are the assistant's, too. */
+/** Blocks that only messages of one role may have. Blocks of hosted tools belong to the assistant, too. */
 const getRoleName: { readonly [Type in ContentBlockParam["type"]]?: MessageRole } = {
   tool_use: "assistant",
   server_tool_use: "assistant",
@@ -71,7 +71,10 @@ function checkSystemTurn({ message, blocks }: ConversationTurn, before: Conversa
   if (before?.role !== "user") throw invalidAt(path, "`system` messages must come after a `user` message");
 }
 
-/** Checks that each result answers one call of the assistant's turn right before it, and no two the same one. */
+/**
+ * Checks that each result answers one call of the assistant's turn directly before it, and that no two results answer
+ * the same call.
+ */
 function checkResults({ blocks }: ConversationTurn, before: ConversationTurn | undefined): void {
   const called = callIdsIn(before);
   const answered = new Set<string>();
@@ -94,7 +97,7 @@ function checkResults({ blocks }: ConversationTurn, before: ConversationTurn | u
   }
 }
 
-/** Checks that each call has its result at the beginning of the turn right after it. */
+/** Checks that each call has its result at the beginning of the turn directly after it. */
 function checkCalls(turns: readonly ConversationTurn[]): void {
   const all = turns.flatMap((turn) => callIdsIn(turn));
   if (new Set(all).size < all.length) throw invalidRequest("messages: `tool_use` ids must be unique");
@@ -114,7 +117,7 @@ function callIdsIn(turn: ConversationTurn | undefined): string[] {
   return blocks.flatMap(({ block }) => (block.type === "tool_use" ? [block.id] : []));
 }
 
-/** The calls that the results at the beginning of a turn answer. */
+/** Returns the ids of the calls that the results at the beginning of a turn answer. */
 function firstResultIds(turn: ConversationTurn | undefined): string[] {
   if (turn === undefined || !hasResults(turn)) return [];
   const end = turn.blocks.findIndex(({ block }) => block.type !== "tool_result");

@@ -2,7 +2,7 @@ import type { MessageCreateParams } from "../../src/wire/anthropic-messages/requ
 
 type RequiredParam = "max_tokens" | "messages" | "model";
 
-/** The body of `POST /v1/messages` once it has been checked. The API takes null for every parameter that is optional. */
+/** The checked body of `POST /v1/messages`. The API accepts null for every optional parameter. */
 export type CreateRequest = Readonly<Pick<MessageCreateParams, RequiredParam>> & {
   readonly [Name in Exclude<keyof MessageCreateParams, RequiredParam>]?: MessageCreateParams[Name] | null;
 };

@@ -3,10 +3,10 @@ import type { Failure, ReceivedRequest, WholeAnswer } from "../wire-format.ts";
 import { anthropicHeaders } from "./headers.ts";
 import { type AnthropicError, invalidRequest, Problem, renderProblem } from "./problem.ts";
 
-/** The delay of a 429 where the model string gives none, in milliseconds. */
+/** The delay of a 429 in milliseconds, if the model string gives none. */
 const defaultRetryAfter = 1000;
 
-/** The type of an error with a status, where the model string names no code. */
+/** The type of an error with a status, if the model string names no code. */
 const typeByStatus: Readonly<Record<number, ErrorType>> = {
   401: "authentication_error",
   402: "billing_error",
@@ -22,7 +22,7 @@ const typeByStatus: Readonly<Record<number, ErrorType>> = {
   529: "overloaded_error",
 };
 
-/** The status of a whole answer that failed with an error of that type. */
+/** The status of a failed whole answer with an error of that type. */
 const statusByType: { readonly [Type in ErrorType]?: number } = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -102,15 +102,15 @@ export function rejectAsAnthropic(failure: Failure, request: ReceivedRequest): W
   }
 }
 
-/** Renders the error of a whole answer that failed, with the status that belongs to it. */
+/** Renders the error of a failed whole answer, with the matching status. */
 export function renderFailed(request: ReceivedRequest, code: string | undefined): WholeAnswer {
   const status = statusByType[describeFailure(code).type] ?? 500;
   return renderFailure(request, status, code, undefined);
 }
 
 /**
- * The error for a code: a type, a code that all simulated providers know, or else a code for the details of an error,
- * whose type then follows from the status.
+ * Returns the error for a code: a type, a code that all simulated providers know, or else a code for the details of an
+ * error, whose type then follows from the status.
  */
 export function describeFailure(code = "api_error", status = 500): AnthropicError {
   const known = errorByType[code] ?? errorByCode[code];

@@ -6,16 +6,19 @@ const limits = { requests: 4000, inputTokens: 2_000_000, outputTokens: 400_000 }
 
 const minute = 60_000;
 
-/** What the headers of an answer contain besides the request's id. */
+/** The facts that the headers of an answer contain besides the request's id. */
 export interface HeaderFacts {
   readonly contentType: string;
-  /** Tokens that count against the limits; undefined where the request never reached a model. */
+  /** Tokens that count against the limits; undefined if the request never reached a model. */
   readonly usage: Turn["usage"] | undefined;
-  /** Milliseconds until the limits reset, where they are used up. */
+  /** Milliseconds until the limits reset, if they are exhausted. */
   readonly exhaustedForMs?: number;
 }
 
-/** The headers of Anthropic's answers. Rate limits are in answers of a model and in those that exceeded a limit. */
+/**
+ * Returns the headers of Anthropic's answers. Rate limits are in answers of a model and in answers that exceeded a
+ * limit.
+ */
 export function anthropicHeaders(request: ReceivedRequest, facts: HeaderFacts): Record<string, string> {
   const { usage, exhaustedForMs } = facts;
   const counts = usage !== undefined || exhaustedForMs !== undefined;
@@ -59,7 +62,7 @@ function rateLimit(
   };
 }
 
-/** The time after a number of milliseconds, as RFC 3339, in whole seconds. */
+/** Formats the time after a number of milliseconds, as RFC 3339, in whole seconds. */
 function formatTime(milliseconds: number): string {
   const seconds = Math.ceil((Date.now() + milliseconds) / 1000);
   return new Date(seconds * 1000).toISOString().replace(".000Z", "Z");

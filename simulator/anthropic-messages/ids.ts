@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 
-/** Id of the message that answers the request of that number. */
+/** Returns the id of the message that answers the request of that number. */
 export function toMessageId(requestNumber: number): string {
   return `msg_01${hex(requestNumber, 22)}`;
 }
 
 /**
- * Id of the tool call at that index of an answer. It encodes the model and the number of thinking blocks before the
- * call, so that the simulator can tell without any memory when one of them is missing.
+ * Returns the id of the tool call at that index of an answer. It encodes the model and the number of thinking blocks
+ * before the call, so that the simulator can detect a missing block without storing anything.
  */
 export function toToolUseId(
   { requestNumber, model }: { readonly requestNumber: number; readonly model: string },
@@ -17,19 +17,22 @@ export function toToolUseId(
   return `toolu_01${hex(requestNumber, 10)}${modelDigest(model)}${hex(index, 4)}${hex(thinkingBefore, 4)}`;
 }
 
-/** Id of the call of a hosted tool at that index of an answer. */
+/** Returns the id of a hosted tool's call at that index of an answer. */
 export function toServerToolUseId(requestNumber: number, index: number): string {
   return `srvtoolu_01${hex(requestNumber, 14)}${hex(index, 8)}`;
 }
 
-/** The number of thinking blocks before a tool call. Undefined for an id that no simulator made for that model. */
+/**
+ * Returns the number of thinking blocks before a tool call. Undefined for an id that no simulator created for that
+ * model.
+ */
 export function parseThinkingBefore(toolUseId: string, model: string): number | undefined {
   const [, digest, thinking] =
     /^toolu_01[0-9a-f]{10}([0-9a-f]{4})[0-9a-f]{4}([0-9a-f]{4})$/.exec(toolUseId) ?? [];
   return digest === modelDigest(model) && thinking !== undefined ? Number.parseInt(thinking, 16) : undefined;
 }
 
-/** A model string without its options. */
+/** Returns a model string without its options. */
 export function withoutOptions(model: string): string {
   return model.split(":")[0] ?? model;
 }

@@ -3,7 +3,7 @@ import type { Turn } from "../script/turn.ts";
 import { toMessageId } from "./ids.ts";
 import type { SentBlock } from "./sent-block.ts";
 
-/** Why an answer ended, in `message_delta` and in the whole message. */
+/** The reason why an answer ended, in `message_delta` and in the whole message. */
 export interface StopFacts {
   readonly stop_reason: StopReason;
   readonly stop_sequence: string | null;
@@ -13,12 +13,12 @@ export interface StopFacts {
 /** Token counts. `input_tokens` does not include tokens read from the cache or written to it. */
 type SentUsage = Readonly<Partial<Usage>>;
 
-/** A message as it is sent: the API leaves out fields that the SDK's types declare as null. */
+/** A message in the form in which it is sent: the API leaves out fields that the SDK's types declare as null. */
 type SentMessage = Readonly<Partial<Omit<Message, "content" | "usage" | keyof StopFacts>>> & {
   readonly [Field in keyof StopFacts]: StopFacts[Field] | null;
 } & { readonly content: readonly SentBlock[]; readonly usage: SentUsage };
 
-/** The message before its content, for `message_start`. */
+/** Creates the message before its content, for `message_start`. */
 export function openMessage(requestNumber: number, model: string, turn: Turn): SentMessage {
   return {
     ...head(requestNumber, model),
@@ -30,7 +30,7 @@ export function openMessage(requestNumber: number, model: string, turn: Turn): S
   };
 }
 
-/** The whole message. */
+/** Creates the whole message. */
 export function finishedMessage(
   requestNumber: number,
   model: string,
@@ -45,7 +45,7 @@ export function finishedMessage(
   };
 }
 
-/** Why an answer ended. */
+/** Returns the reason why an answer ended. */
 export function getStopFacts(turn: Turn): StopFacts {
   const refusal = turn.parts.find((part) => part.kind === "refusal");
   const stop_sequence = turn.stopSequence ?? null;
@@ -54,7 +54,7 @@ export function getStopFacts(turn: Turn): StopFacts {
   return { stop_reason: getStopReason(turn), stop_sequence, stop_details: null };
 }
 
-/** The counts of `message_delta`. */
+/** Returns the counts of `message_delta`. */
 export function finalUsage(turn: Turn): SentUsage {
   const searches = turn.parts.filter((part) => part.kind === "web_search").length;
   const { outputTokens, reasoningTokens } = turn.usage;

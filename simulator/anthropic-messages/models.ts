@@ -11,8 +11,8 @@ const usualPageSize = 20;
 const maxPageSize = 1000;
 
 /**
- * Anthropic's list of models, `GET /v1/models`, and its entries. OpenAI's has the same paths; only Anthropic's requests
- * have the header `anthropic-version`. @param names The models that the list has.
+ * Anthropic's list of models, `GET /v1/models`, and its entries. OpenAI's list has the same paths; only Anthropic's
+ * requests have the header `anthropic-version`. @param names The models in the list.
  */
 export function createAnthropicModels(names: readonly string[]): WireFormat {
   return {
@@ -40,7 +40,7 @@ function read(request: ReceivedRequest, names: readonly string[]): ModelCall | W
   return { model, prepare: () => answer(request, describeModel(model)) };
 }
 
-/** The models after `after_id` or before `before_id`, as many as `limit` says. */
+/** Returns the models after `after_id` or before `before_id`, limited by `limit`. */
 function readPage({ query }: ReceivedRequest, names: readonly string[]): object {
   const size = readLimit(query.get("limit"));
   const before = query.get("before_id");

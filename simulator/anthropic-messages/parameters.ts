@@ -9,9 +9,9 @@ import {
   type Fields,
   fraction,
   integer,
+  literal,
   nullable,
   object,
-  oneOf,
   openObject,
   required,
   string,
@@ -24,7 +24,7 @@ import { checkClosedSchema } from "./schema-checks.ts";
 import { tool, toolChoice } from "./tool-checks.ts";
 
 const message = object({
-  role: required(oneOf(["user", "assistant", "system"])),
+  role: required(literal(["user", "assistant", "system"])),
   content: required(stringOrArray(messageBlock)),
 });
 
@@ -40,7 +40,7 @@ const stopSequences: Check = (value, path) => {
   }
 };
 
-const display = nullable(oneOf(["summarized", "omitted"]));
+const display = nullable(literal(["summarized", "omitted"]));
 
 const thinking = tagged({
   adaptive: object({ type: anything, display }),
@@ -50,7 +50,7 @@ const thinking = tagged({
 });
 
 const outputConfig = object({
-  effort: nullable(oneOf(["low", "medium", "high", "xhigh", "max"])),
+  effort: nullable(literal(["low", "medium", "high", "xhigh", "max"])),
   format: nullable(tagged({ json_schema: object({ type: anything, schema: required(openObject()) }) })),
 });
 
@@ -64,8 +64,8 @@ const fields: Fields = {
   inference_geo: nullable(string()),
   metadata: nullable(object({ user_id: nullable(string({ maximum: 256 })) })),
   output_config: nullable(outputConfig),
-  service_tier: nullable(oneOf(["auto", "standard_only"])),
-  speed: nullable(oneOf(["standard", "fast"])),
+  service_tier: nullable(literal(["auto", "standard_only"])),
+  speed: nullable(literal(["standard", "fast"])),
   stop_sequences: nullable(stopSequences),
   stream: nullable(boolean),
   system: nullable(stringOrArray(systemBlock)),
@@ -114,7 +114,7 @@ export function checkCreateRequest({ body, headers }: ReceivedRequest): CreateRe
   return request;
 }
 
-/** What a request may have whose tokens are counted. */
+/** Parameters of requests whose tokens are counted. */
 const countedNames = [
   "model",
   "messages",
@@ -136,7 +136,7 @@ const countedFields: Fields = Object.fromEntries(
 export function checkCountRequest({ body, headers }: ReceivedRequest): CreateRequest {
   const hasBeta = headers["anthropic-beta"] !== undefined;
   object({ ...countedFields, ...(hasBeta ? betas : {}) })(body, "");
-  // A budget of thinking tokens has no limit to fit into.
+  // A budget of thinking tokens need not fit into a limit.
   const request = { ...(body as Omit<CreateRequest, "max_tokens">), max_tokens: Infinity };
   checkThinking(request);
   checkClosedSchema(request.output_config?.format?.schema, "output_config.format.schema");

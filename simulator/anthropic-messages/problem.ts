@@ -4,11 +4,11 @@ import { anthropicHeaders } from "./headers.ts";
 
 /** The `error` object of Anthropic's API. */
 export interface AnthropicError extends Readonly<Omit<ErrorObject, "details">> {
-  /** Where the API reports a code. Model options may choose any code. */
+  /** Contains a code if the API reports one. Model options may choose any code. */
   readonly details?: { readonly error_code: string; readonly unsupported?: readonly string[] };
 }
 
-/** Why Anthropic would refuse a request: the status and the error that it would answer. */
+/** The reason why Anthropic would refuse a request: the status and the error of its response. */
 export class Problem extends Error {
   readonly status: number;
   readonly error: AnthropicError;
@@ -21,17 +21,17 @@ export class Problem extends Error {
   }
 }
 
-/** A problem with the request itself: status 400. */
+/** Creates a problem with the request itself: status 400. */
 export function invalidRequest(message: string): Problem {
   return new Problem(400, { type: "invalid_request_error", message });
 }
 
-/** A problem with the value at a path such as `messages.0.content`. */
+/** Creates a problem with the value at a path such as `messages.0.content`. */
 export function invalidAt(path: string, message: string): Problem {
   return invalidRequest(`${path}: ${message}`);
 }
 
-/** A request with another method than the endpoint's. */
+/** Creates the problem of a request whose method is not the endpoint's. */
 export function methodNotAllowed(): Problem {
   return new Problem(405, { type: "invalid_request_error", message: "Method Not Allowed" });
 }

@@ -3,20 +3,21 @@ import type { CreateRequest } from "./create-request.ts";
 import { readBlock } from "./read-content.ts";
 import { type ConversationTurn, getBlocks } from "./turns.ts";
 
-/** A part of the prompt after which the cache may end: a tool, or a block. */
+/** A part of the prompt after which a cache entry may end: a tool, or a block. */
 export interface PromptSegment {
   readonly text: string;
   /** Path such as `messages.0.content.1`. */
   readonly path: string;
-  /** Its cache breakpoint; undefined where it has none. */
+  /** Its cache breakpoint; undefined if it has none. */
   readonly control: CacheControl | undefined;
   /** Whether it can have a breakpoint. */
   readonly cacheable: boolean;
 }
 
 /**
- * Splits a prompt in the order in which it is cached: tools, instructions, messages. The settings that decide how
- * messages are read come before them, so that changing those invalidates the cache of the messages alone.
+ * Splits a prompt in the order in which it is cached: tools, instructions, messages. The settings that affect how
+ * messages are read come before the messages, so that changing these settings invalidates the cache of the messages
+ * alone.
  */
 export function splitSegments(
   request: CreateRequest,
@@ -49,13 +50,13 @@ function getCacheControl(block: ContentBlockParam | Tool): CacheControl | undefi
   return "cache_control" in block ? (block.cache_control ?? undefined) : undefined;
 }
 
-/** The breakpoint of a block, or of one inside it. */
+/** Returns the breakpoint of a block, or of a block inside it. */
 function getInnerCacheControl(block: ContentBlockParam): CacheControl | undefined {
   const inner = "content" in block ? getBlocks(block.content) : [];
   return [block, ...inner].map(getCacheControl).find((control) => control !== undefined);
 }
 
-/** A block as the model reads it. */
+/** Describes a block as the model reads it. */
 function describe(block: ContentBlockParam): string {
   switch (block.type) {
     case "tool_use":

@@ -2,7 +2,7 @@ import type { ContentBlockParam, MediaSource } from "../../src/wire/anthropic-me
 import { joinContents, type ReadContent, readFile, readImage, readText } from "../script/read-content.ts";
 import { getBlocks } from "./turns.ts";
 
-/** Reads a block of a message, or a tool's result with all that is in it. */
+/** Reads a block of a message, or a tool's result with its content. */
 export function readBlock(block: ContentBlockParam): ReadContent {
   switch (block.type) {
     case "text":
@@ -19,7 +19,7 @@ export function readBlock(block: ContentBlockParam): ReadContent {
   }
 }
 
-/** The URL or the id of a file; data as a data URI. */
+/** Returns the URL or the id of a file; data as a data URI. */
 function toSource(source: MediaSource): string {
   switch (source.type) {
     case "url":

@@ -8,7 +8,7 @@ import { readBlock } from "./read-content.ts";
 import { getName } from "./tool-name.ts";
 import { type ConversationTurn, hasResults } from "./turns.ts";
 
-/** The effort of a request that names none. */
+/** The effort of a request that sets none. */
 const defaultEffort: Effort = "high";
 
 /** Reads a checked request as a prompt, independent of Anthropic's wire format. */
@@ -17,7 +17,7 @@ export function readPrompt(request: CreateRequest, turns: readonly ConversationT
   const lastQuestion = turns.findLastIndex(isQuestion);
   const toolRounds = turns.slice(lastQuestion + 1).filter(hasResults).length;
   return {
-    question: textOf(turns[lastQuestion]),
+    question: toText(turns[lastQuestion]),
     segments: segments.map(({ text }) => text),
     caching: readCaching(request, segments),
     attachments: turns.flatMap(({ blocks }) => blocks.flatMap(({ block }) => readBlock(block).attachments)),
@@ -34,13 +34,13 @@ export function readPrompt(request: CreateRequest, turns: readonly ConversationT
   };
 }
 
-/** Whether a turn is the user's and has more than results of tools. */
+/** Whether a turn is the user's and has more than tool results. */
 function isQuestion({ role, blocks }: ConversationTurn): boolean {
   return role === "user" && blocks.some(({ block }) => block.type !== "tool_result");
 }
 
-/** The text of a turn, without results of tools. */
-function textOf(turn: ConversationTurn | undefined): string {
+/** Returns the text of a turn, without tool results. */
+function toText(turn: ConversationTurn | undefined): string {
   const blocks = (turn?.blocks ?? []).filter(({ block }) => block.type !== "tool_result");
   return joinContents(blocks.map(({ block }) => readBlock(block))).text;
 }
@@ -79,7 +79,7 @@ function readToolChoice({ tool_choice: choice, tools }: CreateRequest): ToolChoi
   }
 }
 
-/** The results after the assistant's last turn. */
+/** Reads the results after the assistant's last turn. */
 function readToolResults(turns: readonly ConversationTurn[]): ToolResult[] {
   const lastAnswer = turns.findLastIndex(({ role }) => role === "assistant");
   const blocks = turns.flatMap((turn) => turn.blocks.map(({ block }) => block));
@@ -101,7 +101,7 @@ function readFormat({ output_config: config }: CreateRequest): Prompt["answerFor
   return schema === undefined ? { type: "text" } : { type: "json_schema", schema };
 }
 
-/** Thinking is controlled by the effort, or by a budget. */
+/** Reads the effort. Thinking is controlled by the effort, or by a budget. */
 function readEffort({ thinking, output_config: config }: CreateRequest, toolRounds: number): Effort {
   const effort = config?.effort ?? defaultEffort;
   switch (thinking?.type) {

@@ -15,8 +15,8 @@ const unsupported: Readonly<Record<string, readonly string[]>> = {
 const nestedKeywords = ["anyOf", "allOf", "properties", "$defs", "definitions"];
 
 /**
- * Checks that the API can enforce a schema: its objects are closed, and it has no limits that cannot be enforced. Throws
- * the problem that Anthropic would find; `path` is that of the schema.
+ * Checks that the API can enforce a schema: its objects are closed, and it has no limits that cannot be enforced.
+ * Throws the problem that Anthropic would find. `path` is the path of the schema.
  */
 export function checkClosedSchema(schema: unknown, path: string): void {
   if (!isSchema(schema)) return;

@@ -2,26 +2,26 @@ import { createHash } from "node:crypto";
 import { sealText, unsealText } from "../seal.ts";
 import type { ConversationFingerprint } from "./conversation-fingerprint.ts";
 
-/** What Anthropic's signatures begin with. */
+/** The first bytes of Anthropic's signatures. */
 const signatureHeader = Buffer.from([0x12, 0xe0, 0x01, 0x0a]);
 
-/** What encrypted contents of search results begin with, and the indices of citations into them. */
+/** The first bytes of the encrypted contents of search results, and of the indices of citations into them. */
 const sourceHeader = Buffer.from([0x12, 0xc8, 0x03, 0x0a]);
 
-/** What a signature holds about the thinking that it was made for. */
+/** The content of a signature: facts about the signed thinking. */
 interface SignedThinking {
   /** The model that wrote it. */
   readonly model: string;
   /** Fingerprint of the conversation before the block. */
   readonly conversation: string;
-  /** Digest of the thinking's text; the text itself where it was redacted. */
+  /** Digest of the thinking's text, or the text itself if it was redacted. */
   readonly thinking: string;
 }
 
-/** How a signature that came back compares with what it was made for. */
+/** The result of comparing a returned signature with the signed thinking. */
 export type SignatureState = "intact" | "altered" | "moved";
 
-/** Signs thinking: the same signature for the same text after the same conversation. */
+/** Signs thinking. Returns the same signature for the same text after the same conversation. */
 export function signThinking(model: string, before: ConversationFingerprint, thinking: string): string {
   return sealThinking({ model, conversation: before.value, thinking: hashText(thinking) });
 }
@@ -32,8 +32,8 @@ export function redactThinking(model: string, before: ConversationFingerprint, t
 }
 
 /**
- * Checks the signature of thinking, or redacted thinking: `altered` where it or the text has changed,
- * `moved` where the conversation before it is another one. The thinking of another model may be anywhere.
+ * Checks the signature of thinking, or redacted thinking: `altered` if the signature or the text has changed, `moved`
+ * if the conversation before it is another one. The thinking of another model may be anywhere.
  */
 export function checkSignature(
   signature: string,
@@ -52,7 +52,7 @@ export function encryptSource(requestNumber: number, label: string): string {
   return sealText(sourceHeader, `${requestNumber} ${label}`, { requestNumber, label });
 }
 
-/** Whether an encrypted source is one that {@link encryptSource} made. */
+/** Whether {@link encryptSource} created an encrypted source. */
 export function isEncryptedSource(content: unknown): boolean {
   return typeof content === "string" && unsealText(sourceHeader, content) !== undefined;
 }

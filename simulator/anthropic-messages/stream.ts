@@ -6,7 +6,7 @@ import type { RenderedBlock } from "./answer-blocks.ts";
 import { describeFailure } from "./failure.ts";
 import { finalUsage, getStopFacts, openMessage } from "./message-object.ts";
 
-/** What a stream is rendered from. */
+/** The input for rendering a stream. */
 export interface StreamSource {
   readonly requestNumber: number;
   /** The model string of the request. */
@@ -15,7 +15,7 @@ export interface StreamSource {
   readonly blocks: readonly RenderedBlock[];
 }
 
-/** Renders an answer as the events of Anthropic's Messages API. Every failure is the event `error`. */
+/** Renders an answer as the events of Anthropic's Messages API. A failure is always the event `error`. */
 export function renderEvents(
   source: StreamSource,
   headers: Readonly<Record<string, string>>,

@@ -8,8 +8,8 @@ import { checkSignature } from "./signatures.ts";
 import { type BlockAtPath, type ConversationTurn, hasResults } from "./turns.ts";
 
 /**
- * Checks the thinking that was sent back: each block is byte for byte as it was sent, after the conversation that it was
- * made for, and none is missing in the turn whose calls are being answered. Throws the problem that Anthropic would
+ * Checks the returned thinking: each block is byte for byte as it was sent, after the conversation in which it was
+ * created, and none is missing in the turn whose calls are being answered. Throws the problem that Anthropic would
  * find. Returns the fingerprint of the whole conversation.
  */
 export function checkThinkingBlocks(
@@ -68,7 +68,7 @@ function checkCompleteness(blocks: readonly BlockAtPath[], model: string): void 
   }
 }
 
-/** A model with a thinking budget only continues calls that it made after thinking. */
+/** A model with a thinking budget continues only calls that it created after thinking. */
 function checkBeginning({ blocks }: ConversationTurn): void {
   const [first] = blocks;
   if (first === undefined || isThinking(first.block)) return;

@@ -6,9 +6,9 @@ import {
   boolean,
   type Check,
   dictionary,
+  literal,
   nullable,
   object,
-  oneOf,
   openObject,
   required,
   string,
@@ -48,14 +48,14 @@ const typedTools: readonly (Tool["type"] | "agent_toolset_20260401")[] = [
   "mcp_toolset",
 ];
 
-/** Checks one of `tools`. One without a type is the caller's. */
+/** Checks one of `tools`. A tool without a type is the caller's. */
 export const tool: Check = tagged(
   {
     custom: object({
       type: anything,
       name: required(string({ pattern: /^[a-zA-Z0-9_-]{1,128}$/ })),
       description: string(),
-      input_schema: required(openObject({ type: required(oneOf(["object"])) })),
+      input_schema: required(openObject({ type: required(literal(["object"])) })),
       strict: nullable(boolean),
       cache_control: cacheControl,
       defer_loading: nullable(boolean),

@@ -1,6 +1,6 @@
 import type { Tool } from "../../src/wire/anthropic-messages/request.ts";
 
-/** The name of a tool; undefined for a toolset, which has none. */
+/** Returns the name of a tool; undefined for a toolset, which has none. */
 export function getName(tool: Tool): string | undefined {
   return "name" in tool ? tool.name : undefined;
 }

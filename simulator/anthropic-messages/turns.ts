@@ -16,7 +16,10 @@ export interface ConversationTurn {
   readonly blocks: readonly BlockAtPath[];
 }
 
-/** Reads the messages as turns. Messages of the same role in a row are one turn, and a string as content is one text block. */
+/**
+ * Reads the messages as turns. Consecutive messages of the same role are one turn, and a string as content is one text
+ * block.
+ */
 export function toTurns({ messages }: CreateRequest): readonly ConversationTurn[] {
   const turns: { role: MessageRole; message: number; blocks: BlockAtPath[] }[] = [];
   messages.forEach(({ role, content }, message) => {
@@ -31,13 +34,13 @@ export function toTurns({ messages }: CreateRequest): readonly ConversationTurn[
   return turns;
 }
 
-/** The blocks of checked content, which may be a string instead. */
+/** Returns the blocks of checked content, which may be a string instead. */
 export function getBlocks(content: unknown): readonly ContentBlockParam[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return Array.isArray(content) ? content.filter((block) => typeof block === "object" && block !== null) : [];
 }
 
-/** Whether a turn has results of tools. */
+/** Whether a turn has tool results. */
 export function hasResults({ blocks }: ConversationTurn): boolean {
   return blocks.some(({ block }) => block.type === "tool_result");
 }

@@ -19,7 +19,7 @@ export interface BodyWriter {
    * socket, and an AbortError when the caller closed it.
    */
   write(text: string): Promise<void>;
-  /** Destroys the socket once all that was written has been sent. */
+  /** Destroys the socket once all written bytes have been sent. */
   cut(): Promise<never>;
   /** Ends the body cleanly. */
   end(): void;
@@ -73,7 +73,7 @@ export function createBodyWriter(
   };
 }
 
-/** Waits until what was written has been passed to the operating system, or the caller has closed. */
+/** Waits until the written bytes have been passed to the operating system, or the caller has closed. */
 async function flush(response: ServerResponse): Promise<void> {
   if (response.writableLength === 0) return;
   await new Promise<void>((resolve) => {

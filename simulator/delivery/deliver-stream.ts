@@ -5,7 +5,7 @@ import type { BodyWriter } from "./body-writer.ts";
 import { breakJson } from "./break-json.ts";
 import { createPace, maxTimerMs } from "./pace.ts";
 
-/** Number of characters that are collected before they are written, where no wait is due. */
+/** Number of characters to collect before a write, if no wait is due. */
 const batchSize = 16 * 1024;
 
 /** One stream that is being sent. */
@@ -20,12 +20,13 @@ interface Delivery {
   pending: string;
 }
 
-/** What {@link deliverStream} needs. */
+/** The input of {@link deliverStream}. */
 export type StreamDelivery = Omit<Delivery, "pending">;
 
 /**
- * Sends a streamed answer: each event as it is rendered, at the pace and with the faults of the model string. Returns when
- * the body has ended; throws what the {@link BodyWriter} throws when it was cut or the caller closed the connection.
+ * Sends a streamed answer: each event as it is rendered, at the pace and with the faults of the model string. Returns
+ * when the body has ended. If the body was cut or the caller closed the connection, throws the error of the {@link
+ * BodyWriter}.
  */
 export async function deliverStream(parts: StreamDelivery): Promise<void> {
   const delivery: Delivery = { ...parts, pending: "" };
@@ -33,7 +34,7 @@ export async function deliverStream(parts: StreamDelivery): Promise<void> {
   const pace = createPace(options.rate);
   const events = delivery.answer.events();
   for (let sent = 0; ; sent += 1) {
-    // An interruption may number events of its own, so the next event is rendered, and thereby numbered, after it.
+    // An interruption may insert numbered events, so the next event is rendered, and thereby numbered, after it.
     if (await interrupt(delivery, sent)) return;
     const { value: event } = events.next();
     if (event === undefined || (event.terminal && options.end_without_terminal === true)) break;
@@ -76,7 +77,7 @@ async function flushPending(delivery: Delivery): Promise<void> {
   if (text !== "") await delivery.body.write(text);
 }
 
-/** Waits, and sends keep-alives meanwhile where the model string asks for them. */
+/** Waits, and sends keep-alives meanwhile if the model string asks for them. */
 async function pause(delivery: Delivery, milliseconds: number): Promise<void> {
   if (milliseconds <= 0) return;
   await flushPending(delivery);

@@ -1,7 +1,7 @@
 /** Longest delay of a Node timer, in milliseconds. */
 export const maxTimerMs = 2 ** 31 - 1;
 
-/** Computes when the tokens of an answer are due. */
+/** Computes the times at which the tokens of an answer are due. */
 export interface Pace {
   /** Milliseconds to wait after this many further tokens; 0 for no wait. */
   waitFor(tokens: number): number;

@@ -18,13 +18,13 @@ export interface PartSettings {
 
 /** A part of a simulated turn, rendered. */
 interface RenderedPart {
-  /** As a whole answer has it; empty where the answer does not show it. */
+  /** The parts in a whole answer; empty if the answer does not show them. */
   readonly parts: readonly Part[];
-  /** As a stream sends it, piece by piece. */
+  /** Yields the pieces in a stream. */
   readonly pieces: () => Iterable<Piece>;
 }
 
-/** Parts of an answer that are sent in one chunk of a stream; without parts where only the tokens are counted. */
+/** Parts of an answer that are sent in one chunk of a stream. Without parts, only the tokens are counted. */
 export interface Piece {
   readonly parts: readonly Part[];
   /** Output tokens of the piece. */
@@ -35,19 +35,19 @@ export interface Piece {
   readonly minimumLength?: number;
 }
 
-/** The parts of a whole answer. The signature is on the first call, or on the last text where there is no call. */
+/** Returns the parts of a whole answer. The signature is on the first call, or on the last text if there is no call. */
 export function wholeParts(turn: Turn, settings: PartSettings): readonly Part[] {
   const parts = renderParts(turn, settings).flatMap((rendered) => rendered.parts);
   const signed = signedTextIndex(parts, settings);
   return parts.map((part, index) => (index === signed ? sign(part, settings) : part));
 }
 
-/** The pieces in which a stream sends an answer. */
+/** Yields the pieces in which a stream sends an answer. */
 export function* streamedPieces(turn: Turn, settings: PartSettings): Generator<Piece> {
   for (const rendered of renderParts(turn, settings)) yield* rendered.pieces();
 }
 
-/** The last part of a stream with signatures: an empty text, with the signature where no call had it. */
+/** Returns the last part of a stream with signatures: an empty text, with the signature if no call had it. */
 export function closingPart(turn: Turn, settings: PartSettings): Part {
   const parts = renderParts(turn, settings).flatMap((rendered) => rendered.parts);
   const empty = { text: "" };
@@ -59,7 +59,7 @@ export function isCall(part: Part): boolean {
   return part.functionCall !== undefined;
 }
 
-/** Index of the text that has the signature. */
+/** Returns the index of the text that has the signature. */
 function signedTextIndex(parts: readonly Part[], { signs }: PartSettings): number | undefined {
   const last = parts.findLastIndex((part) => part.text !== undefined && part.thought !== true);
   return signs && last !== -1 && !parts.some(isCall) ? last : undefined;
@@ -90,7 +90,7 @@ function renderParts(turn: Turn, settings: PartSettings): readonly RenderedPart[
 
 const nothing: RenderedPart = { parts: [], pieces: () => [] };
 
-/** Thoughts are sent paragraph by paragraph, or not at all. */
+/** Renders thoughts: paragraph by paragraph, or not at all. */
 function renderThoughts(part: ReasoningPart, { showsThoughts }: PartSettings): RenderedPart {
   const paragraphs = showsThoughts && !part.redacted ? part.paragraphs.map((each) => `${each}\n\n\n`) : [];
   const shown = paragraphs.reduce((sum, paragraph) => sum + countTokens(paragraph), 0);
@@ -121,7 +121,10 @@ function renderText({ text: whole, firstDelta }: TextPart, { halfSurrogates }: T
   };
 }
 
-/** Calls are sent together; the first has the signature for all. Calls cut off by the token limit are not sent. */
+/**
+ * Renders calls, which are sent together; the first has the signature for all. Calls cut off by the token limit are not
+ * sent.
+ */
 function renderCalls(calls: readonly ToolCallPart[], turn: Turn, settings: PartSettings): RenderedPart {
   const parts = calls
     .filter(({ cut }) => !cut)

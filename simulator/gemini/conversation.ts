@@ -3,7 +3,7 @@ import { invalidArgument, invalidField } from "./problem.ts";
 
 const roles = ["user", "model", "function"];
 
-/** Fields of a part that describe its data and are not the data. */
+/** Fields of a part that describe its data, as opposed to the data itself. */
 const attributes: ReadonlySet<string> = new Set<keyof Part>([
   "thought",
   "thoughtSignature",
@@ -31,12 +31,12 @@ export function checkConversation({ contents = [] }: GenerateContentRequest): re
   return contents;
 }
 
-/** The calls in a content. */
+/** Returns the calls in a content. */
 function callsIn(content: Content | undefined): readonly FunctionCall[] {
   return (content?.parts ?? []).flatMap(({ functionCall }) => functionCall ?? []);
 }
 
-/** Whether a content has results of functions. */
+/** Whether a content has function responses. */
 export function hasResponses({ parts = [] }: Content): boolean {
   return parts.some(({ functionResponse }) => functionResponse !== undefined);
 }
@@ -69,7 +69,7 @@ function checkPart(part: Part, path: string): void {
   }
 }
 
-/** Calls follow a content of the user, or one with function responses. */
+/** Checks that calls follow a content of the user, or a content with function responses. */
 function checkCalls(content: Content, before: Content | undefined): void {
   if (callsIn(content).length === 0 || (before !== undefined && isUser(before))) return;
   throw invalidArgument(
@@ -77,7 +77,9 @@ function checkCalls(content: Content, before: Content | undefined): void {
   );
 }
 
-/** Each response is for a call of the content directly before it, and each such call has a response. */
+/**
+ * Checks that each response is for a call of the content directly before it, and that each such call has a response.
+ */
 function checkResponses(content: Content, before: Content | undefined, path: string): void {
   const calls = callsIn(before);
   const responses = (content.parts ?? []).flatMap(({ functionResponse }) => functionResponse ?? []);

@@ -8,10 +8,10 @@ import { int32, message, type Read, readMessage, repeated, string } from "./prot
 import { readPart } from "./read-content.ts";
 import { content } from "./request-message.ts";
 
-/** Dimensions of a vector where the request does not say, and the most that it may ask for. */
+/** Dimensions of a vector if the request does not set them, and the highest number that it may set. */
 const usualDimensions = 3072;
 
-/** Most contents of one request. */
+/** Maximum number of contents of one request. */
 const maxRequests = 100;
 
 interface EmbedContentRequest {

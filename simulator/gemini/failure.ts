@@ -3,7 +3,7 @@ import type { Failure, ReceivedRequest, WholeAnswer } from "../wire-format.ts";
 import { detail, invalidArgument, renderError } from "./problem.ts";
 import { readTarget } from "./target.ts";
 
-/** The delay of a 429 where the model string sets none, in milliseconds. */
+/** The delay of a 429 in milliseconds, if the model string sets none. */
 const defaultRetryMs = 1000;
 
 /** The canonical code of an HTTP status. */
@@ -116,7 +116,7 @@ const errorByCode: Readonly<Record<string, RpcStatus>> = {
   },
 };
 
-/** The answer to a request that failed, as Google sends it. */
+/** Renders a failed request as Google would. */
 export function rejectAsGemini(failure: Failure, request: ReceivedRequest): WholeAnswer {
   switch (failure.kind) {
     case "unknown_model":
@@ -134,7 +134,7 @@ export function rejectAsGemini(failure: Failure, request: ReceivedRequest): Whol
   }
 }
 
-/** The error for a code: a canonical code, a code of all simulated providers, or else an `ErrorInfo.reason`. */
+/** Returns the error for a code: a canonical code, a code of all simulated providers, or else an `ErrorInfo.reason`. */
 export function describeFailure(code = "INTERNAL", status = 500): RpcStatus {
   const known = errorByStatus[code] ?? errorByCode[code];
   if (known !== undefined) return known;
@@ -142,14 +142,14 @@ export function describeFailure(code = "INTERNAL", status = 500): RpcStatus {
   return { ...error, details: [detail("ErrorInfo", { reason: code, domain: "googleapis.com" })] };
 }
 
-/** The error for a status, which is kept whatever the code is. */
+/** Returns the error for a status, which is kept whatever the code is. */
 function toError(status: number, code: string | undefined): RpcStatus {
   if (code !== undefined) return { ...describeFailure(code, status), code: status };
   const canonical = statusByCode[status] ?? (status < 500 ? "INVALID_ARGUMENT" : "INTERNAL");
   return { ...(errorByStatus[canonical] ?? internal), code: status };
 }
 
-/** Errors about quotas say how long to wait. */
+/** Adds the time to wait to errors about quotas. */
 function withRetry(error: RpcStatus, retryAfterMs: number | undefined): RpcStatus {
   if (error.status !== "RESOURCE_EXHAUSTED") return error;
   const retryDelay = `${(retryAfterMs ?? defaultRetryMs) / 1000}s`;

@@ -2,8 +2,8 @@ import type { Candidate, CitationMetadata, Segment } from "../../src/wire/gemini
 import type { Citation, TextPart, Turn } from "../script/turn.ts";
 
 /**
- * The sources of an answer, as fields of its candidate: the grounding of a search, or without a search the sources that
- * a text recites. Indices count bytes of UTF-8, and zero is left out.
+ * Returns the sources of an answer, as fields of its candidate: the grounding of a search, or without a search the
+ * sources that a text recites. Indices count bytes of UTF-8, and zero is left out.
  */
 export function toGrounding({ parts }: Turn): Pick<Candidate, "groundingMetadata" | "citationMetadata"> {
   const search = parts.find((part) => part.kind === "web_search");

@@ -4,7 +4,7 @@ import type { ReceivedRequest, WholeAnswer } from "../wire-format.ts";
 /** The type of JSON answers. */
 export const jsonType = "application/json; charset=UTF-8";
 
-/** An answer of status 200. */
+/** Creates an answer of status 200. */
 export function jsonAnswer(request: ReceivedRequest, body: object): WholeAnswer {
   return {
     status: 200,
@@ -13,7 +13,7 @@ export function jsonAnswer(request: ReceivedRequest, body: object): WholeAnswer 
   };
 }
 
-/** The headers of Google's answers, which have no rate limits. The id of an answer is in its body. */
+/** Returns the headers of Google's answers, which have no rate limits. The id of an answer is in its body. */
 export function geminiHeaders(request: ReceivedRequest, contentType: string): Record<string, string> {
   const elapsed = Math.max(1, Math.round(now() - request.receivedAt));
   return {

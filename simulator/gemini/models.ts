@@ -9,7 +9,7 @@ import { methods } from "./target.ts";
 const usualPageSize = 50;
 const maxPageSize = 1000;
 
-/** Gemini's list of models, `GET /v1beta/models`, and its entries. @param names The models that the list has. */
+/** Gemini's list of models, `GET /v1beta/models`, and its entries. @param names The models in the list. */
 export function createGeminiModels(names: readonly string[]): WireFormat {
   return {
     name: "gemini-models",
@@ -21,7 +21,10 @@ export function createGeminiModels(names: readonly string[]): WireFormat {
   };
 }
 
-/** The paths that a request may have. OpenAI's list has the path `/v1/models` too, but its keys are elsewhere. */
+/**
+ * Returns the paths that a request may have. Requests for OpenAI's list use the path `/v1/models` too, with
+ * their key in another header.
+ */
 function pathsFor({ headers, query }: ReceivedRequest): string[] {
   const isGoogles = headers["x-goog-api-key"] !== undefined || query.has("key");
   return ["/v1beta/models", "/v1alpha/models", ...(isGoogles ? ["/v1/models"] : [])];
@@ -43,7 +46,7 @@ function read(request: ReceivedRequest, names: readonly string[]): ModelCall | W
   return { model, prepare: () => jsonAnswer(request, describeModel(model)) };
 }
 
-/** The models from `pageToken` on, as many as `pageSize` says. A token is the position of the first. */
+/** Returns the models from `pageToken` on, limited by `pageSize`. A token is the position of the first model. */
 function readPage({ query }: ReceivedRequest, names: readonly string[]): object {
   const size = Number(query.get("pageSize") ?? usualPageSize);
   const start = Number(query.get("pageToken") ?? 0);

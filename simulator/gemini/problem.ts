@@ -14,29 +14,29 @@ export class Problem extends Error {
   }
 }
 
-/** An invalid request: status 400. */
+/** Creates the problem of an invalid request: status 400. */
 export function invalidArgument(message: string): Problem {
   return new Problem({ code: 400, message, status: "INVALID_ARGUMENT" });
 }
 
-/** An invalid field of the request. @param path As the API spells it, for instance `contents[0].parts`. */
+/** Creates the problem of an invalid field. @param path As the API spells it, for instance `contents[0].parts`. */
 export function invalidField(path: string, message: string): Problem {
   return invalidArgument(`* GenerateContentRequest.${path}: ${message}\n`);
 }
 
 type FieldsOf<Detail> = Detail extends unknown ? Omit<Detail, "@type"> : never;
 
-/** A detail of an error. @param type Its type in `google.rpc`. */
+/** Creates a detail of an error. @param type Its type in `google.rpc`. */
 export function detail(type: string, fields: FieldsOf<ErrorDetail>): ErrorDetail {
   return { "@type": `type.googleapis.com/google.rpc.${type}`, ...fields };
 }
 
-/** What Google answers where nothing is served under a path. */
+/** Creates Google's error for a path without a resource. */
 export function notFound(): Problem {
   return new Problem({ code: 404, message: "Requested entity was not found.", status: "NOT_FOUND" });
 }
 
-/** Runs a check, and turns the problem that it throws into the answer to the request. */
+/** Runs a check, and turns a problem that it throws into the answer to the request. */
 export function rejectingProblems<Result>(request: ReceivedRequest, run: () => Result): Result {
   try {
     return run();
@@ -45,7 +45,7 @@ export function rejectingProblems<Result>(request: ReceivedRequest, run: () => R
   }
 }
 
-/** An error as Google's answer. Where a stream as a JSON list was requested, the error is in a list too. */
+/** Renders an error as Google's answer. If a stream as a JSON list was requested, the error is in a list too. */
 export function renderError(request: ReceivedRequest, error: RpcStatus): WholeAnswer {
   const target = readTarget(request);
   const isList = target?.streams === true && !target.sse;

@@ -6,7 +6,7 @@ import { detail, invalidArgument, Problem } from "./problem.ts";
  */
 export type Read = (value: unknown, location: Location) => unknown;
 
-/** Where a value is in the body, and the violations so far. */
+/** The position of a value in the body, and the violations so far. */
 export interface Location {
   /** Path of the message that holds it, for instance `generation_config`; empty at the top. */
   readonly parent: string;
@@ -27,7 +27,7 @@ const NO_MESSAGE = 'Invalid JSON payload received. Unknown name "": Root element
 
 const types = "type.googleapis.com/google.ai.generativelanguage.v1beta";
 
-/** Maximum characters of an invalid value in an error. */
+/** Maximum number of characters of an invalid value in an error. */
 const maxQuotedChars = 100;
 
 /** Reads a body. Throws a 400 with all its violations. */
@@ -124,7 +124,7 @@ export function enumeration(name: string, values: readonly string[]): Read {
   });
 }
 
-/** Refuses a list where a single value is expected. */
+/** Refuses a list if a single value is expected. */
 function single(read: Read): Read {
   return (value, location) => {
     if (!Array.isArray(value)) return read(value, location);
@@ -167,7 +167,7 @@ function note({ path, violations }: Location, description: string): void {
   violations.push(path === "" ? { description } : { field: path, description });
 }
 
-/** The number, also of a string; NaN for anything else. */
+/** Returns the number, also from a string; NaN for anything else. */
 function numberIn(value: unknown): number {
   if (typeof value === "string") return value.trim() === "" ? Number.NaN : Number(value);
   return typeof value === "number" ? value : Number.NaN;

@@ -1,7 +1,7 @@
 import type { Part } from "../../src/wire/gemini/request.ts";
 import { joinContents, type ReadContent, readFile, readImage, readText } from "../script/read-content.ts";
 
-/** Reads a part of a content; of a function response also the parts in it. */
+/** Reads a part of a content, including the parts in a function response. */
 export function readPart({ text, inlineData, fileData, functionResponse }: Part): ReadContent {
   if (functionResponse !== undefined) {
     const { response = {}, parts = [] } = functionResponse;
@@ -15,7 +15,9 @@ export function readPart({ text, inlineData, fileData, functionResponse }: Part)
   return readText(text ?? "");
 }
 
-/** The text of a function response: its only field where that is a string, else all of it as JSON. */
+/**
+ * Returns the text of a function response: its only field if that is a string, otherwise the whole response as JSON.
+ */
 function textOfResponse(response: Readonly<Record<string, unknown>>): string {
   const [first, ...others] = Object.values(response);
   return typeof first === "string" && others.length === 0 ? first : JSON.stringify(response);

@@ -23,10 +23,10 @@ import { declarationsIn } from "./tool-checks.ts";
 /** Google caches the beginning of every prompt of at least this length. */
 const caching: Caching = { kind: "prefix", minimumTokens: 2048 };
 
-/** The effort of a reasoning model where the request sets none. */
+/** The effort of a reasoning model if the request sets none. */
 const defaultEffort: Effort = "medium";
 
-/** Converts a valid request into the simulator's own form. */
+/** Converts a valid request into a prompt, which is independent of Gemini's wire format. */
 export function readPrompt(request: GenerateContentRequest, contents: readonly Content[]): Prompt {
   const { generationConfig: config = {}, systemInstruction } = request;
   const lastQuestion = contents.findLastIndex(isQuestion);
@@ -67,7 +67,7 @@ function isNoResponse({ functionResponse }: Part): boolean {
   return functionResponse === undefined;
 }
 
-/** A part as the model reads it. Signatures are left out. */
+/** Describes a part as the model reads it. Signatures are left out. */
 function describe(part: Part): string {
   const { functionCall, functionResponse } = part;
   if (functionCall !== undefined)
@@ -76,7 +76,7 @@ function describe(part: Part): string {
   return readPart(part).text;
 }
 
-/** The functions that the model may call: all of them, or those that are allowed. */
+/** Returns the functions that the model may call: all functions, or only the allowed ones. */
 function offeredTools(request: GenerateContentRequest): readonly FunctionDeclaration[] {
   const allowed = request.toolConfig?.functionCallingConfig?.allowedFunctionNames ?? [];
   return declarationsIn(request).filter(({ name = "" }) => allowed.length === 0 || allowed.includes(name));
@@ -108,10 +108,10 @@ function readToolChoice({ toolConfig }: GenerateContentRequest): ToolChoice {
   return name !== undefined && others.length === 0 ? { mode: "named", name } : { mode: "required" };
 }
 
-/** The function responses after the last content of the model. */
+/** Reads the function responses after the last content of the model. */
 function readToolResults(contents: readonly Content[]): ToolResult[] {
   const lastWritten = contents.findLastIndex(({ role }) => role === "model");
-  const parts = contents.slice(lastWritten + 1).flatMap(({ parts: own = [] }) => own);
+  const parts = contents.slice(lastWritten + 1).flatMap((content) => content.parts ?? []);
   return parts
     .filter((part) => !isNoResponse(part))
     .map((part) => ({ name: part.functionResponse?.name ?? "", text: readPart(part).text }));
@@ -127,7 +127,7 @@ function toSchema({ responseSchema, responseJsonSchema }: GenerationConfig): unk
   return responseJsonSchema ?? toJsonSchema(responseSchema);
 }
 
-/** The effort for a thinking level or budget; with the budget -1 the model decides. */
+/** Returns the effort for a thinking level or budget; with the budget -1 the model decides. */
 function readEffort({
   thinkingConfig: { thinkingBudget: budget, thinkingLevel: level } = {},
 }: GenerationConfig): Effort {

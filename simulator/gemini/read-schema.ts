@@ -1,6 +1,6 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Converts a schema of Google's own dialect into JSON Schema: types in lower case, and `nullable` as the type null. */
+/** Converts a schema of Google's dialect into JSON Schema: types in lower case, and `nullable` as the type null. */
 export function toJsonSchema(schema: unknown): unknown {
   if (!isSchema(schema)) return schema;
   const { type, nullable, items, properties, anyOf, ...rest } = schema;

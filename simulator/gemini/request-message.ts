@@ -69,7 +69,7 @@ const part: Read = message<Part>("Part", () => ({
 /** Reads a content: the parts of a turn. */
 export const content = message<Content>("Content", () => ({ role: string, parts: repeated(part) }));
 
-/** A schema in Google's own dialect, a subset of OpenAPI's. */
+/** A schema in Google's dialect, a subset of OpenAPI's. */
 const schema: Read = message<Schema>("Schema", () => ({
   type: enumeration("Type", [
     "TYPE_UNSPECIFIED",

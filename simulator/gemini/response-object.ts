@@ -16,7 +16,7 @@ export interface ResponseOrigin {
   readonly attachments: readonly Attachment[];
 }
 
-/** How much of an answer has been sent. */
+/** The progress of an answer. */
 export interface Progress {
   /** Tokens of the candidate. */
   readonly candidateTokens: number;
@@ -24,7 +24,7 @@ export interface Progress {
   readonly thoughtsDone: boolean;
 }
 
-/** An object of a stream: parts that are sent together. */
+/** Creates an object of a stream: parts that are sent together. */
 export function chunkObject(
   origin: ResponseOrigin,
   parts: readonly Part[],
@@ -33,13 +33,13 @@ export function chunkObject(
   return responseObject(origin, { content: getContent(parts), index: 0 }, progress);
 }
 
-/** The last object of a stream, or the whole answer: it has the finish reason. */
+/** Creates the last object of a stream, or the whole answer: it has the finish reason. */
 export function finalObject(origin: ResponseOrigin, parts: readonly Part[]): GenerateContentResponse {
   const { turn } = origin;
   const calls = parts.some(isCall) ? { finishMessage: "Model generated function call(s)." } : {};
   const candidate = {
     content: getContent(parts),
-    finishReason: finishReasonOf(turn),
+    finishReason: getFinishReason(turn),
     index: 0,
     ...(turn.stop === "content_filter" ? { safetyRatings: ratings(true) } : calls),
     ...toGrounding(turn),
@@ -47,7 +47,7 @@ export function finalObject(origin: ResponseOrigin, parts: readonly Part[]): Gen
   return responseObject(origin, candidate, finalProgress(turn));
 }
 
-/** The only object where the prompt is blocked. It has no candidate. */
+/** Creates the only object of an answer whose prompt is blocked. It has no candidate. */
 export function blockedObject(origin: ResponseOrigin): GenerateContentResponse {
   return {
     promptFeedback: { blockReason: "SAFETY", safetyRatings: ratings(false) },
@@ -76,12 +76,12 @@ function listNames({
   return { modelVersion: model, responseId };
 }
 
-/** An empty content has no list of parts. */
+/** Creates a content. An empty content has no list of parts. */
 function getContent(parts: readonly Part[]): Content {
   return parts.length === 0 ? { role: "model" } : { parts, role: "model" };
 }
 
-function finishReasonOf({ stop }: Turn): string {
+function getFinishReason({ stop }: Turn): string {
   switch (stop) {
     case "length":
       return "MAX_TOKENS";
@@ -98,7 +98,9 @@ function finalProgress({ usage }: Turn): Progress {
   return { candidateTokens: usage.outputTokens - usage.reasoningTokens, thoughtsDone: true };
 }
 
-/** Token counts as Google reports them: thoughts are not counted as the candidate's, and zeros are left out. */
+/**
+ * Returns the token counts as Google reports them: thoughts are not counted as the candidate's, and zeros are left out.
+ */
 function toUsage({ turn, attachments }: ResponseOrigin, progress: Progress): UsageMetadata {
   const { inputTokens, cachedTokens, reasoningTokens } = turn.usage;
   const { candidateTokens } = progress;
@@ -146,7 +148,7 @@ function promptDetails(inputTokens: number, attachments: readonly Attachment[]):
 
 const harms = ["SEXUALLY_EXPLICIT", "HATE_SPEECH", "HARASSMENT", "DANGEROUS_CONTENT"] as const;
 
-/** Safety ratings: the last category is rated high, and marked as blocking where it blocks the answer. */
+/** Returns safety ratings: the last category is rated high, and marked as blocking if it blocks the answer. */
 function ratings(blocks: boolean): SafetyRating[] {
   return harms.map((harm, index): SafetyRating => {
     const category = `HARM_CATEGORY_${harm}` as const;

@@ -16,15 +16,18 @@ import {
 export interface StreamSource {
   readonly origin: ResponseOrigin;
   readonly settings: PartSettings;
-  /** Whether objects are server-sent events; else they are the elements of one JSON list. */
+  /** Whether objects are server-sent events; otherwise they are the elements of one JSON list. */
   readonly sse: boolean;
 }
 
-/** How an object is written. */
+/** The framing of objects. */
 interface Frame {
-  /** @param tokens Output tokens of the object. @param length Minimum length of the event, in characters. */
+  /**
+   * Frames an object. @param tokens Output tokens of the object. @param length Minimum length of the event, in
+   * characters.
+   */
   event(object: StreamChunk, tokens: number, length?: number): WireEvent;
-  /** The last object. */
+  /** Frames the last object. */
   last(object: StreamChunk, tokens: number, length?: number): WireEvent;
 }
 
@@ -42,7 +45,10 @@ export function renderStream(
   };
 }
 
-/** A model with signatures ends with a chunk of its own; other models end with the last piece of the answer. */
+/**
+ * Yields the events of an answer. A model with signatures ends with a separate chunk; other models end with the last
+ * piece of the answer.
+ */
 function* answerEvents({ origin, settings }: StreamSource, frame: Frame): Generator<WireEvent, undefined> {
   const { turn } = origin;
   if (isBlocked(turn)) {
@@ -73,7 +79,7 @@ function after({ candidateTokens }: Progress, piece: Piece): Progress {
   return { candidateTokens: candidateTokens + piece.candidateTokens, thoughtsDone: !isThought };
 }
 
-/** A failure is an event with an error, or, in the other styles, plain JSON after the events. */
+/** Renders a failure: an event with an error, or, in the other styles, plain JSON after the events. */
 function failureEvent(frame: Frame, style: FailureStyle, code: string | undefined): WireEvent {
   const error: ErrorBody = { error: describeFailure(code) };
   if (style === "event") return { ...frame.last(error, 0), terminal: false };
@@ -90,7 +96,7 @@ function serverSentEvent(object: object, tokens: number, length: number, termina
   return { text: `data: ${padJson(JSON.stringify(object), length)}\r\n\r\n`, tokens, terminal };
 }
 
-/** One JSON list for all objects. */
+/** Creates a frame for one JSON list of all objects. */
 function createListFrame(): Frame {
   let hasElements = false;
   const element = (object: object, tokens: number, length: number, terminal: boolean): WireEvent => {

@@ -10,7 +10,7 @@ export interface Target {
   readonly model: string;
   readonly method: string;
   readonly streams: boolean;
-  /** Whether a stream is sent as server-sent events; else it is one JSON list. */
+  /** Whether a stream is sent as server-sent events; otherwise it is one JSON list. */
   readonly sse: boolean;
 }
 
@@ -25,7 +25,7 @@ export const methods = [
 
 const pattern = /^\/(v1|v1beta|v1alpha)\/((?:models|tunedModels)\/[^/]+):(\w+)$/;
 
-/** Reads the target of a request. Returns undefined where it is not one of this API. */
+/** Reads the target of a request. Returns undefined if the request does not belong to this API. */
 export function readTarget({ path, query }: Pick<ReceivedRequest, "path" | "query">): Target | undefined {
   const [, version = "", encoded = "", method = ""] = pattern.exec(path) ?? [];
   const resource = decode(encoded);

@@ -9,14 +9,14 @@ const header = Buffer.from([0x12, 0xaf, 0x01, 0x0a]);
 /** Signatures that skip the check, documented for histories that another model wrote. */
 const placeholders = ["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"];
 
-/** The signature for a part of an answer. */
+/** Creates the signature for a part of an answer. */
 export function signPart(requestNumber: number, part: Part): string {
   return sealText(header, String(requestNumber), { requestNumber, kind: getKind(part) });
 }
 
 /**
  * Checks the signatures of a history: each is unchanged, and on a part of the same kind. Models that require signatures
- * also want one on the first call of each step of the current turn. Throws the error that Google returns.
+ * also require one on the first call of each step of the current turn. Throws the error that Google returns.
  */
 export function checkSignatures(contents: readonly Content[], required: boolean): void {
   for (const { parts = [] } of contents) for (const part of parts) checkSignature(part);

@@ -5,7 +5,7 @@ const functionName = /^[a-zA-Z_][\w.:-]{0,127}$/;
 
 const maxDeclarations = 512;
 
-/** The functions that a request declares. */
+/** Returns the functions that a request declares. */
 export function declarationsIn({ tools = [] }: GenerateContentRequest): readonly FunctionDeclaration[] {
   return tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations);
 }
@@ -43,7 +43,7 @@ function checkDeclaration(
   }
 }
 
-/** Functions and hosted tools may be mixed only where the request enables it. */
+/** Functions and hosted tools may be mixed only if the request enables it. */
 function checkMixture({ tools = [], toolConfig }: GenerateContentRequest, names: readonly string[]): void {
   const isMixed = names.length > 0 && tools.some(isHosted);
   if (!isMixed || toolConfig?.includeServerSideToolInvocations === true) return;

@@ -10,11 +10,11 @@ export interface ChatCall {
   readonly received: ReceivedRequest;
   readonly request: ChatRequest;
   readonly options: ModelOptions;
-  /** Whether the model reasons and does not show it, as OpenAI's reasoning models do. */
+  /** Whether the model hides its reasoning, as OpenAI's reasoning models do. */
   readonly hidesReasoning: boolean;
 }
 
-/** The fields that a whole answer and each chunk of a stream begin with. */
+/** Returns the fields at the beginning of a whole answer and of each chunk of a stream. */
 export function toEnvelope<Kind extends AnyCompletion["object"]>(
   { received, request }: ChatCall,
   object: Kind,
@@ -27,14 +27,16 @@ export function toEnvelope<Kind extends AnyCompletion["object"]>(
   };
 }
 
-/** Facts about the service. OpenAI's reasoning models have no fingerprint. */
+/** Returns facts about the service. OpenAI's reasoning models have no fingerprint. */
 export function getServiceFacts({
   hidesReasoning,
 }: ChatCall): Pick<AnyCompletion, "service_tier" | "system_fingerprint"> {
   return { service_tier: "default", system_fingerprint: hidesReasoning ? null : "fp_simulator" };
 }
 
-/** The log probabilities of a choice, as a field of it: OpenAI's reasoning models do not have the field. */
+/**
+ * Returns the log probabilities of a choice, as a field of the choice: OpenAI's reasoning models do not have the field.
+ */
 export function logprobsField(
   { hidesReasoning }: ChatCall,
   logprobs: Logprobs | null,
@@ -42,13 +44,15 @@ export function logprobsField(
   return hidesReasoning ? {} : { logprobs };
 }
 
-/** How many answers the request asks for. */
+/** Returns the number of answers that the request asks for. */
 export function getChoiceCount({ request }: ChatCall): number {
   return request.n ?? 1;
 }
 
-/** Why an answer ends. Where the request names the tool to call, the reason is the same as for a text. */
-export function finishReasonOf(turn: Turn, { request, options }: ChatCall): string {
+/**
+ * Returns the reason why an answer ends. If the request names the tool to call, the reason is the same as for a text.
+ */
+export function getFinishReason(turn: Turn, { request, options }: ChatCall): string {
   if (options.finish_reason !== undefined) return options.finish_reason;
   if (turn.stop !== "end") return turn.stop;
   const calls = turn.parts.some((part) => part.kind === "tool_call");

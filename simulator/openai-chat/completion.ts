@@ -4,8 +4,8 @@ import { describeFailure, statusOfCode } from "../openai/failure.ts";
 import type { Turn } from "../script/turn.ts";
 import {
   type ChatCall,
-  finishReasonOf,
   getChoiceCount,
+  getFinishReason,
   getServiceFacts,
   logprobsField,
   toEnvelope,
@@ -15,15 +15,15 @@ import { assistantMessage } from "./message.ts";
 import { finalCounts, toUsage } from "./usage.ts";
 import { chatWordings } from "./wordings.ts";
 
-/** The body of a whole answer. */
+/** Creates the body of a whole answer. */
 export function wholeCompletion(turn: Turn, call: ChatCall): Completion {
   const choices = Array.from({ length: getChoiceCount(call) }, (_, index) => toChoice(turn, call, index));
   return completion(turn, call, { choices });
 }
 
 /**
- * The body of a whole answer that failed before its end: `failed` has the error beside the choices, `nested` in the
- * choice whose finish reason is `error`.
+ * Creates the body of a whole answer that failed before its end: `failed` has the error next to the choices, `nested`
+ * has it in the choice whose finish reason is `error`.
  */
 export function failedCompletion(
   turn: Turn,
@@ -41,7 +41,7 @@ export function failedCompletion(
 }
 
 /**
- * The `error` of a choice or an answer that failed. Servers other than OpenAI have a status as code.
+ * Returns the `error` of a failed choice or answer. Servers other than OpenAI have a status as code.
  * @param requested The code that the model string asks for.
  */
 export function failureFacts({ options }: ChatCall, requested: string | undefined): ErrorObject {
@@ -65,7 +65,7 @@ function toChoice(turn: Turn, call: ChatCall, index: number): Choice {
     index,
     message,
     ...logprobsField(call, toLogprobs(turn, call)),
-    ...(call.options.no_finish === true ? {} : { finish_reason: finishReasonOf(turn, call) }),
+    ...(call.options.no_finish === true ? {} : { finish_reason: getFinishReason(turn, call) }),
   };
 }
 

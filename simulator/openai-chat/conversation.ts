@@ -2,7 +2,7 @@ import type { AssistantMessageParam, MessageParam } from "../../src/wire/openai-
 import type { ModelOptions } from "../model-options.ts";
 import { invalidRequest, type Problem } from "../openai/problem.ts";
 import { checkReasoning, checkSignature } from "./signatures.ts";
-import { toolCallsOf } from "./tool-calls.ts";
+import { getToolCalls } from "./tool-calls.ts";
 
 /**
  * Checks the messages of a request against each other: every tool call has its result directly after it, every result
@@ -20,13 +20,13 @@ export function checkConversation(messages: readonly MessageParam[], options: Mo
   }
 }
 
-/** The message whose calls a tool message answers: the last one before it that is no tool message. */
+/** Returns the message whose calls a tool message answers: the last message before it that is not a tool message. */
 function getCaller(messages: readonly MessageParam[], index: number): MessageParam | undefined {
   return messages.slice(0, index).findLast((message) => message.role !== "tool");
 }
 
 function checkResult(messages: readonly MessageParam[], index: number, id: string): void {
-  const calls = toolCallsOf(getCaller(messages, index));
+  const calls = getToolCalls(getCaller(messages, index));
   if (calls === undefined) {
     const message =
       "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.";
@@ -42,7 +42,7 @@ function checkHasResults(messages: readonly MessageParam[], index: number): void
   const end = following.findIndex((message) => message.role !== "tool");
   const results = end === -1 ? following : following.slice(0, end);
   const answered = new Set(results.map((message) => (message.role === "tool" ? message.tool_call_id : "")));
-  const open = (toolCallsOf(messages[index]) ?? []).filter((call) => !answered.has(call.id));
+  const open = (getToolCalls(messages[index]) ?? []).filter((call) => !answered.has(call.id));
   if (open.length === 0) return;
   const message = `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${open.map(({ id }) => id).join(", ")}`;
   throw invalidRequest(message, end === -1 ? "messages" : `messages.[${index + 1 + end}].role`, null);

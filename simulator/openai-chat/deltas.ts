@@ -9,11 +9,11 @@ import { toAnnotations } from "./message.ts";
 import { getReasoningDialect, type ReasoningDialect } from "./reasoning-dialect.ts";
 import { callPieces, type NumberedCall, numberedCalls } from "./tool-calls.ts";
 
-/** What one chunk adds to a choice. */
+/** The content that one chunk adds to a choice. */
 export interface ChoiceDelta {
   readonly delta: Delta;
   readonly logprobs: Logprobs | null;
-  /** Tokens of the answer that it holds. */
+  /** Tokens of the answer in the chunk. */
   readonly tokens: number;
 }
 
@@ -45,7 +45,7 @@ export function* choiceDeltas(turn: Turn, call: ChatCall, choice: number): Gener
   }
 }
 
-/** The delta of a chunk that adds nothing. */
+/** Returns the delta of a chunk that adds nothing. */
 export function emptyDelta(call: ChatCall): Delta {
   const isFull = call.options.null_fields === true;
   return isFull ? { role: null, content: null, tool_calls: null } : {};
@@ -65,19 +65,22 @@ function* plainDeltas(stream: ChoiceStream): Generator<ChoiceDelta> {
   for (const part of parts) yield* partDeltas(stream, part);
 }
 
-/** Whether a part is in the answer: the work of hosted tools is not, and reasoning only in a dialect that shows it. */
+/**
+ * Whether the answer shows a part: it does not show the work of hosted tools, and shows reasoning only in a dialect
+ * with reasoning.
+ */
 function isShown(part: Part, dialect: ReasoningDialect | undefined): boolean {
   if (part.kind === "reasoning") return dialect !== undefined && part.paragraphs.length > 0;
   return part.kind !== "web_search" && part.kind !== "image";
 }
 
-/** Tokens of reasoning that is not shown: it takes time all the same. */
+/** Returns the tokens of reasoning that is not shown, which takes time all the same. */
 function hiddenTokens({ turn, dialect }: ChoiceStream): number {
   const reasoning = turn.parts.filter((part) => part.kind === "reasoning");
   return reasoning.reduce((sum, part) => sum + part.tokens - countTokens(dialect?.shown(part) ?? ""), 0);
 }
 
-/** A call that is the whole answer is in the chunk with the role. */
+/** Yields the delta of a call that is the whole answer, in the chunk with the role. */
 function* onlyCall(stream: ChoiceStream, call: NumberedCall, hidden: number): Generator<ChoiceDelta> {
   let isFirst = true;
   for (const each of callDeltas(stream, call)) {

@@ -23,7 +23,7 @@ const path = `/v1${CHAT_COMPLETIONS_PATH}`;
 
 /**
  * OpenAI's Chat Completions API, `POST /v1/chat/completions`, streaming and not: as OpenAI speaks it, and with the
- * quirks of other servers where the model string asks for them.
+ * quirks of other servers if the model string asks for them.
  */
 export function createOpenAIChat(): WireFormat {
   return {
@@ -62,7 +62,10 @@ function prepare(received: ReceivedRequest, { script, options }: ModelChoice): P
   };
 }
 
-/** A failed answer that is not streamed: OpenAI answers with its status, OpenRouter with an error in the answer. */
+/**
+ * Renders a failed answer without streaming: OpenAI answers with the status of the error, OpenRouter with an error in
+ * the answer.
+ */
 function renderFailed(call: ChatCall, turn: Turn, code: string | undefined): WholeAnswer {
   const { error_style: style = "event", error_shape: shape }: ModelOptions = call.options;
   if (style !== "event") return answer(call, turn, failedCompletion(turn, call, style, code));

@@ -2,9 +2,9 @@ import type { ChatRequest } from "../../src/wire/openai-chat/request.ts";
 import type { Logprobs, TokenLogprob, TopLogprob } from "../../src/wire/openai-chat/response.ts";
 import { splitTokens } from "../script/tokens.ts";
 
-/** Makes the `logprobs` of a choice. The values are invented, and always the same. */
+/** Creates the `logprobs` of a choice. The values are invented, and always the same. */
 export interface LogprobsWriter {
-  /** The log probabilities of one delta, in the field that it has. Null where the request does not ask for them. */
+  /** Returns the log probabilities of one delta, in the delta's field. Null if the request does not ask for them. */
   of(field: keyof Logprobs, tokens: readonly string[]): Logprobs | null;
 }
 
@@ -20,12 +20,12 @@ export function createLogprobs({ logprobs, top_logprobs: alternatives }: ChatReq
   };
 }
 
-/** The tokens of a whole text. */
+/** Returns the tokens of a whole text. */
 export function tokensOfText(text: string): readonly string[] {
   return [...splitTokens(text)];
 }
 
-/** The token itself at rank 0, invented alternatives that are less likely at others. */
+/** Returns the token itself at rank 0, and invented alternatives that are less likely at other ranks. */
 function probability(token: string, rank: number): TopLogprob {
   const other = token + "~".repeat(rank);
   return {

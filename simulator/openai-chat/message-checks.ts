@@ -6,9 +6,9 @@ import {
   array,
   type Check,
   type Fields,
+  literal,
   nullable,
   object,
-  oneOf,
   openObject,
   required,
   string,
@@ -20,7 +20,7 @@ import { invalidRequest } from "../openai/problem.ts";
 
 const text = required(string());
 
-/** The id of a tool call. OpenAI limits its length, others do not. */
+/** Checks the id of a tool call. OpenAI limits its length, others do not. */
 function callId({ lenient }: ModelOptions): Check {
   return string({ minimum: 1, maximum: lenient === true ? Infinity : 40 });
 }
@@ -37,14 +37,14 @@ const userParts: Readonly<Record<string, Check>> = {
     image_url: required(
       object({
         url: required(string({ minimum: 1 })),
-        detail: nullable(oneOf(["auto", "low", "high", "original"])),
+        detail: nullable(literal(["auto", "low", "high", "original"])),
       }),
     ),
     prompt_cache_breakpoint: anything,
   }),
   input_audio: object({
     type: anything,
-    input_audio: required(object({ data: text, format: required(oneOf(["wav", "mp3"])) })),
+    input_audio: required(object({ data: text, format: required(literal(["wav", "mp3"])) })),
     prompt_cache_breakpoint: anything,
   }),
   file: object({
@@ -54,7 +54,7 @@ const userParts: Readonly<Record<string, Check>> = {
   }),
 };
 
-/** The parts of a message whose role takes only text. OpenAI has an error of its own for images there. */
+/** Returns the parts of a message whose role accepts only text. OpenAI has a special error for images there. */
 function textParts(role: string): Readonly<Record<string, Check>> {
   return { text: textPart, image_url: refuseImage(role) };
 }
@@ -78,13 +78,13 @@ function content(parts: Readonly<Record<string, Check>>): Check {
   };
 }
 
-/** The error of OpenAI for a message without content, with the path as it is written there. */
+/** Returns OpenAI's error for a message without content, with the path as OpenAI writes it. */
 function missingContent(path: string): Error {
   const message = "Invalid value for 'content': expected a string, got null.";
   return invalidRequest(message, path.replace(/\[(\d+)\]/, ".[$1]"), null);
 }
 
-/** Fields in which a server of that dialect takes its reasoning back. */
+/** Returns the fields in which a server with that dialect accepts its reasoning. */
 function reasoningFields(dialect: ModelOptions["reasoning_field"]): Fields {
   switch (dialect ?? "reasoning_content") {
     case "reasoning_content":

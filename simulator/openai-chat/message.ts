@@ -5,10 +5,10 @@ import type { ChatCall } from "./chat-call.ts";
 import { getReasoningDialect } from "./reasoning-dialect.ts";
 import { numberedCalls, wholeCall } from "./tool-calls.ts";
 
-/** The message of a whole answer, for one of its choices. */
+/** Creates the message of a whole answer, for one of its choices. */
 export function assistantMessage(turn: Turn, call: ChatCall, choice: number): Message {
   const calls = numberedCalls(turn, call.received.number, choice);
-  const reasoning = reasoningOf(turn);
+  const reasoning = getReasoning(turn);
   const shown = reasoning === undefined ? undefined : getReasoningDialect(call.options);
   return {
     role: "assistant",
@@ -21,11 +21,11 @@ export function assistantMessage(turn: Turn, call: ChatCall, choice: number): Me
 }
 
 /**
- * The citations of an answer. OpenAI counts their indices in code points of the content, which at some servers begins
- * with the reasoning.
+ * Returns the citations of an answer. OpenAI counts their indices in code points of the content, which at some servers
+ * begins with the reasoning.
  */
 export function toAnnotations(turn: Turn, call: ChatCall): Annotation[] {
-  const text = textOf(turn);
+  const text = toText(turn);
   const before = countCodePoints(reasoningInContent(turn, call));
   const citations = turn.parts.flatMap((part) => (part.kind === "text" ? part.citations : []));
   return citations.map(({ start, end, url, title }) => ({
@@ -39,16 +39,16 @@ export function toAnnotations(turn: Turn, call: ChatCall): Annotation[] {
   }));
 }
 
-/** The beginning of the content that is not the text of the answer. */
+/** Returns the content before the text of the answer. */
 function reasoningInContent(turn: Turn, { options }: ChatCall): string {
-  const reasoning = reasoningOf(turn);
+  const reasoning = getReasoning(turn);
   const { content } =
     reasoning === undefined ? {} : (getReasoningDialect(options)?.message(reasoning, "") ?? {});
   return typeof content === "string" ? content : "";
 }
 
-/** The reasoning, unless it was cut off before its first word. */
-function reasoningOf(turn: Turn): ReasoningPart | undefined {
+/** Returns the reasoning, unless it was cut off before its first word. */
+function getReasoning(turn: Turn): ReasoningPart | undefined {
   const reasoning = turn.parts.filter((part) => part.kind === "reasoning");
   return reasoning.find((part) => part.paragraphs.length > 0);
 }
@@ -57,13 +57,13 @@ function toRefusal(turn: Turn): RefusalPart | undefined {
   return turn.parts.find((part) => part.kind === "refusal");
 }
 
-/** The content without reasoning: null where there is a tool call or a refusal instead. */
+/** Returns the content without reasoning: null if there is a tool call or a refusal instead. */
 function getContent(turn: Turn): string | null {
   const hasOther = turn.parts.some((part) => part.kind === "tool_call" || part.kind === "refusal");
-  return turn.parts.some((part) => part.kind === "text") || !hasOther ? textOf(turn) : null;
+  return turn.parts.some((part) => part.kind === "text") || !hasOther ? toText(turn) : null;
 }
 
-function textOf(turn: Turn): string {
+function toText(turn: Turn): string {
   const texts = turn.parts.filter((part): part is TextPart => part.kind === "text");
   return texts.map((part) => part.text).join("");
 }

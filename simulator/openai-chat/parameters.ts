@@ -8,9 +8,9 @@ import {
   decimal,
   type Fields,
   integer,
+  literal,
   nullable,
   object,
-  oneOf,
   openObject,
   required,
   string,
@@ -21,7 +21,7 @@ import { invalidRequest } from "../openai/problem.ts";
 import { chatMessage } from "./message-checks.ts";
 import { tool, toolChoice } from "./tool-checks.ts";
 
-/** Maximum answers to one request. OpenAI allows 128. */
+/** Maximum number of answers to one request. OpenAI allows 128. */
 const maxChoices = 8;
 
 const responseFormat = variants("type", {
@@ -55,7 +55,7 @@ const parameters: Fields = {
   max_completion_tokens: nullable(integer(1)),
   max_tokens: nullable(integer(1)),
   metadata: nullable(metadata),
-  modalities: nullable(array(oneOf(["text", "audio"]))),
+  modalities: nullable(array(literal(["text", "audio"]))),
   moderation: anything,
   n: nullable(integer(1, maxChoices)),
   parallel_tool_calls: boolean,
@@ -63,12 +63,12 @@ const parameters: Fields = {
   presence_penalty: nullable(decimal(-2, 2)),
   prompt_cache_key: nullable(string({ maximum: 1024 })),
   prompt_cache_options: anything,
-  prompt_cache_retention: nullable(oneOf(["in_memory", "24h"])),
-  reasoning_effort: nullable(oneOf(efforts)),
+  prompt_cache_retention: nullable(literal(["in_memory", "24h"])),
+  reasoning_effort: nullable(literal(efforts)),
   response_format: responseFormat,
   safety_identifier: nullable(string({ maximum: 128 })),
   seed: nullable(integer()),
-  service_tier: nullable(oneOf(serviceTiers)),
+  service_tier: nullable(literal(serviceTiers)),
   stop: nullable(stop),
   store: nullable(boolean),
   stream: nullable(boolean),
@@ -79,7 +79,7 @@ const parameters: Fields = {
   top_logprobs: nullable(integer(0, 20)),
   top_p: nullable(decimal(0, 1)),
   user: string(),
-  verbosity: nullable(oneOf(["low", "medium", "high"])),
+  verbosity: nullable(literal(["low", "medium", "high"])),
   web_search_options: openObject(),
 };
 
@@ -100,7 +100,7 @@ export function checkChatRequest(value: unknown, options: ModelOptions): ChatReq
   return request;
 }
 
-/** Refuses what OpenAI supports and the simulator does not: audio answers, and functions as they were before tools. */
+/** Refuses features of OpenAI that are not simulated: audio answers, and functions in the form that preceded tools. */
 function refuseUnsimulated(request: ChatRequest): void {
   const unsupported = UNSIMULATED.find((name) => (request[name] ?? null) !== null);
   const name = unsupported ?? ((request.modalities ?? []).includes("audio") ? "modalities" : undefined);
@@ -130,7 +130,10 @@ function checkCombinations(request: ChatRequest): void {
 /** Sampling parameters of OpenAI's reasoning models, with the only value that they accept. */
 const fixedWhileReasoning = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 };
 
-/** Refuses what OpenAI's reasoning models refuse: sampling parameters, stop sequences and the old name of the limit. */
+/**
+ * Refuses the parameters that OpenAI's reasoning models refuse: sampling parameters, stop sequences and the old name of
+ * the limit.
+ */
 export function refuseForReasoning(request: ChatRequest): void {
   const given: Readonly<Record<string, unknown>> = { ...request };
   for (const [name, advice] of [

@@ -1,13 +1,13 @@
 import { quirk } from "../option-definition.ts";
-import { flag, oneOf, word } from "../option-kinds.ts";
+import { choice, flag, word } from "../option-kinds.ts";
 
 /**
- * Differences of servers that speak the Chat Completions API from OpenAI's, each observed at one of them at least. They
- * are options of the model string like all others; other wire formats ignore them.
+ * Differences between OpenAI and other servers that speak the Chat Completions API, each observed at one or more
+ * servers. They are options of the model string like all others; other wire formats ignore them.
  */
 export const chatQuirks = {
   reasoning_field: quirk(
-    oneOf(["reasoning_content", "reasoning", "details", "chunks", "think_tags", "none"]),
+    choice(["reasoning_content", "reasoning", "details", "chunks", "think_tags", "none"]),
     "Where reasoning is shown: in this field; in `reasoning_details` with signatures; in parts of `content`; in its text; or, as at OpenAI, not at all. Default `reasoning_content`.",
   ),
   require_reasoning: quirk(
@@ -23,19 +23,19 @@ export const chatQuirks = {
     "Accepts parameters that OpenAI does not know, applies those of other servers that control reasoning, and accepts ids of any length and JSON mode without the word `json`.",
   ),
   usage_style: quirk(
-    oneOf(["last", "bare", "finish", "every", "x_groq", "none"]),
+    choice(["last", "bare", "finish", "every", "x_groq", "none"]),
     "Which chunk of a stream has its usage: a last one, if the request asks for it; one without `choices`; the one with the finish reason; every chunk, up to there; as at Groq; none. Default `last`.",
   ),
   usage_fields: quirk(
-    oneOf(["openai", "openrouter", "deepseek", "moonshot", "xai"]),
+    choice(["openai", "openrouter", "deepseek", "moonshot", "xai"]),
     "The server whose usage fields are sent. At xAI, reasoning does not count as written. Default `openai`.",
   ),
   id_style: quirk(
-    oneOf(["first", "same", "blank", "missing"]),
+    choice(["first", "same", "blank", "missing"]),
     "Which pieces of a streamed tool call have its id: the first; all; the first, and an empty id in the others; none, and none in a whole answer either. Default `first`.",
   ),
   name_style: quirk(
-    oneOf(["first", "same", "split", "late"]),
+    choice(["first", "same", "split", "late"]),
     "Which pieces of a streamed tool call have its name: the first; all; half of it in each of the first two; the second alone. Default `first`.",
   ),
   no_index: quirk(flag, "Pieces of tool calls have no `index`."),
@@ -52,7 +52,7 @@ export const chatQuirks = {
   comments: quirk(flag, "An SSE comment, `: OPENROUTER PROCESSING`, precedes each chunk."),
   plain_json: quirk(flag, "A request for a stream is answered with one JSON body."),
   error_shape: quirk(
-    oneOf(["openai", "numeric", "top_level", "text", "message", "detail"]),
+    choice(["openai", "numeric", "top_level", "text", "message", "detail"]),
     "Form of errors, in streams too: OpenAI's; with a status as code (llama.cpp, OpenRouter); without an envelope (vLLM); as texts (xAI); as a `message`; as a list (FastAPI). Default `openai`.",
   ),
 } as const;

@@ -19,16 +19,16 @@ import type {
   ToolResult,
 } from "../script/prompt.ts";
 import { joinContents, type ReadContent, readFile, readImage, readText } from "../script/read-content.ts";
-import { callInput, toolCallsOf } from "./tool-calls.ts";
+import { callInput, getToolCalls } from "./tool-calls.ts";
 import { getName } from "./tool-checks.ts";
 
 /** OpenAI caches the beginning of every prompt of at least this length. */
 const caching: Caching = { kind: "prefix", minimumTokens: 1024 };
 
-/** Effort where the request has none. */
+/** The effort if the request sets none. */
 const defaultEffort: Effort = "medium";
 
-/** A checked request as a prompt, independent of the wire format. */
+/** Converts a checked request into a prompt, which is independent of the wire format. */
 export function readPrompt(request: ChatRequest, options: ModelOptions): Prompt {
   const { messages } = request;
   const contents = messages.map(readContent);
@@ -47,7 +47,7 @@ export function readPrompt(request: ChatRequest, options: ModelOptions): Prompt 
     toolChoice: readToolChoice(request),
     parallelToolCalls: request.parallel_tool_calls ?? true,
     toolResults: readToolResults(messages, contents),
-    toolRounds: messages.slice(lastUser + 1).filter((message) => toolCallsOf(message) !== undefined).length,
+    toolRounds: messages.slice(lastUser + 1).filter((message) => getToolCalls(message) !== undefined).length,
     answerFormat: readFormat(request.response_format),
     maxOutputTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
     stopSequences: typeof stop === "string" ? [stop] : (stop ?? []),
@@ -55,7 +55,7 @@ export function readPrompt(request: ChatRequest, options: ModelOptions): Prompt 
   };
 }
 
-/** Whether a message is the user's own. One after tool results that has more than text holds their images. */
+/** Whether a message comes from the user. A message after tool results that has more than text holds their images. */
 function isQuestion({ role, content }: MessageParam, before: MessageParam | undefined): boolean {
   const hasMedia = typeof content !== "string" && content?.some(({ type }) => type !== "text") === true;
   return role === "user" && !(hasMedia && before?.role === "tool");
@@ -98,16 +98,19 @@ function readDocument(part: FilePart): ReadContent {
   return readFile("document", data ?? id ?? "", filename);
 }
 
-/** A message as the model reads it. Reasoning is left out, so that it makes no difference whether it is sent back. */
+/**
+ * Describes a message as the model reads it. Reasoning is left out, so that it makes no difference whether it is sent
+ * back.
+ */
 function describeMessage(message: MessageParam, text: string): string {
-  const calls = (toolCallsOf(message) ?? []).map(
+  const calls = (getToolCalls(message) ?? []).map(
     (call) => `call ${call.id} ${getName(call)}: ${JSON.stringify(callInput(call))}`,
   );
   const answered = message.role === "tool" ? ` ${message.tool_call_id}` : "";
   return [`${message.role}${answered}: ${text}`, ...calls].join("\n");
 }
 
-/** The tools that the answer may use: all of them, or those that `allowed_tools` names. */
+/** Returns the tools that the answer may use: all tools, or the tools that `allowed_tools` names. */
 function offeredTools({ tools = [], tool_choice: choice }: ChatRequest): readonly Tool[] {
   const allowed =
     typeof choice === "object" && choice.type === "allowed_tools" ? choice.allowed_tools.tools : undefined;
@@ -136,10 +139,10 @@ function readToolChoice({ tool_choice: choice = "auto" }: ChatRequest): ToolChoi
     : { mode: "named", name: getName(choice) };
 }
 
-/** The tool messages after the last message of the model. */
+/** Reads the tool messages after the last message of the model. */
 function readToolResults(messages: readonly MessageParam[], contents: readonly ReadContent[]): ToolResult[] {
   const lastWritten = messages.findLastIndex((message) => message.role === "assistant");
-  const calls = toolCallsOf(messages[lastWritten]) ?? [];
+  const calls = getToolCalls(messages[lastWritten]) ?? [];
   return messages.flatMap((message, index) => {
     if (index < lastWritten || message.role !== "tool") return [];
     const call = calls.find(({ id }) => id === message.tool_call_id);
@@ -153,7 +156,7 @@ function readFormat(format: ResponseFormat | undefined): Prompt["answerFormat"] 
   return { type: format?.type === "json_object" ? "json_object" : "text" };
 }
 
-/** The effort: by OpenAI's parameter, or by those of other servers where they are accepted. */
+/** Reads the effort from OpenAI's parameter, or from the parameters of other servers if they are accepted. */
 function readEffort(request: ChatRequest, { lenient }: ModelOptions): Effort {
   const { reasoning_effort: effort, reasoning, thinking, enable_thinking, chat_template_kwargs } = request;
   if (lenient !== true) return asEffort(effort) ?? defaultEffort;

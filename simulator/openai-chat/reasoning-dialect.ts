@@ -4,32 +4,32 @@ import type { ModelOptions } from "../model-options.ts";
 import type { ReasoningPart } from "../script/turn.ts";
 import { encryptReasoning, signReasoning } from "./signatures.ts";
 
-/** How a server shows the reasoning of a model. */
+/** The form in which a server shows the reasoning of a model. */
 export interface ReasoningDialect {
   /** The first delta of an answer with reasoning, besides its role. */
   readonly opening: Delta;
-  /** The text of the reasoning that is shown; empty where none is. */
+  /** Returns the shown text of the reasoning; empty if none is shown. */
   shown(part: ReasoningPart): string;
-  /** The delta of a piece of that text. */
+  /** Returns the delta of a piece of that text. */
   delta(piece: string): Delta;
-  /** The deltas before that text. */
+  /** Returns the deltas before that text. */
   before(part: ReasoningPart): readonly Delta[];
-  /** The deltas after that text. */
+  /** Returns the deltas after that text. */
   after(part: ReasoningPart): readonly Delta[];
   /** Fields of the deltas with the text of the answer, besides its content. */
   readonly besideText: Delta;
-  /** Fields of a whole message: with `content` where it holds the reasoning. */
+  /** Returns fields of a whole message: with `content` if it holds the reasoning. */
   message(part: ReasoningPart, content: string | null): Partial<Message>;
 }
 
-/** The dialect that the option `reasoning_field` asks for; undefined where reasoning is not shown. */
+/** Returns the dialect that the option `reasoning_field` asks for; undefined if reasoning is not shown. */
 export function getReasoningDialect(options: ModelOptions): ReasoningDialect | undefined {
   const { reasoning_field: field = "reasoning_content" } = options;
   return field === "none" ? undefined : dialects[field];
 }
 
 /** Defaults of all dialects. */
-const common = { shown: textOf, before: () => [], after: () => [], besideText: {} };
+const common = { shown: toText, before: () => [], after: () => [], besideText: {} };
 
 /** DeepSeek, Qwen, Kimi, GLM, vLLM. */
 const reasoningContent: ReasoningDialect = {
@@ -37,7 +37,7 @@ const reasoningContent: ReasoningDialect = {
   opening: { content: null, reasoning_content: "" },
   delta: (piece) => ({ content: null, reasoning_content: piece }),
   besideText: { reasoning_content: null },
-  message: (part) => ({ reasoning_content: textOf(part) }),
+  message: (part) => ({ reasoning_content: toText(part) }),
 };
 
 /** Groq, Cerebras. */
@@ -45,10 +45,10 @@ const reasoning: ReasoningDialect = {
   ...common,
   opening: {},
   delta: (piece) => ({ reasoning: piece }),
-  message: (part) => ({ reasoning: textOf(part) }),
+  message: (part) => ({ reasoning: toText(part) }),
 };
 
-/** OpenRouter: the text, and beside it its details with the signature, which comes at the end of a stream. */
+/** OpenRouter: the text, and next to it the details with the signature, which comes at the end of a stream. */
 const details: ReasoningDialect = {
   ...common,
   opening: { content: "" },
@@ -58,8 +58,8 @@ const details: ReasoningDialect = {
     part.redacted
       ? { reasoning: null, reasoning_details: [closingDetail(part)] }
       : {
-          reasoning: textOf(part),
-          reasoning_details: [detail({ text: textOf(part), signature: signReasoning(textOf(part)) })],
+          reasoning: toText(part),
+          reasoning_details: [detail({ text: toText(part), signature: signReasoning(toText(part)) })],
         },
 };
 
@@ -69,20 +69,20 @@ const chunks: ReasoningDialect = {
   opening: { content: "" },
   delta: (piece) => ({ content: [thinkPart(piece)] }),
   message: (part, content) => ({
-    content: [thinkPart(textOf(part)), ...(content ? [{ type: "text", text: content }] : [])],
+    content: [thinkPart(toText(part)), ...(content ? [{ type: "text", text: content }] : [])],
   }),
 };
 
 const tags = { open: "<think>\n", close: "\n</think>\n\n" };
 
-/** Servers that pass the model's own text on unchanged. */
+/** Servers that pass on the model's text unchanged. */
 const thinkTags: ReasoningDialect = {
   ...common,
   opening: { content: "" },
   delta: (piece) => ({ content: piece }),
   before: () => [{ content: tags.open }],
   after: () => [{ content: tags.close }],
-  message: (part, content) => ({ content: `${tags.open}${textOf(part)}${tags.close}${content ?? ""}` }),
+  message: (part, content) => ({ content: `${tags.open}${toText(part)}${tags.close}${content ?? ""}` }),
 };
 
 const dialects = {
@@ -93,8 +93,8 @@ const dialects = {
   think_tags: thinkTags,
 } as const satisfies Readonly<Record<string, ReasoningDialect>>;
 
-/** The text of reasoning; empty where it is redacted. */
-function textOf({ paragraphs, redacted }: ReasoningPart): string {
+/** Returns the text of reasoning; empty if it is redacted. */
+function toText({ paragraphs, redacted }: ReasoningPart): string {
   return redacted ? "" : paragraphs.join("\n\n");
 }
 
@@ -102,13 +102,13 @@ function thinkPart(text: string): ThinkPart {
   return { type: "thinking", thinking: [{ type: "text", text }] };
 }
 
-/** The detail that ends reasoning in a stream: its signature, or the encrypted reasoning. */
+/** Returns the detail that ends reasoning in a stream: its signature, or the encrypted reasoning. */
 function closingDetail(part: ReasoningPart): ReasoningDetail {
   if (part.redacted) {
     const data = encryptReasoning(part.paragraphs.join("\n\n"));
     return { type: "reasoning.encrypted", data, format: detailFormat, index: 0 };
   }
-  return detail({ signature: signReasoning(textOf(part)) });
+  return detail({ signature: signReasoning(toText(part)) });
 }
 
 /** OpenRouter's name for the format of the signatures. */

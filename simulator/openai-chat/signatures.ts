@@ -11,22 +11,22 @@ const headers = {
   call: Buffer.from([0x0a, 0x24]),
 };
 
-/** The signature of the text of reasoning, for `reasoning_details`. */
+/** Creates the signature of the text of reasoning, for `reasoning_details`. */
 export function signReasoning(text: string): string {
   return sealText(headers.reasoning, text, text);
 }
 
-/** Encrypted reasoning, for `reasoning_details`. */
+/** Encrypts reasoning, for `reasoning_details`. */
 export function encryptReasoning(text: string): string {
   return sealText(headers.encrypted, text, text);
 }
 
-/** The signature of a tool call. */
+/** Creates the signature of a tool call. */
 export function signCall(id: string, name: string): string {
   return sealText(headers.call, `${id} ${name}`, [id, name]);
 }
 
-/** Checks that the `reasoning_details` that are sent back are, byte for byte, those of an answer. */
+/** Checks that the returned `reasoning_details` are, byte for byte, the details of an answer. */
 export function checkReasoning({ reasoning_details: details }: AssistantMessageParam, index: number): void {
   for (const [position, detail] of (details ?? []).entries()) {
     if (isGenuine(detail)) continue;
@@ -40,7 +40,7 @@ function isGenuine({ type, text, signature, data }: ReasoningDetail): boolean {
   return unsealText(headers.reasoning, signature ?? "") === text;
 }
 
-/** Checks that the first tool call of an assistant message has the signature that it was answered with. */
+/** Checks that the first tool call of an assistant message has its original signature. */
 export function checkSignature({ tool_calls: calls = [] }: AssistantMessageParam, index: number): void {
   const [first] = calls;
   if (first === undefined) return;
@@ -51,11 +51,11 @@ export function checkSignature({ tool_calls: calls = [] }: AssistantMessageParam
       "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly.";
     throw invalidRequest(message, path, "invalid_value");
   }
-  if (!isSignatureOf(first, signature))
+  if (!isSignatureFor(first, signature))
     throw invalidRequest("Thought signature is not valid.", path, "invalid_value");
 }
 
-function isSignatureOf(call: ToolCall, signature: string): boolean {
+function isSignatureFor(call: ToolCall, signature: string): boolean {
   const signed = unsealText(headers.call, signature);
   return JSON.stringify(signed) === JSON.stringify([call.id, getName(call)]);
 }

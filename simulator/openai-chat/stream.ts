@@ -6,8 +6,8 @@ import type { Turn } from "../script/turn.ts";
 import type { FailureStyle, StreamedAnswer, WireEvent } from "../wire-format.ts";
 import {
   type ChatCall,
-  finishReasonOf,
   getChoiceCount,
+  getFinishReason,
   getServiceFacts,
   logprobsField,
   toEnvelope,
@@ -68,7 +68,7 @@ function* chunkEvents(rendering: Rendering): Generator<WireEvent, undefined> {
   if (options.no_done !== true) yield { text: done, tokens: 0, terminal: options.no_finish === true };
 }
 
-/** Takes the deltas of several choices in turns. */
+/** Takes the deltas of several choices in turn. */
 function* interleave(streams: readonly Iterator<ChoiceDelta>[]): Generator<[choice: number, ChoiceDelta]> {
   let open = streams.map((stream, choice) => ({ stream, choice }));
   while (open.length > 0) {
@@ -93,7 +93,7 @@ function choiceChunk(
   return { text: frame(rendering, { choices: [choice] }), tokens, terminal: false };
 }
 
-/** The chunk that ends a choice. That of the last one completes the answer. */
+/** Creates the chunk that ends a choice. The last one completes the answer. */
 function finishChunk(rendering: Rendering, index: number): WireEvent {
   const { turn, call } = rendering;
   const isLast = index === getChoiceCount(call) - 1;
@@ -101,18 +101,18 @@ function finishChunk(rendering: Rendering, index: number): WireEvent {
     index,
     delta: emptyDelta(call),
     ...logprobsField(call, null),
-    finish_reason: finishReasonOf(turn, call),
+    finish_reason: getFinishReason(turn, call),
   };
   const fields = { choices: [choice], ...(isLast ? usageAtFinish(rendering) : {}) };
   return { text: frame(rendering, fields), tokens: 0, terminal: isLast };
 }
 
-/** A further chunk, which OpenRouter sends when the server behind it has counted the tokens. */
+/** Creates a further chunk, which OpenRouter sends when the server behind it has counted the tokens. */
 function trailingChunk(rendering: Rendering): WireEvent {
   const choice: ChunkChoice = {
     index: 0,
     delta: { role: "assistant", content: "" },
-    finish_reason: finishReasonOf(rendering.turn, rendering.call),
+    finish_reason: getFinishReason(rendering.turn, rendering.call),
   };
   return { text: frame(rendering, { choices: [choice] }), tokens: 0, terminal: false };
 }
@@ -124,7 +124,7 @@ function usageAtFinish({ call, final }: Rendering): UsageField {
   return usage_style === "finish" ? { usage } : {};
 }
 
-/** The last chunk, which has only the usage. */
+/** Yields the last chunk, which has only the usage. */
 function* usageChunks(rendering: Rendering): Generator<WireEvent> {
   const { usage_style: style = "last", usage_fields } = rendering.call.options;
   const usage = toUsage(rendering.final, usage_fields);
@@ -137,7 +137,7 @@ function wantsUsage({ request }: ChatCall): boolean {
   return request.stream_options?.include_usage === true;
 }
 
-/** The usage in chunks that do not have the final one. */
+/** Returns the usage in chunks that do not have the final usage. */
 function interimUsage({ call, final, written }: Rendering): UsageField {
   const { usage_style: style = "last", usage_fields } = call.options;
   if (style === "every") return { usage: toUsage(countsSoFar(final, written), usage_fields) };
@@ -163,8 +163,8 @@ function frame(
 }
 
 /**
- * The events of a failure. `event` is the bare error, as OpenAI has it; `failed` and `nested` are chunks whose finish
- * reason is `error`, with the error beside the choices, as at OpenRouter, or in the choice.
+ * Renders the events of a failure. `event` is the bare error, as OpenAI sends it; `failed` and `nested` are chunks
+ * whose finish reason is `error`, with the error next to the choices, as at OpenRouter, or in the choice.
  */
 function failureEvents(
   rendering: Rendering,

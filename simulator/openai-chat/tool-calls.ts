@@ -28,7 +28,7 @@ interface NameAndInput {
   readonly input: string;
 }
 
-/** Numbers the tool calls of an answer. Ids are made from the numbers of the request, of the choice and of the call. */
+/** Numbers the tool calls of an answer. Ids consist of the numbers of the request, of the choice and of the call. */
 export function numberedCalls(turn: Turn, requestNumber: number, choice: number): NumberedCall[] {
   const calls = turn.parts.filter((part) => part.kind === "tool_call");
   return calls.map((part, index) => ({ part, index, id: toId(turn.callIds, requestNumber, choice, index) }));
@@ -40,7 +40,7 @@ function toId(style: Turn["callIds"], requestNumber: number, choice: number, ind
   return `call_${hex(requestNumber, 12)}${hex(choice, 4)}${hex(number, 8)}`;
 }
 
-/** A call in a whole message. Some quirks leave out fields that the API always has. */
+/** Creates a call in a whole message. Some quirks leave out fields that the API always has. */
 export function wholeCall(call: NumberedCall, options: ModelOptions): ToolCall {
   const { part, id } = call;
   const entry: ToolCallDelta = {
@@ -52,7 +52,9 @@ export function wholeCall(call: NumberedCall, options: ModelOptions): ToolCall {
   return entry as ToolCall;
 }
 
-/** The pieces of a call in a stream. Each has the index of the call; only the first has its id, type and name. */
+/**
+ * Yields the pieces of a call in a stream. Each has the index of the call; only the first has its id, type and name.
+ */
 export function* callPieces(
   call: NumberedCall,
   options: ModelOptions,
@@ -88,7 +90,7 @@ function* splitPieces(
   }
 }
 
-/** The pieces that come before the arguments, and whether the others repeat the name. */
+/** Returns the pieces before the arguments, and whether the others repeat the name. */
 function namePieces(
   name: string,
   style: NonNullable<ModelOptions["name_style"]>,
@@ -130,7 +132,7 @@ function getBody(part: ToolCallPart, { name, input }: NameAndInput, options: Mod
   return { function: { ...named, arguments: options.object_arguments === true ? parsed(input) : input } };
 }
 
-/** Arguments as an object; as text where they were cut off. */
+/** Parses arguments to an object; returns the text if it was cut off. */
 function parsed(input: string): object | string {
   try {
     return JSON.parse(input) as object;
@@ -160,12 +162,12 @@ function hex(value: number, digits: number): string {
   return value.toString(16).padStart(digits, "0");
 }
 
-/** The tool calls of a message; undefined where it has none. */
-export function toolCallsOf(message: MessageParam | undefined): readonly ToolCall[] | undefined {
+/** Returns the tool calls of a message; undefined if it has none. */
+export function getToolCalls(message: MessageParam | undefined): readonly ToolCall[] | undefined {
   return message?.role === "assistant" ? message.tool_calls : undefined;
 }
 
-/** The input of a call that is sent back. */
+/** Returns the input of a call that is sent back. */
 export function callInput(call: ToolCall): unknown {
   return call.type === "custom" ? call.custom.input : call.function.arguments;
 }

@@ -6,9 +6,9 @@ import {
   array,
   boolean,
   type Check,
+  literal,
   nullable,
   object,
-  oneOf,
   openObject,
   required,
   string,
@@ -47,7 +47,7 @@ const namedChoice = variants("type", {
     type: anything,
     allowed_tools: required(
       object({
-        mode: required(oneOf(["auto", "required"])),
+        mode: required(literal(["auto", "required"])),
         tools: required(
           array(
             variants("type", {
@@ -64,7 +64,7 @@ const namedChoice = variants("type", {
 
 /** Checks `tool_choice`. */
 export const toolChoice: Check = (value, path) => {
-  if (typeof value === "string") oneOf(["none", "auto", "required"])(value, path);
+  if (typeof value === "string") literal(["none", "auto", "required"])(value, path);
   else namedChoice(value, path);
 };
 
@@ -96,7 +96,7 @@ function checkChoice({ tool_choice: choice, tools = [] }: ChatRequest): void {
   }
 }
 
-/** The name of a tool, of a tool choice or of the tool that a call is for. */
+/** Returns the name of a tool, of a tool choice or of the tool that a call is for. */
 export function getName(tool: Tool | NamedToolChoice | ToolCall): string {
   return tool.type === "custom" ? tool.custom.name : tool.function.name;
 }
@@ -126,7 +126,7 @@ function checkFormat({ response_format: format }: ChatRequest): void {
   }
 }
 
-/** Without the word, models of OpenAI write white space until the token limit. */
+/** Requires the word JSON in the messages: without it, models of OpenAI write white space until the token limit. */
 function checkJsonMode({ response_format: format, messages }: ChatRequest): void {
   if (format?.type === "json_object" && !/json/i.test(JSON.stringify(messages))) {
     const message =

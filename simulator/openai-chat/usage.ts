@@ -5,18 +5,18 @@ import type { Turn } from "../script/turn.ts";
 /** Token counts of one request so far. */
 export interface Counts {
   readonly usage: Turn["usage"];
-  /** Tokens written so far, in all choices, reasoning included. */
+  /** Tokens written so far, in all choices, including reasoning. */
   readonly written: number;
-  /** Those of them that were reasoning. */
+  /** Reasoning tokens among the written ones. */
   readonly reasoning: number;
 }
 
-/** Token counts of a complete answer. The prompt counts once for all choices. */
+/** Returns the token counts of a complete answer. The prompt counts once for all choices. */
 export function finalCounts({ usage }: Turn, choices: number): Counts {
   return { usage, written: usage.outputTokens * choices, reasoning: usage.reasoningTokens * choices };
 }
 
-/** Token counts of a stream so far; reasoning comes first. */
+/** Returns the token counts of a stream so far; reasoning comes first. */
 export function countsSoFar(final: Counts, written: number): Counts {
   return {
     ...final,
@@ -25,7 +25,7 @@ export function countsSoFar(final: Counts, written: number): Counts {
   };
 }
 
-/** The `usage` of an answer, in the fields of a server. */
+/** Returns the `usage` of an answer, in the fields of a server. */
 export function toUsage(counts: Counts, fields: ModelOptions["usage_fields"] = "openai"): Usage {
   const { usage, written, reasoning } = counts;
   const { inputTokens, cachedTokens, cacheWriteTokens } = usage;

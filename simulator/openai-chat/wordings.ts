@@ -1,6 +1,6 @@
 import type { Wordings } from "../openai/failure.ts";
 
-/** Error messages of the Chat Completions API that differ from those of OpenAI's other APIs. */
+/** Error messages of the Chat Completions API that differ from OpenAI's other APIs. */
 export const chatWordings: Wordings = {
   context_length_exceeded: {
     type: "invalid_request_error",

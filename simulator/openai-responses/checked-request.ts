@@ -1,14 +1,14 @@
 import type { AnyOf, ConversationItem, CreateRequest } from "../../src/wire/openai-responses/request.ts";
 
-/** The body of `POST /v1/responses` once it has been checked. The API takes null for every optional field. */
+/** The checked body of `POST /v1/responses`. The API accepts null for every optional field. */
 export interface CheckedRequest extends Nullable<Omit<CreateRequest, "input" | "model">> {
   readonly model: string;
   readonly input?: string | readonly CheckedItem[];
 }
 
-/** An item of a conversation that has been checked: the fields that the simulator reads of any item. */
+/** A checked item of a conversation: the fields that the simulator reads of any item. */
 export interface CheckedItem extends Pick<AnyOf<ConversationItem>, ItemField> {
-  /** Kind of the item, also of a hosted tool's; a message where there is none. */
+  /** Kind of the item, including items of hosted tools; an item without a kind is a message. */
   readonly type?: string;
   readonly id?: string | null;
   readonly call_id?: string;

@@ -13,12 +13,12 @@ const writtenByModel = /^(reasoning|\w+_call|program|compaction)$/;
  */
 export function gatherConversation(request: CheckedRequest, stored: StoredResponses): readonly CheckedItem[] {
   const previous = previousItems(request, stored);
-  const own = ownItems(request).map((item) => resolveReference(item, stored));
-  const items = [...previous, ...own];
+  const added = inputItems(request).map((item) => resolveReference(item, stored));
+  const items = [...previous, ...added];
   checkDuplicates(items);
   checkToolCalls(items);
-  own.forEach((item, index) => {
-    if (item.type === "reasoning") checkReasoning(item, own[index + 1], stored);
+  added.forEach((item, index) => {
+    if (item.type === "reasoning") checkReasoning(item, added[index + 1], stored);
     else checkBelonging(item, items.slice(0, previous.length + index));
   });
   return items;
@@ -33,7 +33,7 @@ function previousItems(request: CheckedRequest, stored: StoredResponses): readon
   throw invalidRequest(message, "previous_response_id", "previous_response_not_found");
 }
 
-function ownItems(request: CheckedRequest): readonly CheckedItem[] {
+function inputItems(request: CheckedRequest): readonly CheckedItem[] {
   const { input = [] } = request;
   return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
 }

@@ -3,15 +3,17 @@ import type { ResponseObject } from "../../src/wire/openai-responses/response.ts
 import { makeStrict } from "../openai/strict-schema.ts";
 import type { CheckedRequest } from "./checked-request.ts";
 
-/** Settings as an answer repeats them: those within `text` and `tools` are null where a request does not set them. */
+/**
+ * Settings as an answer repeats them: the settings within `text` and `tools` are null if a request does not set them.
+ */
 export interface EchoedSettings extends Partial<Omit<ResponseObject, "output" | "text" | "tools">> {
   readonly text?: object;
   readonly tools?: readonly object[];
 }
 
 /**
- * The settings of a request as its answer repeats them, with OpenAI's defaults filled in. `reasons`: whether the model
- * is a reasoning model; the others have no such settings.
+ * Returns the settings of a request as its answer repeats them, with OpenAI's defaults filled in. `reasons`: whether
+ * the model is a reasoning model; other models have no such settings.
  */
 export function echoSettings(request: CheckedRequest, reasons: boolean): EchoedSettings {
   return {
@@ -86,7 +88,7 @@ const usualLocation = {
   timezone: null,
 };
 
-/** A function whose `strict` is not set becomes strict where its schema allows. */
+/** A function whose `strict` is unset becomes strict if its schema allows it. */
 function echoFunction(tool: FunctionTool): object {
   const strict = typeof tool.strict === "boolean" ? undefined : makeStrict(tool.parameters);
   return {

@@ -4,12 +4,12 @@ import { seal, unseal } from "../seal.ts";
 const version = Buffer.from([0x80, 0, 0, 0, 0]);
 
 /**
- * Where encrypted content is sent. OpenAI encrypts the same reasoning anew for each place. The content in
- * `response.output_item.added` is sent before the reasoning exists, so that it cannot be sent back.
+ * The place in which encrypted content is sent. OpenAI encrypts the same reasoning anew for each place. The content in
+ * `response.output_item.added` is sent before the reasoning exists, so it cannot be sent back.
  */
 export type ContentPlace = "added" | "done" | "completed";
 
-/** Encrypts the reasoning of an item: the same for the same item, text and place. */
+/** Encrypts the reasoning of an item. Returns the same content for the same item, text and place. */
 export function encryptReasoning(itemId: string, paragraphs: readonly string[], place: ContentPlace): string {
   const isEarly = place === "added";
   return encode(
@@ -18,8 +18,8 @@ export function encryptReasoning(itemId: string, paragraphs: readonly string[], 
 }
 
 /**
- * Decrypts content that was sent back. Returns the id of its item, or undefined when it is not, byte for byte, one that
- * {@link encryptReasoning} made for a place other than `added`.
+ * Decrypts content that was sent back. Returns the id of its item, or undefined unless the content is, byte for byte, a
+ * result of {@link encryptReasoning} for a place other than `added`.
  */
 export function decryptReasoning(content: string): string | undefined {
   const bytes = Buffer.from(content, "base64url");
@@ -28,7 +28,7 @@ export function decryptReasoning(content: string): string | undefined {
   return opened?.isEarly === false ? opened.itemId : undefined;
 }
 
-/** URL-safe base64 with padding. Each content has exactly one such form. */
+/** Encodes bytes as URL-safe base64 with padding. Each content has exactly one such form. */
 function encode(bytes: Buffer): string {
   const text = bytes.toString("base64url");
   return text.padEnd(Math.ceil(text.length / 4) * 4, "=");

@@ -55,7 +55,7 @@ function read(request: ReceivedRequest, stored: StoredResponses): ModelCall | Wh
   return { model, prepare: (choice) => rejectingProblems(request, () => answer(request, choice, stored)) };
 }
 
-/** The last part of a path below `/v1/responses`. */
+/** Returns the last part of a path below `/v1/responses`. */
 function idIn({ path }: ReceivedRequest): string | undefined {
   return /^\/v1\/responses\/([^/]+)$/.exec(path)?.[1];
 }
@@ -99,7 +99,7 @@ interface Call {
   readonly stored: StoredResponses;
 }
 
-/** The finished response. It can be continued by its id from now on if it is stored. */
+/** Creates the finished response. If it is stored, requests can continue it by its id from now on. */
 function finish(call: Call, turn: Turn): SimulatedResponse {
   const settings = getItemSettings(call.received.number, call.request, turn);
   const output = turn.parts.map((part, index) => finishedItem(part, index, settings, "completed"));

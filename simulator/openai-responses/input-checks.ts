@@ -2,9 +2,9 @@ import {
   anything,
   array,
   type Check,
+  literal,
   nullable,
   object,
-  oneOf,
   openObject,
   required,
   string,
@@ -14,12 +14,12 @@ import {
 import { invalidRequest } from "../openai/problem.ts";
 
 const text = required(string());
-const status = nullable(oneOf(["in_progress", "completed", "incomplete"]));
+const status = nullable(literal(["in_progress", "completed", "incomplete"]));
 const callId = required(string({ minimum: 1, maximum: 64 }));
-const detail = nullable(oneOf(["low", "high", "auto", "original"]));
+const detail = nullable(literal(["low", "high", "auto", "original"]));
 const breakpoint = anything;
 
-/** Parts that a message of a user, a system or a developer, and the output of a tool may have. */
+/** Parts that are allowed in a message of a user, a system or a developer, and in the output of a tool. */
 const inputParts: Readonly<Record<string, Check>> = {
   input_text: object({ type: anything, text, prompt_cache_breakpoint: breakpoint }),
   input_image: object({
@@ -40,7 +40,7 @@ const inputParts: Readonly<Record<string, Check>> = {
   }),
 };
 
-/** Parts that a message of the assistant may have. */
+/** Parts that are allowed in a message of the assistant. */
 const outputParts: Readonly<Record<string, Check>> = {
   output_text: object({ type: anything, text, annotations: array(openObject()), logprobs: anything }),
   refusal: object({ type: anything, refusal: text }),
@@ -74,7 +74,7 @@ function message(parts: Readonly<Record<string, Check>>): Check {
     content: required(content(parts)),
     id: itemId("msg"),
     status,
-    phase: nullable(oneOf(["commentary", "final_answer"])),
+    phase: nullable(literal(["commentary", "final_answer"])),
   });
 }
 
@@ -128,8 +128,8 @@ const knownItems: Readonly<Record<string, Check>> = {
   reasoning: object({
     type: anything,
     id: itemId("rs"),
-    summary: required(array(object({ type: required(oneOf(["summary_text"])), text }))),
-    content: nullable(array(object({ type: required(oneOf(["reasoning_text"])), text }))),
+    summary: required(array(object({ type: required(literal(["summary_text"])), text }))),
+    content: nullable(array(object({ type: required(literal(["reasoning_text"])), text }))),
     encrypted_content: nullable(string()),
     status,
   }),

@@ -1,6 +1,6 @@
 import type { Part } from "../script/turn.ts";
 
-/** What an item's id begins with, by the kind of the part. */
+/** The prefix of an item's id, by the kind of the part. */
 const prefixByKind: Readonly<Record<Part["kind"], string>> = {
   reasoning: "rs",
   text: "msg",
@@ -10,31 +10,34 @@ const prefixByKind: Readonly<Record<Part["kind"], string>> = {
   image: "ig",
 };
 
-/** What an item's id encodes, so that the simulator knows where an item came from without storing it. */
+/** The facts that an item's id encodes, so that the simulator knows the origin of an item without storing it. */
 export interface ItemOrigin {
-  /** Id of the response that the item was in. */
+  /** Id of the response that contained the item. */
   readonly responseId: string;
-  /** Id of the reasoning item that it belongs to, where there was one. */
+  /** Id of the reasoning item that it belongs to, if there was one. */
   readonly reasoningId: string | undefined;
 }
 
-/** Id of the response to the request of that number. */
+/** Returns the id of the response to the request of that number. */
 export function toResponseId(requestNumber: number): string {
   return `resp_${hex(requestNumber, 16)}${hex(0, 16)}`;
 }
 
-/** Ids of the items of a response: made of the request's number, the item's place, and that of its reasoning item. */
+/**
+ * Creates the ids of a response's items from the request's number, the item's place, and the place of its reasoning
+ * item.
+ */
 export function createItemIds(requestNumber: number, parts: readonly Part[]): string[] {
   let reasoning = 0;
   return parts.map((part, index) => {
     const place = index + 1;
     if (part.kind === "reasoning") reasoning = place;
     const belongsTo = part.kind === "reasoning" ? 0 : reasoning;
-    return `${prefixOf(part)}_${hex(requestNumber, 16)}${hex(place, 8)}${hex(belongsTo, 8)}`;
+    return `${getPrefix(part)}_${hex(requestNumber, 16)}${hex(place, 8)}${hex(belongsTo, 8)}`;
   });
 }
 
-/** Call id of the tool call at that place of a response. */
+/** Returns the call id of the tool call at that place of a response. */
 export function getCallId(requestNumber: number, index: number): string {
   return `call_${hex(requestNumber, 16)}${hex(index + 1, 8)}`;
 }
@@ -48,7 +51,7 @@ export function getOrigin(itemId: string): ItemOrigin | undefined {
   return { responseId: `resp_${request}${hex(0, 16)}`, reasoningId };
 }
 
-function prefixOf(part: Part): string {
+function getPrefix(part: Part): string {
   return part.kind === "tool_call" && part.freeform ? "ctc" : prefixByKind[part.kind];
 }
 

@@ -24,7 +24,7 @@ import type { CheckedRequest } from "./checked-request.ts";
 import { type ContentPlace, encryptReasoning } from "./encrypted-reasoning.ts";
 import { createItemIds, getCallId } from "./item-ids.ts";
 
-/** An item that the simulator writes. Items of hosted tools are announced before they have their results. */
+/** An item that the simulator writes. Items of hosted tools are announced before they have results. */
 export type WrittenItem =
   | OutputMessage
   | ReasoningItem
@@ -35,7 +35,7 @@ export type WrittenItem =
 
 type Announced<Item, Result extends keyof Item> = Omit<Item, Result> & Partial<Pick<Item, Result>>;
 
-/** What the items of one answer are made of. */
+/** The inputs for the items of one answer. */
 export interface ItemSettings {
   readonly requestNumber: number;
   readonly ids: readonly string[];
@@ -61,7 +61,7 @@ export function getItemSettings(requestNumber: number, request: CheckedRequest, 
   };
 }
 
-/** The item of a part while it is being written: as in `response.output_item.added`. */
+/** Creates the item of a part while it is being written: as in `response.output_item.added`. */
 export function openItem(part: Part, index: number, settings: ItemSettings): WrittenItem {
   const id = settings.ids[index] ?? "";
   switch (part.kind) {
@@ -81,7 +81,7 @@ export function openItem(part: Part, index: number, settings: ItemSettings): Wri
   }
 }
 
-/** The item of a part once it is written: in `response.output_item.done` or in the whole response. */
+/** Creates the item of a finished part: in `response.output_item.done` or in the whole response. */
 export function finishedItem(
   part: Part,
   index: number,
@@ -111,17 +111,17 @@ export function finishedItem(
   }
 }
 
-/** The paragraphs of reasoning that the caller may see. */
+/** Returns the paragraphs of reasoning that the caller may see. */
 export function toSummary(part: ReasoningPart, settings: ItemSettings): readonly string[] {
   return settings.summarises && !part.redacted ? part.paragraphs : [];
 }
 
-/** The content part of a text. */
+/** Creates the content part of a text. */
 export function textContent(part: TextPart): OutputText {
   return { type: "output_text", annotations: toAnnotations(part), logprobs: [], text: part.text };
 }
 
-/** The citations of a text. OpenAI's indices count code points. */
+/** Returns the citations of a text. OpenAI's indices count code points. */
 export function toAnnotations(part: TextPart): URLCitation[] {
   return part.citations.map(({ start, end, url, title }) => ({
     type: "url_citation",
@@ -132,7 +132,7 @@ export function toAnnotations(part: TextPart): URLCitation[] {
   }));
 }
 
-/** The fields of an image beside its data. */
+/** Returns the fields of an image besides its data. */
 export function imageFacts(part: ImagePart) {
   return {
     background: "opaque",
@@ -165,7 +165,7 @@ function encryptIfAsked(
   return settings.encrypts ? encryptReasoning(id, paragraphs, place) : undefined;
 }
 
-/** A message. Refusals have no phase, as recorded. */
+/** Creates a message. Refusals have no phase, as recorded. */
 function messageItem(
   id: string,
   part: Part,

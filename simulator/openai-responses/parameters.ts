@@ -6,10 +6,10 @@ import {
   decimal,
   type Fields,
   integer,
+  literal,
   missingParameter,
   nullable,
   object,
-  oneOf,
   openObject,
   required,
   string,
@@ -53,7 +53,7 @@ const textFormat = variants("type", {
 });
 
 const toolChoice: Check = (value, path) => {
-  if (typeof value === "string") oneOf(["none", "auto", "required"])(value, path);
+  if (typeof value === "string") literal(["none", "auto", "required"])(value, path);
   else namedToolChoice(value, path);
 };
 
@@ -62,12 +62,12 @@ const fields: Fields = {
   input,
   access_programs: anything,
   background: nullable(boolean),
-  // OpenAI's own clients, such as Codex, describe themselves with it.
+  // OpenAI's clients, such as Codex, describe themselves with it.
   client_metadata: nullable(openObject()),
   context_management: anything,
   conversation: anything,
   image: anything,
-  include: nullable(array(oneOf(includables))),
+  include: nullable(array(literal(includables))),
   instructions: nullable(string()),
   max_output_tokens: nullable(integer(16)),
   max_tool_calls: nullable(integer(1)),
@@ -78,36 +78,36 @@ const fields: Fields = {
   prompt: anything,
   prompt_cache_key: nullable(string({ maximum: 1024 })),
   prompt_cache_options: anything,
-  prompt_cache_retention: nullable(oneOf(["in_memory", "24h"])),
+  prompt_cache_retention: nullable(literal(["in_memory", "24h"])),
   reasoning: nullable(
     object({
-      effort: nullable(oneOf(efforts)),
-      summary: nullable(oneOf(["concise", "detailed", "auto"])),
-      generate_summary: nullable(oneOf(["concise", "detailed", "auto"])),
-      context: nullable(oneOf(["auto", "current_turn", "all_turns"])),
-      mode: nullable(oneOf(["standard", "pro"])),
+      effort: nullable(literal(efforts)),
+      summary: nullable(literal(["concise", "detailed", "auto"])),
+      generate_summary: nullable(literal(["concise", "detailed", "auto"])),
+      context: nullable(literal(["auto", "current_turn", "all_turns"])),
+      mode: nullable(literal(["standard", "pro"])),
     }),
   ),
   safety_identifier: nullable(string({ maximum: 128 })),
-  service_tier: nullable(oneOf(serviceTiers)),
+  service_tier: nullable(literal(serviceTiers)),
   store: nullable(boolean),
   stream: nullable(boolean),
   stream_options: nullable(object({ include_obfuscation: boolean })),
   temperature: nullable(decimal(0, 2)),
   text: nullable(
-    object({ format: nullable(textFormat), verbosity: nullable(oneOf(["low", "medium", "high"])) }),
+    object({ format: nullable(textFormat), verbosity: nullable(literal(["low", "medium", "high"])) }),
   ),
   tool_choice: nullable(toolChoice),
   tools: nullable(array(tool, { maximum: 128 })),
   top_logprobs: nullable(integer(0, 20)),
   top_p: nullable(decimal(0, 1)),
-  truncation: nullable(oneOf(["auto", "disabled"])),
+  truncation: nullable(literal(["auto", "disabled"])),
   user: nullable(string()),
 };
 
 const body = object(fields);
 
-/** What a request may have whose tokens are counted. */
+/** Parameters of requests whose tokens are counted. */
 const countedNames = [
   "model",
   "input",
@@ -127,7 +127,7 @@ const countedBody = object({
   personality: nullable(string()),
 });
 
-/** Parameters of OpenAI that need what the simulator does not have, such as stored conversations. */
+/** Parameters of OpenAI that need features which the simulator lacks, such as stored conversations. */
 const notSimulated = ["background", "conversation", "prompt"] as const;
 
 /**

@@ -22,7 +22,7 @@ import { isChosen } from "./tool-checks.ts";
 /** OpenAI caches the beginning of prompts of at least this length. */
 const caching: Caching = { kind: "prefix", minimumTokens: 1024 };
 
-/** The effort of a reasoning model where the request does not set it. */
+/** The effort of a reasoning model if the request does not set it. */
 const defaultEffort: Effort = "medium";
 
 /** Converts a checked request into a prompt, which is independent of OpenAI's wire format. */
@@ -54,7 +54,9 @@ export function readPrompt(request: CheckedRequest, items: readonly CheckedItem[
   };
 }
 
-/** An item as the model reads it. Ids and states are left out, since they would make the prompt cache miss. */
+/**
+ * Describes an item as the model reads it. Ids and states are left out, since they would make the prompt cache miss.
+ */
 function describeItem(item: CheckedItem, text: string): string {
   switch (item.type ?? "message") {
     case "message":
@@ -70,7 +72,7 @@ function describeItem(item: CheckedItem, text: string): string {
   }
 }
 
-/** The tools that the answer may use: all of them, or those that `allowed_tools` names. */
+/** Returns the tools that the answer may use: all tools, or the tools that `allowed_tools` names. */
 function offeredTools(request: CheckedRequest): readonly Tool[] {
   const { tools, tool_choice: choice } = request;
   const all = tools ?? [];
@@ -78,7 +80,10 @@ function offeredTools(request: CheckedRequest): readonly Tool[] {
   return all.filter((tool) => (choice.tools ?? []).some((allowed) => isChosen(tool, allowed)));
 }
 
-/** The tools that the caller executes: one, those of a namespace, or none where the provider executes it. */
+/**
+ * Returns the tools that the caller executes: the tool itself, the tools of a namespace, or none if the provider
+ * executes it.
+ */
 function readTools(tool: Tool): CallableTool[] {
   if (tool.type === "function" || tool.type === "custom") return [readTool(tool)];
   if (tool.type !== "namespace") return [];
@@ -105,7 +110,7 @@ function readToolChoice(request: CheckedRequest): ToolChoice {
   return typeof choice?.name !== "string" ? { mode: "auto" } : { mode: "named", name: choice.name };
 }
 
-/** The outputs after the last item that the model wrote. */
+/** Reads the outputs after the last item that the model wrote. */
 function readToolResults(items: readonly CheckedItem[], texts: readonly string[]): ToolResult[] {
   const names = new Map(
     items.filter((item) => item.name !== undefined).map((item) => [item.call_id, item.name]),
@@ -118,7 +123,7 @@ function readToolResults(items: readonly CheckedItem[], texts: readonly string[]
   );
 }
 
-/** Counts runs of outputs: each run answers one round of calls. */
+/** Counts groups of consecutive outputs: each group answers one round of calls. */
 function countToolRounds(items: readonly CheckedItem[]): number {
   return items.filter((item, index) => isOutput(item) && !isOutput(items[index - 1])).length;
 }

@@ -17,23 +17,23 @@ export interface SimulatedResponse extends Omit<EchoedSettings, "id"> {
   readonly output?: readonly WrittenItem[];
 }
 
-/** Makes the response object of one request, in each of its states. */
+/** Creates the response object of one request, in each of its states. */
 export interface ResponseStates {
-  /** While it is being written. */
+  /** Returns the object while the response is being written. */
   open(): SimulatedResponse;
-  /** When the model has stopped: completed, or incomplete. */
+  /** Returns the object when the model has stopped: completed, or incomplete. */
   finished(turn: Turn, output: readonly WrittenItem[]): SimulatedResponse;
-  /** When it failed. */
+  /** Returns the object of a failed response. */
   failed(code: string | undefined): SimulatedResponse;
 }
 
-/** What a response object is made from. */
+/** The inputs for a response object. */
 export interface ResponseOrigin {
   readonly requestNumber: number;
   readonly request: CheckedRequest;
   /** When the request arrived, in milliseconds since 1970. */
   readonly startedAt: number;
-  /** Whether the model is one that reasons. */
+  /** Whether the model reasons. */
   readonly reasons: boolean;
 }
 

@@ -22,7 +22,7 @@ export function answerStored(request: ReceivedRequest, id: string, stored: Store
   return answer(request, wholeBody(response));
 }
 
-/** A response as a whole answer: with the field `billing`, which streams do not have. */
+/** Renders a response as a whole answer: with the field `billing`, which streams do not have. */
 export function wholeBody(response: SimulatedResponse): string {
   return JSON.stringify({ ...response, billing: { payer: "developer" } });
 }

@@ -1,20 +1,20 @@
 import type { CheckedItem } from "./checked-request.ts";
 import type { SimulatedResponse } from "./response-object.ts";
 
-/** Most responses and most bytes of their items and of themselves that are kept; the oldest are removed. */
+/** Maximum number of stored responses, and maximum bytes of the responses and their items; the oldest are removed. */
 const limits = { responses: 500, bytes: 32 * 1024 * 1024 };
 
 /** A stored response: the conversation up to and including it. */
 interface StoredResponse {
   readonly response: SimulatedResponse;
-  /** The items of the conversation, those of the response at its end. */
+  /** The items of the conversation, ending with the items of the response. */
   readonly items: readonly CheckedItem[];
   readonly bytes: number;
 }
 
 /** Responses that requests with `previous_response_id` continue, and whose items they refer to. */
 export interface StoredResponses {
-  /** Keeps a response, and the items of the conversation before it. */
+  /** Stores a response, and the items of the conversation before it. */
   keep(response: SimulatedResponse, before: readonly CheckedItem[]): void;
   /** Returns a response. */
   get(responseId: string): SimulatedResponse | undefined;

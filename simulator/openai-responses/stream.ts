@@ -25,7 +25,7 @@ import {
 } from "./output-items.ts";
 import type { ResponseStates, SimulatedResponse } from "./response-object.ts";
 
-/** What a stream is rendered from. */
+/** The input for rendering a stream. */
 export interface StreamSource {
   readonly turn: Turn;
   readonly items: ItemSettings;
@@ -38,7 +38,7 @@ export interface StreamSource {
 
 type EventType = StreamEvent["type"];
 
-/** Fields of an event of one type. Their values are those of the simulator's own items and responses. */
+/** Fields of an event of one type. Their values are the simulator's items and responses. */
 type EventFields<Type extends EventType> = Untrusted<Extract<StreamEvent, { type: Type }> & Obfuscation>;
 
 interface Renderer {
@@ -105,7 +105,7 @@ function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
   yield event(last, { response });
 }
 
-/** Tokens that an item costs before any of it shows: reasoning without a summary takes time as well. */
+/** Returns the tokens that an item costs before any text shows: reasoning without a summary takes time as well. */
 function hiddenTokens(part: Part, items: ItemSettings): number {
   if (part.kind !== "reasoning") return 0;
   return toSummary(part, items).reduce((left, text) => left - countTokens(text), part.tokens);
@@ -172,7 +172,7 @@ function* textEvents(renderer: Renderer, part: TextPart, place: Place): Generato
   yield event("response.content_part.done", { ...at, part: textContent(part) });
 }
 
-/** Refusals come without obfuscation, as recorded. */
+/** Yields the events of a refusal, without obfuscation, as recorded. */
 function* refusalEvents(renderer: Renderer, { text }: RefusalPart, place: Place): Generator<WireEvent> {
   const { event } = renderer;
   const at = { ...place, content_index: 0 };

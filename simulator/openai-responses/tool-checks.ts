@@ -5,9 +5,9 @@ import {
   boolean,
   type Check,
   integer,
+  literal,
   nullable,
   object,
-  oneOf,
   openObject,
   required,
   string,
@@ -38,8 +38,8 @@ const otherTools = [
   "programmatic_tool_calling",
 ];
 
-/** Tools that the caller runs. They may also be in a namespace. */
-const ownTools: Readonly<Record<string, Check>> = {
+/** Tools that the caller runs. They are also allowed in a namespace. */
+const callerTools: Readonly<Record<string, Check>> = {
   function: object({
     type: anything,
     name: toolName,
@@ -65,26 +65,26 @@ const namespace = object({
   type: anything,
   name: toolName,
   description: required(string()),
-  tools: required(array(variants("type", ownTools))),
+  tools: required(array(variants("type", callerTools))),
 });
 
 const others = Object.fromEntries(otherTools.map((type) => [type, openObject()]));
 
 /** Checks one of `tools`. */
 export const tool: Check = variants("type", {
-  ...ownTools,
+  ...callerTools,
   namespace,
   image_generation: openObject({ partial_images: integer(0, 3) }),
   ...others,
 });
 
-/** Checks `tool_choice` where it is an object. */
+/** Checks `tool_choice` if it is an object. */
 export const namedToolChoice: Check = variants("type", {
   function: object({ type: anything, name: toolName }),
   custom: object({ type: anything, name: toolName }),
   allowed_tools: object({
     type: anything,
-    mode: required(oneOf(["auto", "required"])),
+    mode: required(literal(["auto", "required"])),
     tools: required(array(openObject({ type: required(string()) }), { minimum: 1 })),
   }),
   mcp: openObject({ server_label: required(string()) }),
@@ -126,7 +126,7 @@ function isOffered(wanted: Pick<NamedToolChoice, "type" | "name">, request: Chec
   return (request.tools ?? []).some((tool) => isChosen(tool, wanted));
 }
 
-/** Whether a tool choice names a tool: by its type, and by its name where it gives one. */
+/** Whether a tool choice names a tool: by its type, and by its name if the choice has one. */
 export function isChosen(
   { type, name }: AnyOf<Tool>,
   choice: Pick<NamedToolChoice, "type" | "name">,

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { invalidRequest } from "./problem.ts";
 
-/** The one key that is refused, for tests of refused keys. Every other one is accepted. */
+/** The only key that is refused, for tests of refused keys. Every other key is accepted. */
 const refusedKey = "invalid";
 
-/** Checks that a request carries a key as `Authorization: Bearer KEY`. Throws the 401 that OpenAI answers. */
+/** Checks that a request has a key as `Authorization: Bearer KEY`. Throws OpenAI's 401. */
 export function authenticate(headers: IncomingHttpHeaders): void {
   const key = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1];
   if (key === undefined) {

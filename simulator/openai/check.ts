@@ -6,7 +6,7 @@ import { invalidRequest, type Problem } from "./problem.ts";
  */
 export type Check = (value: unknown, path: string) => void;
 
-/** The fields of an object: how each is checked, and which must be there. */
+/** The fields of an object: how each is checked, and which are required. */
 export interface Fields {
   readonly [name: string]: Check | RequiredField;
 }
@@ -15,7 +15,7 @@ export interface RequiredField {
   readonly required: Check;
 }
 
-/** Marks a field that must be there. */
+/** Marks a required field. */
 export function required(check: Check): RequiredField {
   return { required: check };
 }
@@ -23,7 +23,7 @@ export function required(check: Check): RequiredField {
 /** Accepts anything. */
 export const anything: Check = () => {};
 
-/** Accepts what another check accepts, and null. */
+/** Accepts null and everything that another check accepts. */
 export function nullable(check: Check): Check {
   return (value, path) => {
     if (value !== null) check(value, path);
@@ -63,14 +63,14 @@ export function decimal(minimum: number, maximum: number): Check {
 }
 
 /** One of several strings. */
-export function oneOf(words: readonly string[]): Check {
+export function literal(words: readonly string[]): Check {
   return (value, path) => {
     if (typeof value !== "string") throw wrongType(value, path, `one of ${enumerate(words, "or")}`);
     if (!words.includes(value)) throw unsupportedValue(value, path, words);
   };
 }
 
-/** An array whose elements are all checked alike. */
+/** An array with one check for all elements. */
 export function array(element: Check, limits: { minimum?: number; maximum?: number } = {}): Check {
   const { minimum = 0, maximum = Infinity } = limits;
   return (value, path) => {
@@ -81,7 +81,7 @@ export function array(element: Check, limits: { minimum?: number; maximum?: numb
   };
 }
 
-/** An object that has the fields and no others. At the top, the path is empty. */
+/** An object with these fields and no others. The path of the body is empty. */
 export function object(fields: Fields): Check {
   return (value, path) => {
     checkFields(fields, value, path);
@@ -91,12 +91,12 @@ export function object(fields: Fields): Check {
   };
 }
 
-/** An object that has the fields, and may have others. */
+/** An object with these fields, and any others. */
 export function openObject(fields: Fields = {}): Check {
   return (value, path) => checkFields(fields, value, path);
 }
 
-/** An object that is checked according to the value of one field, which may be missing where a default is given. */
+/** An object whose check depends on the value of one field, which may be missing if a default is given. */
 export function variants(field: string, checks: Readonly<Record<string, Check>>, fallback?: string): Check {
   return (value, path) => {
     const chosen = asObject(value, path)[field] ?? fallback;
@@ -152,7 +152,7 @@ function enumerate(words: readonly string[], conjunction: "and" | "or"): string 
   return `${quoted.slice(0, -1).join(", ")}, ${conjunction} ${quoted.at(-1)}`;
 }
 
-/** A value of the wrong type. */
+/** Creates the error for a value of the wrong type. */
 export function wrongType(value: unknown, path: string, expected: string): Error {
   const message = `Invalid type for '${path}': expected ${expected}, but got ${nameType(value)} instead.`;
   return invalidRequest(message, path === "" ? null : path, "invalid_type");
@@ -165,7 +165,7 @@ function nameType(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** A parameter that must be there and is not. */
+/** Creates the error for a required parameter that is missing. */
 export function missingParameter(path: string): Problem {
   return invalidRequest(`Missing required parameter: '${path}'.`, path, "missing_required_parameter");
 }

@@ -7,10 +7,10 @@ import {
   array,
   type Check,
   integer,
+  literal,
   missingParameter,
   nullable,
   object,
-  oneOf,
   required,
   string,
   wrongType,
@@ -22,7 +22,7 @@ import { checkMethod, readModel } from "./receive.ts";
 
 const path = "/v1/embeddings";
 
-/** The body of a request, once it has been checked. */
+/** The checked body of a request. */
 interface EmbeddingRequest {
   readonly model: string;
   /** A text, its tokens, or a list of either. */
@@ -31,10 +31,10 @@ interface EmbeddingRequest {
   readonly encoding_format?: "float" | "base64" | null;
 }
 
-/** Dimensions of a vector where the request does not say: those of OpenAI's smaller model. */
+/** Dimensions of a vector if the request does not set them: the dimensions of OpenAI's smaller model. */
 const usualDimensions = 1536;
 
-/** Most texts of one request. */
+/** Maximum number of texts of one request. */
 const maxInputs = 2048;
 
 /** OpenAI's embeddings, `POST /v1/embeddings`. Every model string has them. */
@@ -72,7 +72,7 @@ const body = object({
   model: required(string({ minimum: 1 })),
   input: required(input),
   dimensions: nullable(integer(1, 3072)),
-  encoding_format: nullable(oneOf(["float", "base64"])),
+  encoding_format: nullable(literal(["float", "base64"])),
   user: nullable(string()),
 });
 
@@ -94,7 +94,7 @@ function answer(received: ReceivedRequest): WholeAnswer {
   };
 }
 
-/** The texts of a request, each with its number of tokens. Tokens are read like words. */
+/** Returns the texts of a request, each with its number of tokens. Tokens are read like words. */
 function toInputs(value: EmbeddingRequest["input"]): { text: string; tokens: number }[] {
   if (typeof value === "string") return [{ text: value, tokens: estimatePromptTokens(value) }];
   if (isTokens(value)) return [{ text: value.join(" "), tokens: value.length }];

@@ -9,7 +9,7 @@ export interface OpenAIError extends Readonly<Pick<ErrorObject, "message" | "typ
 /** Format of the errors of OpenAI's API, or of a server that is compatible with it. */
 export type ErrorShape = NonNullable<ModelOptions["error_shape"]>;
 
-/** The body of an error. OpenAI's repeats the status of a 401. */
+/** Creates the body of an error. OpenAI's error repeats the status of a 401. */
 export function shapeError(error: OpenAIError, status: number, shape: ErrorShape): object {
   const { message, type, param, code } = error;
   switch (shape) {

@@ -6,7 +6,7 @@ import { invalidRequest, Problem, renderProblem } from "./problem.ts";
 /** Default delay that a 429 tells the client to wait, in milliseconds. */
 const defaultRetryAfter = 1000;
 
-/** The code that goes with a status where the model string names none. */
+/** The code for a status, if the model string names none. */
 const codeByStatus: Readonly<Record<number, string>> = {
   401: "invalid_api_key",
   403: "unsupported_country_region_territory",
@@ -35,7 +35,7 @@ const flagged: Wording = {
     "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting",
 };
 
-/** The status that goes with a type where the code has none of its own. */
+/** The status for a type, if the code has no status. */
 const statusByType: Readonly<Record<string, number>> = {
   insufficient_quota: 429,
   requests: 429,
@@ -89,9 +89,9 @@ const wordingByCode: Wordings = {
 
 /**
  * Answers a failed request with OpenAI's error.
- * @param own Messages that differ in one of its APIs.
+ * @param wordings Messages that differ in one of OpenAI's APIs.
  */
-export function rejectAsOpenAI(failure: Failure, request: ReceivedRequest, own?: Wordings): WholeAnswer {
+export function rejectAsOpenAI(failure: Failure, request: ReceivedRequest, wordings?: Wordings): WholeAnswer {
   switch (failure.kind) {
     case "unknown_model":
       return renderProblem(request, unknownModel(failure.model));
@@ -102,21 +102,21 @@ export function rejectAsOpenAI(failure: Failure, request: ReceivedRequest, own?:
       return renderProblem(request, invalidRequest(message, null, "request_too_large", 413));
     }
     case "status":
-      return rejectWithStatus(failure, request, own);
+      return rejectWithStatus(failure, request, wordings);
     default:
       return failure satisfies never;
   }
 }
 
 /**
- * The error for a code, for events and failed answers.
- * @param own Messages that differ in one of OpenAI's APIs.
+ * Returns the error for a code, for events and failed answers.
+ * @param wordings Messages that differ in one of OpenAI's APIs.
  */
 export function describeFailure(
   code = "server_error",
-  own: Wordings = {},
+  wordings: Wordings = {},
 ): OpenAIError & { readonly code: string } {
-  const wording = own[code] ??
+  const wording = wordings[code] ??
     wordingByCode[code] ?? {
       type: "server_error",
       message: `The simulator was configured to fail with ${code}.`,
@@ -127,7 +127,7 @@ export function describeFailure(
 function rejectWithStatus(
   failure: Failure & { kind: "status" },
   request: ReceivedRequest,
-  own: Wordings | undefined,
+  wordings: Wordings | undefined,
 ): WholeAnswer {
   const { status, retryAfterMs, shape } = failure;
   const code = failure.code ?? codeByStatus[status];
@@ -139,7 +139,7 @@ function rejectWithStatus(
           param: null,
           code: null,
         }
-      : describeFailure(code, own);
+      : describeFailure(code, wordings);
   const answer = renderProblem(request, new Problem(status, error), shape);
   if (status !== 429) return answer;
   const exhaustedForMs = retryAfterMs ?? defaultRetryAfter;
@@ -149,7 +149,7 @@ function rejectWithStatus(
   };
 }
 
-/** The status that goes with a code. */
+/** Returns the status for a code. */
 export function statusOfCode(code: string): number {
   const known = Object.entries(codeByStatus).find(([, each]) => each === code);
   return known === undefined ? (statusByType[describeFailure(code).type] ?? 400) : Number(known[0]);

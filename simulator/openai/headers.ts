@@ -6,16 +6,16 @@ const limits = { requests: 10_000, tokens: 2_000_000 };
 
 const minute = 60_000;
 
-/** What the headers of an answer contain besides the request's id. */
+/** The facts that the headers of an answer contain besides the request's id. */
 export interface HeaderFacts {
   readonly contentType: string;
   /** Tokens of the prompt, which count against the limit. */
   readonly inputTokens: number;
-  /** Time until exhausted limits reset, in milliseconds; unset where they are not exhausted. */
+  /** Time until exhausted limits reset, in milliseconds; unset if they are not exhausted. */
   readonly exhaustedForMs?: number;
 }
 
-/** The headers of OpenAI's answers, rate limits included. */
+/** Returns the headers of OpenAI's answers, including rate limits. */
 export function openaiHeaders(request: ReceivedRequest, facts: HeaderFacts): Record<string, string> {
   return {
     "content-type": facts.contentType,

@@ -8,7 +8,7 @@ import { checkMethod } from "./receive.ts";
 
 const path = "/v1/models";
 
-/** OpenAI's list of models, `GET /v1/models`, and its entries. @param names The models that the list has. */
+/** OpenAI's list of models, `GET /v1/models`, and its entries. @param names The models in the list. */
 export function createOpenAIModels(names: readonly string[]): WireFormat {
   return {
     name: "openai-models",

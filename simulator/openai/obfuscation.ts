@@ -1,12 +1,12 @@
-/** Length that a delta and its padding have together, or a multiple of it. */
+/** A delta and its padding together have this length, or a multiple. */
 const block = 16;
 
 const noise = "kV3xQ9mZ1tRbW7yLcN5uHsD2pJfA8gXeT4oKqYiUz6rMvBhSnCwGlEjPdOaFI0";
 
-/** Returns the padding of a delta, as a field to put into its event; no field when it is switched off. */
+/** Returns the padding of a delta, as a field for its event; no field if padding is off. */
 export type Obfuscator = (delta: string) => { readonly obfuscation?: string };
 
-/** Creates what pads deltas. Its noise is the same in each stream. */
+/** Creates a function that pads deltas. Its noise is the same in each stream. */
 export function createObfuscator(isOn: boolean): Obfuscator {
   let offset = 0;
   return (delta) => {

@@ -8,7 +8,7 @@ export const efforts: readonly Effort[] = ["none", "minimal", "low", "medium", "
 /** Tiers of service. */
 export const serviceTiers = ["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"];
 
-/** What names of tools and of formats are made of. */
+/** The characters of names of tools and of formats. */
 export const namePattern = /^[a-zA-Z0-9_-]+$/;
 
 /** The name of a format. */

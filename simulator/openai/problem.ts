@@ -2,7 +2,7 @@ import { type ReceivedRequest, Rejection, type WholeAnswer } from "../wire-forma
 import { type ErrorShape, type OpenAIError, shapeError } from "./error-shape.ts";
 import { openaiHeaders } from "./headers.ts";
 
-/** Thrown by the checks of a request: the error that OpenAI would answer. */
+/** Thrown by the checks of a request: the error that OpenAI would return. */
 export class Problem extends Error {
   readonly status: number;
   readonly error: OpenAIError;
@@ -15,7 +15,7 @@ export class Problem extends Error {
   }
 }
 
-/** A problem with the request itself: status 400 by default. */
+/** Creates a problem with the request itself: status 400 by default. */
 export function invalidRequest(
   message: string,
   param: string | null,
@@ -38,7 +38,7 @@ export function rejectingProblems<Result>(
   }
 }
 
-/** Renders a problem as an error of OpenAI's, or in the form of a server that is compatible with it. */
+/** Renders a problem as OpenAI's error, or in the form of a server that is compatible with OpenAI. */
 export function renderProblem(
   request: ReceivedRequest,
   { status, error }: Problem,

@@ -2,15 +2,15 @@ import type { ReceivedRequest } from "../wire-format.ts";
 import { string } from "./check.ts";
 import { invalidRequest, type Problem } from "./problem.ts";
 
-/** Checks the method of a request. Throws the 405 that OpenAI answers. */
+/** Checks the method of a request. Throws OpenAI's 405. */
 export function checkMethod({ method, path }: ReceivedRequest, expected: "GET" | "POST"): void {
   if (method === expected) return;
   throw invalidRequest(`Not allowed to ${method} on ${path}.`, null, "method_not_supported", 405);
 }
 
 /**
- * Reads the model that the body of a request names. Throws the problem that OpenAI finds with a body that is no JSON
- * object, and `missing` where the body names none.
+ * Reads the model that the body of a request names. Throws OpenAI's problem if the body is not a JSON object, and
+ * `missing` if the body names no model.
  */
 export function readModel({ body }: ReceivedRequest, missing: () => Problem): string {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {

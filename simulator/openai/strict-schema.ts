@@ -2,15 +2,15 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /**
  * Reports why a schema does not fit OpenAI's strict mode: an object that allows further properties, or that does not
- * require all of its own. Returns undefined for a schema that is strict.
+ * require all its properties. Returns undefined for a strict schema.
  */
 export function findStrictnessViolation(schema: unknown): string | undefined {
   return lookInto(schema, []);
 }
 
 /**
- * Makes a schema strict where only `additionalProperties` has to change, as OpenAI does with tools whose `strict` is
- * not set. Returns undefined where the schema has optional properties and so cannot be.
+ * Makes a schema strict if only `additionalProperties` has to change, as OpenAI does with tools whose `strict` is
+ * unset. Returns undefined if the schema has optional properties and therefore cannot be strict.
  */
 export function makeStrict(schema: unknown): unknown {
   const closed = closeObjects(schema);
@@ -23,8 +23,8 @@ function lookInto(schema: unknown, path: readonly string[]): string | undefined 
   if (!isSchema(schema)) return undefined;
   const properties = isSchema(schema.properties) ? schema.properties : undefined;
   const isObject = schema.type === "object" || properties !== undefined;
-  const own = isObject ? violationOfObject(schema, Object.keys(properties ?? {}), path) : undefined;
-  if (own !== undefined) return own;
+  const violation = isObject ? violationOfObject(schema, Object.keys(properties ?? {}), path) : undefined;
+  if (violation !== undefined) return violation;
   const below = Object.entries(properties ?? {}).map(
     ([name, each]) =>
       () =>

@@ -3,10 +3,10 @@ import type { CacheUse } from "./cache-use.ts";
 import type { CacheBreakpoint } from "./prompt.ts";
 import { bytesPerPromptToken } from "./tokens.ts";
 
-/** Number of segments before a breakpoint, its own included, in which an entry that ends there is found. */
+/** Number of segments before a breakpoint, including its segment, in which an entry that ends there is found. */
 const lookback = 20;
 
-/** The end of a segment of a prompt, where a cache entry may end. */
+/** The end of a prompt's segment, at which a cache entry may end. */
 interface SegmentEnd {
   /** Fingerprint of everything up to here. */
   readonly entry: string;
@@ -14,15 +14,15 @@ interface SegmentEnd {
   readonly tokens: number;
 }
 
-/** What a request wants cached. */
+/** The caching that a request asks for. */
 interface CacheSettings {
   readonly minimumTokens: number;
   readonly breakpoints: readonly CacheBreakpoint[];
 }
 
 /**
- * Reads the longest entry that ends at a breakpoint or shortly before one, and writes an entry for each later breakpoint.
- * What lies between two breakpoints is written with the lifetime of the second one.
+ * Reads the longest entry that ends at a breakpoint or shortly before one, and writes an entry for each later
+ * breakpoint. The segments between two breakpoints are written with the lifetime of the second one.
  */
 export function useBreakpoints(
   entries: CacheEntries,

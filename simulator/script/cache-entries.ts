@@ -25,7 +25,9 @@ export function createCacheEntries(): CacheEntries {
   };
 }
 
-/** The fingerprint of a prefix, made from that of a shorter prefix and the text that follows it. */
+/**
+ * Returns the fingerprint of a prefix, computed from the fingerprint of a shorter prefix and the text that follows it.
+ */
 export function fingerprintAfter(before: string, next: string | Buffer): string {
   return createHash("sha1").update(before).update(next).digest("base64");
 }

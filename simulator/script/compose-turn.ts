@@ -30,7 +30,7 @@ export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCa
   };
 }
 
-/** Ends an answer at a stop sequence, at the prompt's token limit, or halfway where the model string says so. */
+/** Ends an answer at a stop sequence, at the prompt's token limit, or halfway if the model string says so. */
 function truncate(
   written: readonly Part[],
   { stopSequences, maxOutputTokens: limit = Infinity }: Prompt,

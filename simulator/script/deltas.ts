@@ -1,6 +1,6 @@
 import { splitTokens } from "./tokens.ts";
 
-/** How a text is split into deltas. */
+/** The way in which a text is split into deltas. */
 export interface DeltaStyle {
   /** Minimum length of the first delta, in UTF-16 units; 0 for no minimum. */
   readonly firstDelta: number;

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 const wordPattern = /[\p{L}\p{N}]+/gu;
 
 /**
- * The embedding of a text: a unit vector. Texts that share words have similar vectors, since each word adds to one
- * dimension, with a sign. The case of letters makes no difference.
+ * Returns the embedding of a text: a unit vector. Texts that share words have similar vectors, since each word adds to
+ * one dimension, with a sign. The case of letters makes no difference.
  */
 export function embed(text: string, dimensions: number): number[] {
   const vector = new Array<number>(dimensions).fill(0);

@@ -1,7 +1,7 @@
 import { countTokens, firstTokens } from "./tokens.ts";
 import type { Part, TextPart } from "./turn.ts";
 
-/** Number of output tokens of one part. Hosted tools count none. */
+/** Counts the output tokens of one part. Hosted tools count none. */
 export function countPartTokens(part: Part): number {
   switch (part.kind) {
     case "reasoning":

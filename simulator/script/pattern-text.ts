@@ -4,7 +4,7 @@ const lowercase = "abcdefghijklmnopqrstuvwxyz";
 const digits = "0123456789";
 const alphabet = `${lowercase}${lowercase.toUpperCase()}${digits} -_.,:;/@#`;
 
-/** Repetitions beyond the minimum, where a pattern allows any number. */
+/** Repetitions beyond the minimum, if a pattern allows any number. */
 const spareRepetitions = 2;
 
 /** Maximum number of repetitions of one element, so that a pattern cannot ask for megabytes. */
@@ -50,7 +50,7 @@ function readSequence(reader: Reader): string {
     const next = reader.at;
     text += times > 0 ? once : "";
     for (let done = 1; done < times; done += 1) {
-      // The element is read again, so that each repetition gets its own characters.
+      // The element is read again, so that each repetition gets other characters.
       reader.at = start;
       text += readAtom(reader);
     }
@@ -112,7 +112,7 @@ function readClassCharacter(reader: Reader): string {
   return character === "\\" ? readEscape(reader) : character;
 }
 
-/** Reads what follows a backslash and returns the characters that it may stand for. */
+/** Reads the escape after a backslash and returns the characters that it may stand for. */
 function readEscape(reader: Reader): string {
   const character = take(reader);
   switch (character) {

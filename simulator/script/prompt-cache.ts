@@ -47,7 +47,7 @@ function usePrefix(
   };
 }
 
-/** One entry for each whole block, each covering everything before it. */
+/** Returns one entry for each whole block. Each entry covers everything before its end. */
 function getBlocks(model: string, prompt: Buffer): string[] {
   const blocks: string[] = [];
   let before = model;

@@ -2,11 +2,11 @@ import { estimatePromptTokens } from "./tokens.ts";
 
 /** A request as a script sees it, independent of any provider's wire format. */
 export interface Prompt {
-  /** Text of the last message of the user; empty when the request has none. */
+  /** Text of the last message of the user; empty if the request has none. */
   readonly question: string;
   /** Everything the model reads, in the order in which it is cached: tools, instructions, conversation. */
   readonly segments: readonly string[];
-  /** How the provider caches it. */
+  /** The provider's way of caching the prompt. */
   readonly caching: Caching;
   /** Images, documents and audio of the request. */
   readonly attachments: readonly Attachment[];
@@ -24,9 +24,9 @@ export interface Prompt {
   readonly toolRounds: number;
   /** The format that the answer's text must have. */
   readonly answerFormat: AnswerFormat;
-  /** Maximum number of tokens of the answer, reasoning included; unset for no limit. */
+  /** Maximum number of tokens of the answer, including reasoning; unset for no limit. */
   readonly maxOutputTokens: number | undefined;
-  /** Stop sequences: the answer ends before the first of them. */
+  /** Stop sequences: the answer ends before the first one that occurs. */
   readonly stopSequences: readonly string[];
   /** How much the model should reason before it answers. */
   readonly effort: Effort;
@@ -65,7 +65,7 @@ export interface Attachment {
 /** A tool that the caller executes. */
 export interface CallableTool {
   readonly name: string;
-  /** Name of the group that it is in; unset where the API has no groups, or it is in none. */
+  /** Name of the tool's group; unset if the API has no groups, or the tool is in none. */
   readonly namespace?: string;
   /** JSON Schema of the arguments; unset for a tool that takes free text. */
   readonly parameters: unknown;
@@ -85,7 +85,7 @@ export type ToolChoice =
 
 /** The result of a tool call. */
 export interface ToolResult {
-  /** Name of the tool, empty when the request does not say. */
+  /** Name of the tool; empty if the request does not give it. */
   readonly name: string;
   /** Text of the result; other content is named in brackets. */
   readonly text: string;
@@ -99,7 +99,7 @@ type AnswerFormat =
 /** How much a model should reason. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
-/** Number of tokens of a prompt, attachments included. */
+/** Counts the tokens of a prompt, including attachments. */
 export function countPromptTokens({ segments, attachments }: Prompt): number {
   const text = estimatePromptTokens(segments.join("\n"));
   return attachments.reduce((sum, { tokens }) => sum + tokens, text);

@@ -17,23 +17,23 @@ export interface ReadContent {
   readonly attachments: readonly Attachment[];
 }
 
-/** A text without attachments. */
+/** Reads a text without attachments. */
 export function readText(text: string): ReadContent {
   return { text, attachments: [] };
 }
 
-/** An image, by its URL, data or id. */
+/** Reads an image, by its URL, data or id. */
 export function readImage(source: string): ReadContent {
   return attach({ kind: "image", label: getLabel(source), tokens: imageTokens });
 }
 
-/** A document or audio, by its URL, data or id, and by its name where it has one. */
+/** Reads a document or audio, by its URL, data or id, and by its name if it has one. */
 export function readFile(kind: "document" | "audio", source: string, name = source): ReadContent {
   const tokens = Math.ceil(source.length / charactersPerToken);
   return attach({ kind, label: getLabel(name), tokens });
 }
 
-/** The parts of one message, in order. */
+/** Joins the parts of one message, in order. */
 export function joinContents(parts: readonly ReadContent[]): ReadContent {
   return {
     text: parts.map((part) => part.text).join("\n"),

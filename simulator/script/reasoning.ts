@@ -21,7 +21,7 @@ const thoughts = [
   "**Choosing the words**\n\nThe answer should be plain, complete and easy to parse.",
 ] as const;
 
-/** Writes the reasoning for a prompt. Returns nothing when the prompt asks for none. */
+/** Writes the reasoning for a prompt. Returns nothing if the prompt asks for none. */
 export function writeReasoning(input: ScriptInput): ReasoningPart[] {
   const least = tokensByEffort[input.prompt.effort];
   if (least === 0) return [];

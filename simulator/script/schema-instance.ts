@@ -16,10 +16,10 @@ const depthOfOptionals = 4;
 /** Depth at which a recursive schema is ended with null. */
 const maximumDepth = 24;
 
-/** Maximum number of values of an instance; a recursive schema that also branches is ended with null then. */
+/** Maximum number of values of an instance. A recursive schema that also branches is ended with null at this number. */
 const maximumValues = 5000;
 
-/** Number of elements of an array, where its schema allows it. */
+/** Number of elements of an array, if its schema allows it. */
 const defaultElements = 2;
 
 type Schema = Readonly<Record<string, unknown>>;

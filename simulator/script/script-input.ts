@@ -20,8 +20,8 @@ export function createScriptInput(prompt: Prompt, options: ModelOptions): Script
 }
 
 /**
- * The source of generated values: names that the question mentions (“Paris”), otherwise its long words, in turn, so that
- * a question about Paris calls `get_weather` with Paris.
+ * Returns the source of generated values: names that the question mentions (“Paris”), otherwise its long words, in
+ * turn, so that a question about Paris calls `get_weather` with Paris.
  */
 export function getInstanceSource(input: ScriptInput): InstanceSource {
   const text = input.prompt.question.slice(0, 2000);

@@ -11,9 +11,9 @@ import { citationCount, citeSources, searchWeb } from "./web-search.ts";
 /** Length of the text of `sim-long`, in tokens, unless the option `tokens` is set. */
 const defaultTokens = 400;
 
-/** One script: what a simulated model says. */
+/** A script, which determines what a simulated model says. */
 interface Script {
-  /** What it does, in one sentence. */
+  /** The effect of the script, in one sentence. */
   readonly summary: string;
   /** Options that apply to it unless the model string sets them. */
   readonly defaults?: ModelOptions;
@@ -65,18 +65,18 @@ export const scripts = {
 /** Name of a script. */
 export type ScriptName = keyof typeof scripts;
 
-/** Options that apply to a script unless the model string sets them. */
+/** Returns the options that apply to a script unless the model string sets them. */
 export function getDefaults(name: ScriptName): ModelOptions {
   const script: Script = scripts[name];
   return script.defaults ?? {};
 }
 
-/** Whether there is a script of that name. */
+/** Whether there is a script with that name. */
 export function isScriptName(name: string): name is ScriptName {
   return Object.hasOwn(scripts, name);
 }
 
-/** The answer: the results of the request's hosted tools, then the text. */
+/** Creates the answer: the results of the request's hosted tools, then the text. */
 function answer(input: ScriptInput): Part[] {
   const hosted = input.prompt.toolChoice.mode === "none" ? [] : input.prompt.hostedTools;
   const parts = hosted.map((tool) =>

@@ -4,11 +4,11 @@ import type { Part } from "./turn.ts";
 /** An answer after stop sequences have been applied. */
 interface Stopped {
   readonly parts: readonly Part[];
-  /** The sequence at which the answer ends; undefined where it contains none. */
+  /** The sequence at which the answer ends; undefined if it contains none. */
   readonly stopSequence: string | undefined;
 }
 
-/** Ends an answer before the first stop sequence in its texts. A text of which nothing is left is removed. */
+/** Ends an answer before the first stop sequence in its texts. A text that becomes empty is removed. */
 export function stopAtSequences(parts: readonly Part[], sequences: readonly string[]): Stopped {
   for (const [index, part] of parts.entries()) {
     const found = part.kind === "text" ? findFirst(part.text, sequences) : undefined;

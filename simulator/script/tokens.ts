@@ -24,7 +24,7 @@ export function countDeltaTokens(delta: string): number {
   return delta.length > 64 ? countTokens(delta) : 1;
 }
 
-/** Truncates a text to `limit` tokens. A shorter text is returned as it is. */
+/** Truncates a text to `limit` tokens. Returns a shorter text unchanged. */
 export function firstTokens(text: string, limit: number): string {
   let count = 0;
   for (const match of text.matchAll(tokenPattern)) {

@@ -19,8 +19,8 @@ export function shouldCallTool(input: ScriptInput): boolean {
 }
 
 /**
- * Calls the tools of a prompt: as many calls as the option `calls` says (default 1), in the order of the tools and
- * from the first again when there are more calls than tools; only the named tool when one is named.
+ * Calls the tools of a prompt: as many calls as the option `calls` says (default 1), in the order of the tools, and
+ * again from the first if there are more calls than tools; only the named tool if one is named.
  */
 export function callTools(input: ScriptInput): ToolCallPart[] {
   const { toolChoice, parallelToolCalls } = input.prompt;
@@ -37,8 +37,9 @@ export function callTools(input: ScriptInput): ToolCallPart[] {
 }
 
 /**
- * The calls that the last user message writes out, one a line: the name of a tool, a space, and its input. A tool in a
- * namespace is named `namespace.tool`. Where parallel calls are not allowed, one line follows the other, round by round.
+ * Returns the calls that the last user message writes out, one a line: the name of a tool, a space, and its input. A
+ * tool in a namespace is named `namespace.tool`. If parallel calls are not allowed, each round makes the call of the
+ * next line.
  */
 export function writtenCalls({ prompt }: ScriptInput): ToolCallPart[] {
   const { question, tools, toolChoice, toolRounds, parallelToolCalls } = prompt;

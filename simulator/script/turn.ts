@@ -2,9 +2,9 @@
 export interface Turn {
   /** Its content, in order. */
   readonly parts: readonly Part[];
-  /** Why it stops. */
+  /** The reason why it stops. */
   readonly stop: StopReason;
-  /** The stop sequence at which it ended; undefined where there was none. */
+  /** The stop sequence at which it ended; undefined if there was none. */
   readonly stopSequence: string | undefined;
   /** The tokens that it consumed. */
   readonly usage: TurnUsage;
@@ -16,7 +16,7 @@ export interface Turn {
   readonly repeatsStart: boolean;
 }
 
-/** Why an answer ends. */
+/** The reason why an answer ends. */
 export type StopReason = "end" | "length" | "content_filter";
 
 /** Tokens of one answer. */
@@ -27,7 +27,7 @@ interface TurnUsage {
   readonly cachedTokens: number;
   /** Prompt tokens that were written to the cache. */
   readonly cacheWriteTokens: number;
-  /** Prompt tokens that were written to it for an hour instead of minutes. */
+  /** Prompt tokens that were written to the cache for an hour instead of minutes. */
   readonly longCacheWriteTokens: number;
   /** All tokens of the answer. */
   readonly outputTokens: number;
@@ -41,11 +41,11 @@ export type Part = ReasoningPart | TextPart | RefusalPart | ToolCallPart | WebSe
 /** Reasoning before or between answers. */
 export interface ReasoningPart {
   readonly kind: "reasoning";
-  /** The text of the reasoning, by paragraph; empty when it was truncated at its start. */
+  /** The text of the reasoning, by paragraph; empty if it was truncated at its start. */
   readonly paragraphs: readonly string[];
   /** Whether the text is hidden from the caller and only sent encrypted. */
   readonly redacted: boolean;
-  /** Tokens of the reasoning, more than those of the paragraphs. */
+  /** Tokens of the reasoning, more than the paragraphs have. */
   readonly tokens: number;
 }
 
@@ -83,9 +83,9 @@ export interface RefusalPart {
 export interface ToolCallPart {
   readonly kind: "tool_call";
   readonly name: string;
-  /** Name of the group that the tool is in; unset where it is in none. */
+  /** Name of the tool's group; unset if it is in none. */
   readonly namespace?: string;
-  /** JSON text, or free text for a freeform tool. Not valid JSON when it was truncated. */
+  /** JSON text, or free text for a freeform tool. Not valid JSON if it was truncated. */
   readonly input: string;
   readonly freeform: boolean;
   /** Minimum length of the first delta, in UTF-16 units. */

@@ -20,7 +20,7 @@ export function searchWeb(input: ScriptInput): WebSearchPart {
   };
 }
 
-/** Number of sources that an answer cites. */
+/** Returns the number of sources that an answer cites. */
 export function citationCount(input: ScriptInput, searched: boolean): number {
   return input.options.citations ?? (searched ? defaultCitations : 0);
 }

@@ -5,7 +5,7 @@ export interface DemoAddresses {
   readonly simulatorUrl: string;
 }
 
-/** The text that a demo prints: its addresses, and calls to copy. */
+/** Returns the text that a demo prints: its addresses, and calls to copy. */
 export function demoText({ addresses, adminAddress, simulatorUrl }: DemoAddresses): string {
   const tools = toolsFor(addresses[0] ?? "");
   return `Outrigger demo: a sidecar with a simulated provider behind it. No key, no cost.
@@ -28,7 +28,7 @@ Try in another terminal:
   # OpenAI's Responses API, which official OpenAI SDKs call with the base URL ${tools.v1}
   ${tools.responses("anthropic/sim-text")}
 
-  # What there is, for any gRPC client
+  # The services, for any gRPC client
   ${tools.grpcurlCommand("list")}
 
   # The same answer, over gRPC
@@ -38,9 +38,9 @@ Try in another terminal:
   ${tools.grpcurl("InferenceService/Stream", askText("sim-long:tokens=60,rate=20"))}
 
 The simulator speaks four protocols: add "provider":"anthropic", "gemini" or "compatible" to a
-request, and the same call goes another way. Without it, OpenAI's Responses API is spoken.
+request, and the same call uses that protocol. Without it, the demo uses OpenAI's Responses API.
 
-The model string chooses what happens: sim-text, sim-tools, sim-reasoning, sim-refusal,
+The model string chooses the answer: sim-text, sim-tools, sim-reasoning, sim-refusal,
 sim-long:tokens=2000,rate=50, and failures such as sim-text:status=429,retry_after=2.
 
 From a program, with stubs generated from proto/outrigger/v1:
@@ -49,13 +49,13 @@ From a program, with stubs generated from proto/outrigger/v1:
            client := outriggerv1.NewInferenceServiceClient(connection)
   Python   stub = inference_service_pb2_grpc.InferenceServiceStub(grpc.insecure_channel("${tools.target}"))
 
-Or with the packages in clients, which also run your own functions as the tools of a model.
+Or with the packages in clients, which can also run your functions as a model's tools.
 
 Ctrl-C stops it. With a provider's key set, "outrigger serve" does the same with that provider behind it.
 `;
 }
 
-/** Prints command lines for an address. A method has its service before it, a body is JSON text. */
+/** Prints command lines for an address. A method is preceded by its service, a body is JSON text. */
 interface CommandLines {
   /** The address in the form of gRPC libraries. */
   readonly target: string;
@@ -105,7 +105,7 @@ function objectText(model: string): string {
   });
 }
 
-/** Clients reach an address on all interfaces by loopback. */
+/** Replaces an address on all interfaces by loopback, where clients reach it. */
 function reachable(address: string): string {
   return address.replace(/^(0\.0\.0\.0|\[::\]|):/, "127.0.0.1:");
 }

@@ -23,7 +23,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
     environment: demoEnvironment(env),
     flags: { listen: flags.listen, adminListen: flags["admin-listen"], logLevel: flags["log-level"] },
   });
-  // The simulator is on loopback: the proxy of this machine must not be used for it.
+  // The simulator is on loopback, so the proxy of this machine must not be used.
   process.env.no_proxy = "*";
   const simulator = await startSimulator();
   const providers = createProviders(simulator);
@@ -41,7 +41,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
     logger: createLogger({ level: config.log.level, destination: process.stderr }),
     parts: [{ name: "simulator", close: () => simulator.close() }],
   });
-  // The terminal in which it runs was closed.
+  // The terminal of the program was closed.
   const stopped = stopSignal(["SIGHUP"]);
   stdout.write(demoText({ ...sidecar, simulatorUrl: simulator.url }));
   await stopped;
@@ -50,7 +50,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   return exitCodes.ok;
 }
 
-/** The simulator by each of its wire formats. Its models are the same in all of them. */
+/** Registers the simulator under each of its wire formats. Its models are the same in each format. */
 function createProviders(simulator: Simulator): ReadonlyMap<string, ProviderSettings> {
   const apiKey = "demo-key";
   return new Map<string, ProviderSettings>([
@@ -70,7 +70,7 @@ function createProviders(simulator: Simulator): ReadonlyMap<string, ProviderSett
   ]);
 }
 
-/** The variables that a demo reads. Its admin port is not open to the network. */
+/** Returns the variables that a demo reads. Its admin port is not open to the network. */
 function demoEnvironment(env: Terminal["env"]): Terminal["env"] {
   return {
     OUTRIGGER_LISTEN: env.OUTRIGGER_LISTEN,

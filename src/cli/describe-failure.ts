@@ -9,7 +9,7 @@ const ADDRESS_CODES = new Set(["EADDRINUSE", "EADDRNOTAVAIL", "EACCES"]);
 /** Settings of addresses. */
 const ADDRESS_FIELDS = new Set(["listen", "admin_listen"]);
 
-/** Why a command failed, in a few lines and without a stack, and the exit code that fits. */
+/** Returns the reason for a command's failure, in a few lines and without a stack, and the matching exit code. */
 export function describeFailure(error: unknown, env: Terminal["env"]): { message: string; code: number } {
   if (error instanceof UsageError) {
     return { message: `${error.message}\nTry "outrigger --help".`, code: exitCodes.usage };
@@ -40,7 +40,7 @@ function adviceFor({ violations }: ConfigurationError): string {
     : `\nChoose one with --${violation.field.replaceAll("_", "-")} ADDRESS.`;
 }
 
-/** The stack at log levels debug and trace, otherwise the message. */
+/** Returns the stack at log levels debug and trace, otherwise the message. */
 function getStack(error: unknown, env: Terminal["env"]): string {
   if (!(error instanceof Error)) return String(error);
   const detailed = /^(debug|trace)$/.test(env.OUTRIGGER_LOG_LEVEL ?? "");

@@ -1,6 +1,6 @@
 /** The exit codes of `outrigger`, which `outrigger --help` documents. */
 export const exitCodes = {
-  /** Success, or stopped by a signal after calls in flight had ended. */
+  /** Success, or stopped by a signal after calls in progress had ended. */
   ok: 0,
   /** An unexpected failure. */
   failure: 1,

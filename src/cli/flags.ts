@@ -11,7 +11,7 @@ type Flags<Options extends ParseArgsOptionsConfig> = ReturnType<
 
 /**
  * Reads the flags of a command, which takes no other arguments.
- * @throws UsageError naming the argument that is wrong.
+ * @throws UsageError that names the wrong argument.
  */
 export function parseFlags<const Options extends ParseArgsOptionsConfig>(
   args: readonly string[],
@@ -24,7 +24,7 @@ export function parseFlags<const Options extends ParseArgsOptionsConfig>(
   }
 }
 
-/** Node's messages without their advice on positional arguments, which no command takes. */
+/** Returns Node's message without its advice on positional arguments, which no command takes. */
 function describe(error: unknown, flags: readonly string[]): string {
   const message = error instanceof Error ? error.message : String(error);
   const unknown = /^Unknown option '(-+)([^']*)'/.exec(message);

@@ -43,7 +43,7 @@ function ask(address: string, timeoutMs: number): Promise<string> {
   });
 }
 
-/** Clients reach an address on all interfaces by loopback. */
+/** Replaces an address on all interfaces by loopback, where clients reach it. */
 function toTarget(text: string): { socketPath: string } | { host: string; port: number } {
   const address = parseAddress(text, "--admin-listen");
   if (address.kind === "unix") return { socketPath: address.path };

@@ -27,8 +27,8 @@ Examples:
   outrigger serve --config outrigger.yaml
 
 Exit codes:
-  0  done, or stopped by SIGTERM, SIGINT or SIGQUIT once the calls in flight had ended
-  1  something failed that should not; healthcheck: not ready
+  0  done, or stopped by SIGTERM, SIGINT or SIGQUIT after the calls in flight had ended
+  1  an unexpected failure; healthcheck: not ready
   2  the command line is wrong
   3  the configuration is wrong, or no provider is configured
   4  an address cannot be listened on, for instance because it is in use
@@ -48,7 +48,7 @@ Options:
   --log-level LEVEL         trace, debug, info, warn, error, fatal or silent. Default: info.
 
 An ADDRESS is 127.0.0.1:6190, [::1]:6190, :6190 (all interfaces) or unix:///run/outrigger.sock.
-Port 0 takes a free one. Flags win over variables, variables over the file.
+Port 0 takes a free one. Flags override variables, variables override the file.
 
 Environment:
   OPENAI_API_KEY              registers the provider "openai"
@@ -59,12 +59,12 @@ Environment:
                               GEMINI_BASE_URL, else GOOGLE_GEMINI_BASE_URL
   OUTRIGGER_COMPATIBLE_BASE_URL
                               registers an OpenAI-compatible server as "compatible";
-                              OUTRIGGER_COMPATIBLE_API_KEY where it needs a key
+                              OUTRIGGER_COMPATIBLE_API_KEY if it needs a key
   OUTRIGGER_CONFIG            like --config
   OUTRIGGER_LISTEN            like --listen; several with commas between them
   OUTRIGGER_ADMIN_LISTEN      like --admin-listen
   OUTRIGGER_ALLOWED_HOSTS     names by which the sidecar may be called over HTTP/1.1, with commas
-                              between them, besides IP addresses and names of the own network
+                              between them, besides IP addresses and private names
   OUTRIGGER_ACCESS_KEYS_FILE  file with the access keys of callers. Default: none are needed
   OUTRIGGER_ALLOW_UNAUTHENTICATED
                               true: an ADDRESS may be open to the network without access keys
@@ -77,7 +77,7 @@ Environment:
   NODE_EXTRA_CA_CERTS names a PEM file with additional certificate authorities.
   An empty variable counts as unset.
 
-A configuration file has settings that variables have not:
+A configuration file also has settings without a variable:
   providers:
     openai-eu:
       api: openai-responses
@@ -91,8 +91,8 @@ A configuration file has settings that variables have not:
   limits: { max_message_bytes: 64MiB }
   drain_timeout: 25s
 
-SIGTERM, SIGINT or SIGQUIT: no new calls, those in flight end (at most drain_timeout), then exit
-code 0. SIGHUP: the files of api_key_file and the access keys are read again.
+SIGTERM, SIGINT or SIGQUIT: accepts no new calls, waits for calls in flight (at most drain_timeout),
+then exits with code 0. SIGHUP: reads the files of api_key_file and the access keys again.
 Logs are JSON lines on stdout, without prompts, answers or keys.
 `,
   demo: `Runs the sidecar with a simulated provider behind it, and prints calls to try. Needs no key;
@@ -113,7 +113,7 @@ Examples:
   outrigger demo --listen 127.0.0.1:0 --admin-listen off     # on any free port
 `,
   simulate: `Runs the simulated provider alone: a server that speaks the wire formats of model providers.
-Point a program's base URL at it, in your own tests or CI.
+Point a program's base URL at it, in your tests or in CI.
 
 Usage: outrigger simulate [options]
 
@@ -160,7 +160,7 @@ Exit codes: 0 ready, 1 not ready or not reachable.
 `,
 };
 
-/** The help of a command. */
+/** Returns the help of a command. */
 export function getHelp(command: CommandName): string {
   return HELP[command];
 }

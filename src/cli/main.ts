@@ -9,8 +9,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-// Without a listener of its own, Node opens its inspector, which can read every key.
+// Without a listener for this signal, Node opens its inspector, which can read every key.
 process.on("SIGUSR1", () => {});
 
-// Loaded here and not above: the process may have been replaced before.
+// Loaded here and not above, because the process may be replaced first.
 void import("./run.ts").then(({ run }) => run(process.argv.slice(2))).then((code) => process.exit(code));

@@ -1,6 +1,6 @@
 /**
- * Settings of the process that keep a loaded sidecar small. Node takes them when it starts, so a `serve` that has not
- * got them starts its process anew. The image gives them from the beginning.
+ * Settings of the process that keep a loaded sidecar small. Node reads them when it starts, so a `serve` without them
+ * restarts its process. The image sets them from the beginning.
  */
 
 /** Options of Node. The last one keeps SIGUSR1 from opening the inspector, which can read every key. */
@@ -13,8 +13,8 @@ export const NODE_OPTIONS: readonly string[] = [
 ];
 
 /**
- * Variables of glibc's allocator. Two arenas instead of one for each thread; the buffers of a read of the network
- * (64 KiB) go back to the system one by one, instead of leaving holes.
+ * Variables of glibc's allocator. Two arenas instead of one for each thread; the buffers of a read of the network (64
+ * KiB) return to the system one by one, instead of leaving holes.
  */
 export const ALLOCATOR_VARIABLES: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: "2",
@@ -25,9 +25,9 @@ export const ALLOCATOR_VARIABLES: Readonly<Record<string, string>> = {
 const YOUNG_GENERATION = /--max[-_]semi[-_]space[-_]size\b/;
 
 /**
- * Replaces this process by one with the settings: same process id, arguments and open files. Returns where that is not
- * needed, because it runs with them or with a young generation of the operator's choice; and where the system cannot do
- * it (Windows, Node's permission model).
+ * Replaces this process by one with the settings: same process id, arguments and open files. Returns if it runs with
+ * them already, or with a young generation of the operator's choice, and if the system does not support it (Windows,
+ * Node's permission model).
  */
 export function restartWithSettings(): void {
   const { execPath, execArgv, argv, env } = process;
@@ -36,6 +36,6 @@ export function restartWithSettings(): void {
     const args = [execPath, ...execArgv, ...NODE_OPTIONS, ...argv.slice(1)];
     process.execve?.(execPath, args, { ...ALLOCATOR_VARIABLES, ...env });
   } catch {
-    // Serves all the same, with more memory.
+    // The sidecar serves anyway, with more memory.
   }
 }

@@ -45,7 +45,7 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
   return exitCodes.ok;
 }
 
-/** The help or the version, where that is asked for. Undefined where a command is to be run. */
+/** Returns the help or the version if the arguments ask for it. Undefined if a command must run. */
 function textFor(name: string, args: readonly string[]): string | undefined {
   if (name === "--version" || name === "-v") return `outrigger ${version}\n`;
   if (name === "--help" || name === "-h") return mainHelp;

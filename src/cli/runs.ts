@@ -10,7 +10,7 @@ import type { CallObserver } from "../server/telemetry/call-observer.ts";
 import { describeFault } from "../server/telemetry/logging.ts";
 import type { Metrics } from "../server/telemetry/metrics.ts";
 
-/** What the runs of a sidecar need. */
+/** The parts that the runs of a sidecar need. */
 export interface RunsOptions {
   readonly config: Pick<Config, "runs" | "mcp" | "listeners">;
   /** Calls the models. */
@@ -18,7 +18,7 @@ export interface RunsOptions {
   /** Follow the provider calls of runs in the background. */
   readonly observers: readonly CallObserver[];
   readonly metrics: Pick<Metrics, "runs">;
-  /** Whose models a run in the background may use. Undefined: everybody may use all. */
+  /** Decides which models a background run may use. Undefined if all callers may use all models. */
   readonly access?: AccessControl | undefined;
   /** The memory of the process. */
   readonly account: MemoryAccount;
@@ -26,10 +26,11 @@ export interface RunsOptions {
 }
 
 /**
- * The engine of a sidecar. One that keeps its runs in memory is loaded at the first run. Any other is opened at once:
- * mistakes in its configuration should be known at the start, and runs of an earlier process may wait in its store. A
- * database that cannot be reached does not keep the sidecar from starting: calls that need runs get UNAVAILABLE until then.
- * @throws ConfigurationError if the store cannot be used as it is configured; ServerError if its database refuses the
+ * Opens the engine of a sidecar. An engine that keeps its runs in memory is loaded at the first run. Any other is
+ * opened at once: mistakes in its configuration should be known at the start, and runs of an earlier process may wait
+ * in its store. The sidecar starts even if a database cannot be reached: calls that need runs get UNAVAILABLE until
+ * then.
+ * @throws ConfigurationError if the configuration of the store is unusable; ServerError if its database refuses the
  *   sidecar.
  */
 export async function openRuns(options: RunsOptions): Promise<RunEngine> {
@@ -37,7 +38,7 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
   const { runs, mcp, listeners } = config;
   const { stallTimeoutMs } = listeners.limits;
   const report = (what: string, error: unknown) => {
-    // The messages of our own errors hold nothing of a run.
+    // The messages of our errors contain no data of a run.
     const problem = error instanceof SDKError ? { problem: error.message } : {};
     logger.warn({ ...problem, fault: describeFault(error) }, `could not ${what}`);
   };

@@ -72,8 +72,8 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
 }
 
 /**
- * Refuses an address that the network reaches where nothing authenticates callers: that is to be a decision, not an
- * accident.
+ * Refuses an address that the network reaches if nothing authenticates callers, because that must be a decision and not
+ * an accident.
  * @throws ConfigurationError
  */
 function checkNetwork({ access, listeners }: Config): void {
@@ -88,7 +88,7 @@ const ADVICE =
   "Name a file with keys in access_keys_file (OUTRIGGER_ACCESS_KEYS_FILE), listen on 127.0.0.1 or a Unix socket, or,\n" +
   "if the network itself restricts who can call, set allow_unauthenticated: true (OUTRIGGER_ALLOW_UNAUTHENTICATED=true).";
 
-/** Reminds of what was allowed. */
+/** Logs a reminder that unauthenticated calls from the network are allowed. */
 function warnOfNetwork(addresses: readonly string[], logger: Logger): void {
   const open = addresses.filter((address) => !isLocal(address));
   if (open.length === 0) return;

@@ -22,14 +22,14 @@ import { createMetrics, type Metrics } from "../server/telemetry/metrics.ts";
 import { openRuns } from "./runs.ts";
 import { version } from "./version.ts";
 
-/** What a sidecar is made of. */
+/** The parts of a sidecar. */
 export interface SidecarOptions {
   readonly config: Config;
   /** Closed with the sidecar. */
   readonly client: Client;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Who may call. Undefined: everybody who reaches the data listener. */
+  /** Decides who may call. Undefined if everybody who reaches the data listener may call. */
   readonly access?: AccessControl | undefined;
   /** Further parts that end with the sidecar, after the client. */
   readonly parts?: readonly ShutdownPart[] | undefined;
@@ -82,15 +82,15 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
   });
 }
 
-/** The models that callers of the HTTP API may name. */
+/** Creates the directory of models that callers of the HTTP API may name. */
 function createDirectory({ client: { providers } }: Config, { catalog, routing }: Client): ModelDirectory {
   const apis = new Map([...providers].map(([name, { api }]) => [name, api]));
   return new ModelDirectory({ providers: apis, routing, catalog });
 }
 
 /**
- * The metrics of a sidecar. Models that the configuration names, or the catalog has, keep labels of their own.
- * @param readDroppedLogLines Lines that the log has dropped so far.
+ * Creates the metrics of a sidecar. Models that the configuration names, or the catalog has, keep separate labels.
+ * @param readDroppedLogLines Returns the number of lines that the log has dropped so far.
  */
 export function createSidecarMetrics(
   { client }: Config,
@@ -103,7 +103,7 @@ export function createSidecarMetrics(
   return createMetrics({ version, isKnownModel, readDroppedLogLines });
 }
 
-/** Writes the lines that wait. */
+/** Writes the waiting lines. */
 function flush(logger: Logger): Promise<void> {
   return new Promise((resolve) => logger.flush(() => resolve()));
 }

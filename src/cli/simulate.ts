@@ -29,7 +29,7 @@ export async function simulate(args: readonly string[], { stdout }: Terminal): P
     aliases: Object.fromEntries(alias.map(readAlias)),
     ...(quiet ? {} : { log: (line) => stdout.write(formatLine(line)) }),
   });
-  // The terminal in which it runs was closed.
+  // The terminal of the program was closed.
   const stopped = stopSignal(["SIGHUP"]);
   stdout.write(announce(simulator));
   await stopped;
@@ -38,8 +38,8 @@ export async function simulate(args: readonly string[], { stdout }: Terminal): P
 }
 
 /**
- * Its address, and the variables that point Outrigger and the providers' SDKs at it. Google's SDKs know only the
- * longer name of the address.
+ * Returns the address of the simulator, and the variables that point Outrigger and the providers' SDKs to it. Google's
+ * SDKs know only the longer name of the address.
  */
 function announce({ url, openaiBaseUrl, anthropicBaseUrl, geminiBaseUrl }: Simulator): string {
   const lines = [

@@ -4,8 +4,8 @@ import manifest from "../../package.json" with { type: "json" };
 export const version: string = manifest.version;
 
 /**
- * Why the program cannot run on this version of Node; undefined where it can. An older version starts the bundle and
- * then fails in each call, by JSON source text access or a missing module.
+ * Explains why the program cannot run on this version of Node; undefined if it can. An older version starts the bundle
+ * and then fails in each call, because JSON source text access or a module is missing.
  * @param found Version of the running Node, for instance `24.21.0`.
  */
 export function nodeProblem(found: string): string | undefined {

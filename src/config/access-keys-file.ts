@@ -1,4 +1,4 @@
-/** The file with the access keys. Loaded only where there is one. */
+/** The file with the access keys. Loaded only if a file is configured. */
 import { createHash } from "node:crypto";
 import * as z from "zod/mini";
 import type { Environment } from "../client/from-env.ts";
@@ -12,19 +12,22 @@ import { parseYamlFile } from "./yaml-file.ts";
 /** Largest file. */
 export const MAX_ACCESS_KEYS_BYTES = 1024 * 1024;
 
-/** Entries of a file: the key of every request is compared with each of them, which takes about 0.1 ms for so many. */
+/**
+ * Maximum number of entries: the key of every request is compared with each entry, which takes about 0.1 ms for so
+ * many.
+ */
 const MAX_KEYS = 256;
 
-/** Names and patterns of one entry: every call of it is compared with each of them. */
+/** Maximum number of names and patterns of one entry: every call of its caller is compared with each. */
 const MAX_MODELS = 256;
 
-/** What a file with access keys is read with. */
+/** Context for reading a file with access keys. */
 export interface AccessKeysContext extends ModelNames {
   readonly path: string;
   readonly environment: Environment;
 }
 
-/** The keys of a file, or all that is wrong with it. */
+/** The keys of a file, or all its mistakes. */
 export type AccessKeysReading =
   | { readonly keys: readonly AccessKey[] }
   | { readonly problems: readonly string[] };
@@ -58,7 +61,7 @@ const secrets = leaf(EXPECTED_KEY, (value) => {
   return digests.length === given.length && (given.length === 1 || given.length === 2) ? digests : undefined;
 });
 
-/** The SHA-256 digest of a key, or that which is given in its place. */
+/** Returns the SHA-256 digest of a key, or the digest that is given in its place. */
 function readDigest(key: unknown): Buffer | undefined {
   if (typeof key !== "string") return undefined;
   const [, hex] = /^sha256:(.*)$/s.exec(key) ?? [];
@@ -89,7 +92,7 @@ type Entry = z.output<typeof entrySchema>;
 
 const FIELDS = ["keys", "name", "key", "rate_limit", "requests_per_minute", "burst", "models"];
 
-/** A key in the place of a field's name is not shown. */
+/** Hides unknown field names, since a key may stand in place of a field's name. */
 function withoutUnknownNames(locate: Locate): Locate {
   return (path) => {
     const unknown = path.filter((step) => typeof step === "string" && !FIELDS.includes(step));
@@ -97,7 +100,7 @@ function withoutUnknownNames(locate: Locate): Locate {
   };
 }
 
-/** Names and keys that two entries have: what came with such a key would have two owners. */
+/** Finds names and keys that occur in two entries: a call with such a key would have two callers. */
 function duplicatesIn(entries: readonly Entry[], locate: Locate): string[] {
   const names = new Set<string>();
   const owners = new Map<string, string>();

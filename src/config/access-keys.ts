@@ -10,22 +10,22 @@ import { type Parsed, WatchedFile } from "./watched-file.ts";
 export interface AccessKeysConfig {
   /** Absolute. */
   readonly path: string;
-  /** What was read: for finding out whether the file has changed. */
+  /** Digest of the content that was read, which shows whether the file has changed. */
   readonly digest: string;
   readonly keys: readonly AccessKey[];
-  /** Reads another content of the file. */
+  /** Parses a new content of the file. */
   readonly parse: (content: string) => Parsed<readonly AccessKey[]>;
   /** Largest file, in bytes. */
   readonly maxBytes: number;
 }
 
-/** Where changes of the file are noted. A logger is one. */
+/** The log for changes of the file. A logger is one. */
 export interface AccessKeysLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
-/** Reads the file. Gives all that is wrong with it. */
+/** Reads the file. Returns the keys or all mistakes. */
 export async function loadAccessKeys(
   path: string,
   environment: Environment,
@@ -58,7 +58,7 @@ function hashText(content: string): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** The access keys of now. A file that is missing or wrong for a moment leaves the last ones in use. */
+/** The current access keys. If the file is missing or invalid for a moment, the previous keys stay in use. */
 export class AccessKeysFile {
   readonly #file: WatchedFile<Version>;
 
@@ -79,7 +79,7 @@ export class AccessKeysFile {
     });
   }
 
-  /** The keys of now. The same list until the file changes. */
+  /** The current keys. Returns the same list until the file changes. */
   current(): readonly AccessKey[] {
     return this.#file.current().keys;
   }
@@ -90,7 +90,7 @@ export class AccessKeysFile {
   }
 }
 
-/** What the file says, and the digest by which another content is found to be the same. */
+/** The value of the file, and the digest that shows whether a new content is the same. */
 interface Version {
   readonly digest: string;
   readonly keys: readonly AccessKey[];

@@ -2,12 +2,12 @@ import type { MiddlewareMethods } from "../client/middleware.ts";
 import { type AttemptEntry, createLogging } from "../middleware/logging.ts";
 import type { CallRules } from "./middleware-schema.ts";
 
-/** Where attempts are logged. A logger is one. */
+/** The log for attempts. A logger is one. */
 export interface AttemptLog {
   info(fields: object, message: string): void;
 }
 
-/** Logs attempts as a rule says, with the names that other lines of the log have. */
+/** Logs attempts according to a rule, with the same field names as other lines of the log. */
 export function createAttemptLog(
   { redact = [], ...rule }: NonNullable<CallRules["logging"]>,
   log: AttemptLog,

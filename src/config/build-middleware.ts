@@ -15,11 +15,11 @@ import { type AttemptLog, createAttemptLog } from "./attempt-log.ts";
 import type { ConfiguredModel, FallbackRule, MiddlewareConfig } from "./config.ts";
 import { RuleLevels } from "./rule-levels.ts";
 
-/** What the middleware of a configuration works with. */
+/** The parts that the middleware of a configuration uses. */
 export interface MiddlewareParts {
   readonly models: readonly ConfiguredModel[];
   readonly catalog: Catalog;
-  /** Whether calls have callers that may use some models only. */
+  /** Whether there are callers with access keys that allow only some models. */
   readonly hasCallers: boolean;
   /** Takes the entries of `logging`. */
   readonly log: AttemptLog;
@@ -27,9 +27,9 @@ export interface MiddlewareParts {
 }
 
 /**
- * The middleware that a configuration asks for, outermost first. A retry is within a fallback, so that the next provider
- * is asked once the retries are used up, and everything that counts or refuses calls is within the retry. What a caller
- * may use is checked for every target of a fallback, and before the cache gives answers.
+ * Creates the middleware of a configuration, outermost first. A retry is within a fallback, so that the next provider
+ * is asked once the retries are used up, and everything that counts or refuses calls is within the retry. The caller's
+ * permissions are checked for every target of a fallback, and before the cache returns responses.
  */
 export function buildMiddleware(
   config: MiddlewareConfig,

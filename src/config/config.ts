@@ -13,11 +13,11 @@ import type { Settings } from "./schema.ts";
 export interface Config {
   readonly listeners: ListenersConfig;
   readonly access: AccessConfig;
-  /** Whether gRPC reflection is served. Undefined: the server's default. */
+  /** Whether gRPC reflection is served. Undefined for the server's default. */
   readonly reflection: boolean | undefined;
   readonly log: { readonly level: NonNullable<Settings["log_level"]> };
   readonly shutdown: {
-    /** Longest wait for calls in flight when the sidecar stops. Undefined: the server's default. */
+    /** Longest wait for calls in progress when the sidecar stops. Undefined for the server's default. */
     readonly timeoutMs: number | undefined;
   };
   readonly client: ClientConfig;
@@ -28,19 +28,19 @@ export interface Config {
   readonly notices: readonly string[];
 }
 
-/** Where the sidecar listens, and for whom. */
+/** The addresses of the sidecar, and its callers. */
 export interface ListenersConfig {
   readonly data: {
     /** At least one. */
     readonly addresses: readonly string[];
-    /** Undefined: no browser may call. */
+    /** Undefined if no browser may call. */
     readonly cors: Settings["cors"];
   };
-  /** Health and metrics. Undefined: there is no admin listener. */
+  /** Health and metrics. Undefined if there is no admin listener. */
   readonly admin: { readonly address: string } | undefined;
-  /** Names by which both may be called over HTTP/1.1, besides those that are always allowed. */
+  /** Names under which both may be called over HTTP/1.1, besides those that are always allowed. */
   readonly allowedHosts: readonly string[];
-  /** Permissions of Unix sockets. Undefined: the server's default. */
+  /** Permissions of Unix sockets. Undefined for the server's default. */
   readonly unixSocketMode: number | undefined;
   /** Changes to the server's limits. */
   readonly limits: NonNullable<Settings["limits"]>;
@@ -48,28 +48,28 @@ export interface ListenersConfig {
 
 /** Who may call. */
 export interface AccessConfig {
-  /** Undefined: everybody who reaches the data listener. */
+  /** Undefined if everybody who reaches the data listener may call. */
   readonly keys: AccessKeysConfig | undefined;
-  /** Whether that is meant also where the network reaches the data listener. */
+  /** Whether calls without a key are accepted even if the network reaches the data listener. */
   readonly allowUnauthenticated: boolean;
 }
 
-/** What the Client is made of. */
+/** The settings of the Client. */
 export interface ClientConfig {
-  /** The providers by name, in the order of registration; those of the variables first. */
+  /** The providers by name, in the order of registration; providers from variables come first. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
-  /** Absolute paths of the files with the keys of providers that have one. */
+  /** Absolute paths of the providers' key files, by provider. */
   readonly keyFiles: ReadonlyMap<string, string>;
-  /** Where the key of each provider comes from, for the error that the provider refused it. */
+  /** The source of each provider's key, for the error that the provider refused the key. */
   readonly keyOrigins?: ReadonlyMap<string, string> | undefined;
-  /** Undefined: the first provider. */
+  /** Undefined for the first provider. */
   readonly defaultProvider: string | undefined;
   readonly middleware: MiddlewareConfig;
   /** Whether there are access keys, so that calls have callers. */
   readonly hasCallers: boolean;
-  /** Models beside those of the shipped catalog, and what differs in these. */
+  /** Models besides the models of the shipped catalog, and changes to those. */
   readonly models: readonly ConfiguredModel[];
-  /** What to do where there is no provider. */
+  /** Advice for an error if there is no provider. */
   readonly remedy: string;
 }
 
@@ -80,9 +80,9 @@ export interface ConfiguredModel extends ModelSettings {
 
 /** The middleware of the Client, by kinds. */
 export interface MiddlewareConfig {
-  /** Models by the names that requests use for them. */
+  /** Models by the aliases that requests use. */
   readonly modelAliases: Readonly<Record<string, AliasWithFallbacks>>;
-  /** The first that fits a call applies. */
+  /** The first rule that matches a call applies. */
   readonly fallbacks: readonly FallbackRule[];
   /** Rules for all calls. */
   readonly rules: CallRules;
@@ -90,11 +90,11 @@ export interface MiddlewareConfig {
   readonly providerRules: ReadonlyMap<string, CallRules>;
 }
 
-/** Where the calls within a scope go when they fail. */
+/** The next targets of failed calls within a scope. */
 export interface FallbackRule extends CallScope, FallbackOptions {}
 
-/** Default address of the data listener. Containers of a pod share it, and nothing else can reach it. */
+/** Default address of the data listener. The containers of a pod share it; nothing else can reach it. */
 export const defaultListen = "127.0.0.1:6190";
 
-/** Default address of the admin listener: the kubelet and Prometheus come to the pod's address. */
+/** Default address of the admin listener: the kubelet and Prometheus connect to the pod's address. */
 export const defaultAdminListen = "0.0.0.0:6191";

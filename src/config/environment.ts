@@ -1,4 +1,4 @@
-/** The environment variables of Outrigger itself. Those of the providers are read in src/client. */
+/** The environment variables of Outrigger itself. Provider variables are read in src/client. */
 import type { Environment } from "../client/from-env.ts";
 import type { Locate } from "./problems.ts";
 import { closestWord } from "./suggest.ts";
@@ -27,7 +27,7 @@ const PROVIDER_VARIABLES = ["OUTRIGGER_COMPATIBLE_BASE_URL", "OUTRIGGER_COMPATIB
 
 const KNOWN = [...Object.keys(FIELDS), configVariable, ...PROVIDER_VARIABLES];
 
-/** The variables in the shape of the configuration file. An empty variable counts as unset. */
+/** Returns the variables in the shape of the configuration file. An empty variable counts as unset. */
 export function readVariables(environment: Environment): Record<string, unknown> {
   const tree: Record<string, unknown> = {};
   for (const [variable, field] of Object.entries(FIELDS)) {
@@ -37,22 +37,22 @@ export function readVariables(environment: Environment): Record<string, unknown>
   return tree;
 }
 
-/** The variable that sets a field. */
+/** Names the variable that sets a field. */
 export const locateVariable: Locate = (path) => {
   const getField = (variable: string) => FIELDS[variable]?.split(".") ?? [];
   const sets = (variable: string) => getField(variable).every((step, index) => step === path[index]);
   return Object.keys(FIELDS).find(sets) ?? "";
 };
 
-/** The value under the path of its field. */
+/** Nests a value under the path of its field. */
 function toTree(field: string, value: unknown): Record<string, unknown> {
   const [last = field, ...parents] = field.split(".").reverse();
   return parents.reduce<Record<string, unknown>>((child, parent) => ({ [parent]: child }), { [last]: value });
 }
 
 /**
- * What to say about variables that are no settings but look like them: all others that begin with `OUTRIGGER_`, and
- * those whose names are close to one of Outrigger's.
+ * Returns notices for variables that look like settings but are not: all others that begin with `OUTRIGGER_`, and
+ * variables whose names are close to one of Outrigger's.
  * @param used Names that the configuration file refers to.
  */
 export function findUnknownVariables(environment: Environment, used: ReadonlySet<string>): string[] {

@@ -1,8 +1,8 @@
-/** What the schemas of the configuration are built with. */
+/** Building blocks for the schemas of the configuration. */
 import * as z from "zod/mini";
 import { didYouMean } from "./suggest.ts";
 
-/** A mapping of known fields. An unknown field is an error, one line of its message for each. */
+/** A mapping of known fields. Each unknown field is an error with a line in the message. */
 export function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const known = Object.keys(shape);
   return z.strictObject(shape, {
@@ -24,14 +24,14 @@ export function list<Item extends z.core.$ZodType>(item: Item, expected: string)
     .check(z.minLength(1, { error: `expected ${expected}` }));
 }
 
-/** An object whose fields are absent where they were undefined. */
+/** An object type without its undefined fields. */
 export type Compact<Fields> = {
   [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key];
 } & {
   [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined>;
 };
 
-/** An object without its undefined fields. */
+/** Returns an object without its undefined fields. */
 export function compact<Fields extends object>(object: Fields): Compact<Fields> {
   const entries = Object.entries(object).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Compact<Fields>;

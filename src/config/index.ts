@@ -20,7 +20,7 @@ export { middlewareTargets } from "./middleware-targets.ts";
 export { openRunStore } from "./open-run-store.ts";
 export type { RunsConfig } from "./runs.ts";
 
-/** The key files of a configuration, with the keys that were read with it. */
+/** Opens the key files of a configuration, with the keys that were read with the configuration. */
 export function openKeyFiles({ providers, keyFiles }: ClientConfig, log: KeyFileLog): KeyFiles {
   const keys = [...providers].map(([name, settings]) => [name, toKey(settings)] as const);
   return new KeyFiles(keyFiles, new Map(keys), log);
@@ -30,25 +30,25 @@ function toKey(settings: ProviderSettings): string {
   return settings.api === "command" ? "" : (settings.apiKey ?? "");
 }
 
-/** The catalog of a configuration: the shipped one, with the models that it adds or changes. */
+/** Creates the catalog of a configuration: the shipped one, with added and changed models. */
 export function createCatalogWith({ models }: ClientConfig): Catalog {
   return models.length === 0 ? defaultCatalog : createCatalog({ models });
 }
 
-/** What the Client of a configuration works with. */
+/** The parts that the Client of a configuration uses. */
 export interface ClientParts {
   readonly keyFiles: KeyFiles;
-  /** As `createCatalogWith` gives it. */
+  /** As returned by `createCatalogWith`. */
   readonly catalog: Catalog;
   /** Takes the entries of `logging`. */
   readonly log: AttemptLog;
-  /** Is notified of what the middleware decides. */
+  /** Is notified of the middleware's decisions. */
   readonly observer?: MiddlewareObserver | undefined;
 }
 
 /**
- * Makes the adapters, the middleware and the Client. Throws ConfigurationError naming every provider that cannot be
- * made.
+ * Creates the adapters, the middleware and the Client. Throws a ConfigurationError that names every provider that
+ * cannot be created.
  */
 export function buildClient(
   { providers, keyOrigins, defaultProvider, middleware, models, hasCallers, remedy }: ClientConfig,

@@ -1,18 +1,18 @@
-/** Keys that are in files of their own. They may change while the sidecar runs: mounted secrets are rotated. */
+/** Keys in separate files. They may change while the sidecar runs: mounted secrets are rotated. */
 import { describeKeyMistake } from "../client/check-key.ts";
 import { getSystemCode, readSmallFile } from "./small-file.ts";
 import { type Parsed, WatchedFile } from "./watched-file.ts";
 
-/** Largest file with a key, in bytes. Tokens of cloud providers have a few thousand. */
+/** Largest file with a key, in bytes. Tokens of cloud providers have a few thousand bytes. */
 const MAX_KEY_BYTES = 64 * 1024;
 
-/** Where changes of key files are noted. A logger is one. */
+/** The log for changes of key files. A logger is one. */
 export interface KeyFileLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
-/** The files of all providers that have one. */
+/** The key files of all providers that have one. */
 export class KeyFiles {
   readonly #files: ReadonlyMap<string, KeyFile>;
 
@@ -26,19 +26,19 @@ export class KeyFiles {
     );
   }
 
-  /** The file of a provider; undefined where it has none. */
+  /** Returns the file of a provider; undefined if it has none. */
   of(provider: string): KeyFile | undefined {
     return this.#files.get(provider);
   }
 
-  /** Reads all files again. Gives the names of their providers. */
+  /** Reads all files again. Returns the names of their providers. */
   reload(): string[] {
     for (const file of this.#files.values()) file.reload();
     return [...this.#files.keys()];
   }
 }
 
-/** The key in a file. A file that is missing, empty or unreadable for a moment leaves the last key in use. */
+/** The key in a file. If the file is missing, empty or unreadable for a moment, the previous key stays in use. */
 export class KeyFile extends WatchedFile<string> {
   /** @param key The key that was read at the start. */
   constructor(provider: string, path: string, key: string, log: KeyFileLog) {
@@ -67,7 +67,7 @@ export async function readKeyFile(path: string): Promise<Parsed<string>> {
   }
 }
 
-/** The key of a file's content, without the line break that editors put at its end. */
+/** Returns the key in a file's content, without the line break that editors add. */
 function parseKey(content: string, path: string): Parsed<string> {
   const key = content.replace(/[\r\n]+$/, "");
   if (key === "") return { problem: `expected one key in ${path}, found nothing` };

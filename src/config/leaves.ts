@@ -8,9 +8,9 @@ import { didYouMean } from "./suggest.ts";
 import { parseDuration, parseSize } from "./units.ts";
 
 /**
- * A value that is read by a function.
- * @param expected What the value should be, for the error.
- * @param read Returns the value, or undefined where it is not what is expected.
+ * A value that a function reads.
+ * @param expected Description of the expected value, for the error.
+ * @param read Returns the value, or undefined if it is not as expected.
  */
 export function leaf<Value>(expected: string, read: (value: unknown) => Value | undefined) {
   return reader((found, context): Value => {
@@ -21,10 +21,10 @@ export function leaf<Value>(expected: string, read: (value: unknown) => Value | 
   });
 }
 
-/** A text that is not empty, without control characters: it may become a header. */
+/** A non-empty text without control characters, since it may become a header. */
 export const text = leaf("a text", readText);
 
-/** A whole number from 1, also as text: variables are texts. */
+/** A whole number from 1, also as text, since variables are texts. */
 export const count = leaf("a whole number from 1", (value) => {
   const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) && number > 0 ? number : undefined;
@@ -61,7 +61,7 @@ const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ...["false", "0", "no", "off"].map((word) => [word, false] as const),
 ]);
 
-/** true or false, also as the words that variables commonly have for them. */
+/** true or false, also in the words that are common in variables. */
 export const flag = leaf("true or false", (value) => {
   return FLAGS.get(typeof value === "string" ? value.toLowerCase() : value);
 });
@@ -125,7 +125,7 @@ export const fileMode = leaf('permissions in quotes such as "0660"', (value) => 
   return typeof value === "string" && /^0?[0-7]{3}$/.test(value) ? Number.parseInt(value, 8) : undefined;
 });
 
-/** Base URL of a provider. Errors are those of the HTTP transport. */
+/** Base URL of a provider. The errors come from the HTTP transport. */
 export const baseUrl = reader((found, context): string => {
   try {
     return parseBaseUrl(typeof found === "string" ? found : "").href.replace(/\/$/, "");
@@ -147,7 +147,7 @@ export const headers = z.record(headerName, text, {
 });
 
 /** One of several words. */
-export function oneOf<Word extends string>(words: readonly Word[]) {
+export function choice<Word extends string>(words: readonly Word[]) {
   return reader((found, context): Word => {
     const word = words.find((candidate) => candidate === found);
     if (word !== undefined) return word;
@@ -171,14 +171,14 @@ export const apiKey = reader((found, context): string => {
   return z.NEVER;
 });
 
-/** A schema that reads values by a function, which adds mistakes to the issues of its context. */
+/** A schema whose function reads values and adds mistakes to the issues of its context. */
 function reader<Value>(read: (found: unknown, context: z.core.ParsePayload) => Value) {
   return z.pipe(z.unknown(), z.transform(read));
 }
 
 function readText(value: unknown): string | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a header must not hold
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a header must not hold these characters
   return /[\u0000-\u001f\u007f]/.test(value) ? undefined : value;
 }
 

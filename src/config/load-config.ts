@@ -52,10 +52,10 @@ interface ConfigSources {
 }
 
 /**
- * Reads the configuration: flags override variables, variables the file, the file the defaults. Providers of the
- * variables come first; an entry of the file replaces the one of the same name as a whole, so that the key of one
- * account is never sent to the address of another.
- * @throws ConfigurationError with every mistake on a line of its own.
+ * Reads the configuration: flags override variables, variables override the file, and the file overrides the defaults.
+ * Providers from variables come first; an entry of the file replaces the provider of the same name as a whole, so that
+ * the key of one account is never sent to the address of another.
+ * @throws ConfigurationError with every mistake on a separate line.
  */
 export async function loadConfig({ environment, flags = {} }: ConfigSources): Promise<Config> {
   const file = await readFileSource(flags.config ?? environment[configVariable]?.trim(), environment);
@@ -106,7 +106,9 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   };
 }
 
-/** What names of models lead to. Only names count here, so nothing is known of the providers' models. */
+/**
+ * Creates the routing that resolves names of models. Only names count here, so the providers' models are not needed.
+ */
 function createRouting(
   names: readonly string[],
   defaultProvider: string | undefined,
@@ -116,7 +118,7 @@ function createRouting(
   return { providers: new Map(models), defaultProvider: defaultProvider ?? names[0], aliases };
 }
 
-/** The access keys of the first source that names a file. */
+/** Reads the access keys of the first source that names a file. */
 async function readAccess(
   sources: readonly Source[],
   environment: Environment,
@@ -131,14 +133,14 @@ async function readAccess(
   throw mistakes(access.problems.map((problem) => `${where}: ${problem}`));
 }
 
-/** How runs are kept. */
+/** Reads the settings of stored runs. */
 async function readRunsSettings(sources: readonly Source[]): Promise<RunsConfig> {
   const runs = await readRuns(sources);
   if ("value" in runs) return runs.value;
   throw mistakes(runs.problem.split("\n"));
 }
 
-/** @throws ConfigurationError naming everything that `local_only` excludes. */
+/** @throws ConfigurationError that names everything that `local_only` excludes. */
 async function checkAddresses(
   providers: ReadonlyMap<string, ProviderSettings>,
   { servers }: McpSettings,
@@ -164,7 +166,7 @@ function toMiddleware({ middleware, providers = {} }: Settings): MiddlewareConfi
   return { modelAliases: {}, fallbacks: [], rules: {}, ...middleware, providerRules: new Map(rules) };
 }
 
-/** One error for all mistakes of a configuration. */
+/** Creates one error for all mistakes of a configuration. */
 export function mistakes(problems: readonly string[]): ConfigurationError {
   if (problems.length === 1) return new ConfigurationError(`the configuration is wrong: ${problems[0]}`);
   const lines = problems.map((problem) => `\n  ${problem}`).join("");
@@ -237,7 +239,7 @@ async function readFileSource(path: string | undefined, environment: Environment
   };
 }
 
-/** Whether the default provider of the first source that names one exists. */
+/** Checks that the default provider of the first source that names one exists. */
 function checkDefaultProvider(sources: readonly Source[], names: readonly string[]): string[] {
   const source = sources.find(({ settings }) => settings.default_provider !== undefined);
   const chosen = source?.settings.default_provider;
@@ -246,7 +248,7 @@ function checkDefaultProvider(sources: readonly Source[], names: readonly string
   return [`${where}: ${describeUnknownName(chosen, names, source)}`];
 }
 
-/** Whether the providers that the middleware refers to exist, and those of models with rules for their calls. */
+/** Checks that the providers that the middleware refers to exist, and the providers of models with call rules. */
 function checkTargets(source: Source, names: readonly string[]): string[] {
   const { models = [] } = source.settings;
   const ruled = models.flatMap(({ provider, rules }, index) =>
@@ -265,7 +267,7 @@ function describeUnknownName(name: string, names: readonly string[], source: Sou
   return `expected ${expected}, found ${describeWord(name, source)}${hint}`;
 }
 
-/** Variables of providers that entries of the file replace, unless the file refers to them. */
+/** Returns notices for provider variables that entries of the file replace, unless the file refers to them. */
 function noticeReplaced({ variables }: ProvidersOfEnvironment, file: FileSource): string[] {
   return file.providerNames.flatMap((name) => {
     const unused = variables.get(name)?.filter((variable) => !file.variables.has(variable)) ?? [];
@@ -275,7 +277,7 @@ function noticeReplaced({ variables }: ProvidersOfEnvironment, file: FileSource)
   });
 }
 
-/** Base URLs under which calls probably fail. */
+/** Returns notices for base URLs under which calls probably fail. */
 function noticeBaseUrls(providers: ReadonlyMap<string, ProviderSettings>): string[] {
   return [...providers].flatMap(([name, settings]) => {
     if (settings.api === "command") return [];
@@ -314,7 +316,7 @@ function mergeProviders(
   return merged;
 }
 
-/** The limits that adapters enforce, on each request and each answer. */
+/** Returns the limits that adapters enforce on each request and each response. */
 function providerLimits(limits: NonNullable<Settings["limits"]>) {
   const { maxAnswerMemoryBytes } = limits;
   const answerLimits = compact({

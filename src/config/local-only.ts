@@ -1,19 +1,19 @@
-/** Holds a configuration to providers on this machine and in private networks. */
+/** Restricts a configuration to providers on this machine and in private networks. */
 import { lookup } from "node:dns/promises";
 import { getBaseUrl, type ProviderSettings } from "../client/providers.ts";
 import { addressInHost, isPrivateAddress } from "../kit/http/private-address.ts";
 import { parseBaseUrl } from "../kit/http/transport.ts";
 
-/** Finds the addresses of a name. Rejects where there are none. */
+/** Finds the addresses of a name. Rejects if there are none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-/** Something that is connected to: what it is, for errors, and where. */
+/** A connection target: its description for errors, and its address. */
 export interface NamedAddress {
   readonly what: string;
   readonly baseUrl: string;
 }
 
-/** Where the providers are, but for programs, whose adapter does without an address. */
+/** Lists the addresses of the providers. Programs have none. */
 export function listAddresses(providers: ReadonlyMap<string, ProviderSettings>): NamedAddress[] {
   return [...providers].flatMap(([name, settings]) =>
     settings.api === "command" ? [] : [{ what: `provider ${name}`, baseUrl: getBaseUrl(settings) }],
@@ -21,8 +21,9 @@ export function listAddresses(providers: ReadonlyMap<string, ProviderSettings>):
 }
 
 /**
- * One line for each address that is not on this machine or in a private network. A name that cannot be resolved counts
- * as such, unless public DNS cannot have it: services of a cluster may start later, and each connection is checked again.
+ * Returns one line for each address that is not on this machine or in a private network. A name that cannot be resolved
+ * counts as such an address, unless public DNS cannot have it: services of a cluster may start later, and each
+ * connection is checked again.
  */
 export async function findForeignAddresses(
   addresses: readonly NamedAddress[],
@@ -60,7 +61,7 @@ async function resolveByName(hostname: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** Names without a dot, those that Kubernetes gives its services, and those that are reserved (RFC 6761, RFC 6762, ICANN). */
+/** Whether a name has no dot, belongs to a Kubernetes service, or is reserved (RFC 6761, RFC 6762, ICANN). */
 function isPrivateName(hostname: string): boolean {
   return !hostname.includes(".") || /\.(?:svc|cluster\.local|local|localhost|internal)$/.test(hostname);
 }

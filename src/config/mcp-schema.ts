@@ -4,7 +4,7 @@ import { parseAddressPattern } from "../runs/mcp/address-pattern.ts";
 import { compact, fields, list } from "./fields.ts";
 import { baseUrl, count, headers, leaf, positiveDuration, size, text } from "./leaves.ts";
 
-/** An address that callers may give. */
+/** An address pattern for servers that callers may name. */
 const addressPattern = leaf(
   'an origin such as "https://mcp.example.com", "https://*.example.com" or "http://127.0.0.1:8080"',
   (value) => (typeof value === "string" ? parseAddressPattern(value) : undefined),

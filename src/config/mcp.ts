@@ -1,4 +1,4 @@
-/** What runs need to know about MCP servers, from the section `mcp` of a configuration. */
+/** The settings of MCP servers for runs, from the section `mcp` of a configuration. */
 import { resolve } from "node:path";
 import { ConfigurationError } from "../core/errors.ts";
 import type { ConfiguredMcpServer, McpSettings } from "../runs/mcp/settings.ts";
@@ -20,7 +20,7 @@ export function toMcpSettings(section: Section | undefined, folder: string, loca
   return { servers: new Map(configured), allowedUrls, limits, ...(localOnly ? { localOnly } : {}) };
 }
 
-/** What is wrong with the files that hold tokens. */
+/** Returns the problems of the files that hold tokens. */
 export async function checkMcpTokens(
   section: Section | undefined,
   folder: string,
@@ -40,10 +40,10 @@ function toServer(server: Section["servers"][string], folder: string): Configure
   return authorization === undefined ? { url, headers } : { url, headers, token: async () => authorization };
 }
 
-/** The token of now: mounted secrets are rotated, and a run needs it once. */
+/** Reads the current token: mounted secrets are rotated, and a run needs the token once. */
 async function currentToken(path: string): Promise<string> {
   const read = await readKeyFile(path);
   if ("value" in read) return read.value;
-  // Callers see the message; where the sidecar keeps its secrets is not theirs to know.
+  // Callers see the message, so it does not say where the sidecar stores its secrets.
   throw new ConfigurationError("its authorization_file cannot be read", { cause: new Error(read.problem) });
 }

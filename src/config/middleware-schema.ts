@@ -1,15 +1,15 @@
-/** The fields of a configuration that put middleware around calls. */
+/** The fields of a configuration that wrap calls in middleware. */
 import * as z from "zod/mini";
 import { fallbackKinds, MAX_FALLBACK_TARGETS } from "../middleware/fallback.ts";
 import type { LoggedContent } from "../middleware/logging.ts";
 import { MAX_RETRIES } from "../middleware/retry-policy.ts";
 import { compact, fields, list } from "./fields.ts";
 import {
+  choice,
   count,
   duration,
   flag,
   number,
-  oneOf,
   pattern,
   positiveDuration,
   size,
@@ -17,12 +17,12 @@ import {
   wholeNumber,
 } from "./leaves.ts";
 
-/** Calls that wait for a rate limit at once: each holds its request in memory. */
+/** Maximum number of calls that wait for a rate limit: each holds its request in memory. */
 const MAX_QUEUE = 10_000;
 
 const MAX_WAIT_MS = 3_600_000;
 
-/** What is logged of a call stays in memory until it is written. */
+/** Logged text stays in memory until it is written. */
 const MAX_LOGGED_TEXT = 100_000;
 
 const kindByWord = new Map(fallbackKinds.map((kind) => [kind.toLowerCase(), kind]));
@@ -30,7 +30,7 @@ const kindByWord = new Map(fallbackKinds.map((kind) => [kind.toLowerCase(), kind
 /** Kinds of errors, in lower case in the file. */
 const kinds = list(
   z.pipe(
-    oneOf([...kindByWord.keys()]),
+    choice([...kindByWord.keys()]),
     z.transform((word) => kindByWord.get(word) ?? z.NEVER),
   ),
   "a list of kinds of errors",
@@ -134,7 +134,7 @@ const rateLimit = z.pipe(
 
 const budget = z.pipe(
   fields({
-    window: oneOf(["hour", "day", "month"]),
+    window: choice(["hour", "day", "month"]),
     requests: z.optional(count),
     tokens: z.optional(count),
     usd: z.optional(number(0.000001, 1_000_000)),
@@ -175,14 +175,14 @@ const loggedContent: readonly LoggedContent[] = ["messages", "answer"];
 
 const logging = z.pipe(
   fields({
-    include: z.optional(list(oneOf(loggedContent), "a list of messages, answer or both")),
+    include: z.optional(list(choice(loggedContent), "a list of messages, answer or both")),
     max_text: z.optional(wholeNumber(1, MAX_LOGGED_TEXT)),
     redact: z.optional(list(pattern, "a list of regular expressions")),
   }),
   z.transform(({ include, max_text, redact }) => compact({ include, maxTextLength: max_text, redact })),
 );
 
-/** Fields of everything that rules may be given for: all calls, a provider, a model. */
+/** The fields that rules may set for all calls, a provider or a model. */
 export const ruleFields = {
   retries: z.optional(retries),
   circuit_breaker: z.optional(circuitBreaker),
@@ -192,14 +192,14 @@ export const ruleFields = {
   logging: z.optional(logging),
 };
 
-/** The rules among the fields of an entry, and the others. */
+/** Separates the rules of an entry from its other fields. */
 export function splitRules<Entry extends RuleEntry>(entry: Entry) {
   const { retries, circuit_breaker, rate_limit, budget, cache, logging, ...rest } = entry;
   const renamed = { circuitBreaker: circuit_breaker, rateLimit: rate_limit, budgets: budget };
   return { ...rest, rules: compact({ retries, cache, logging, ...renamed }) };
 }
 
-/** What the rules of an entry are. */
+/** The rules of an entry. */
 export type CallRules = ReturnType<typeof splitRules<RuleEntry>>["rules"];
 
 type RuleEntry = { [Name in keyof typeof ruleFields]?: z.output<(typeof ruleFields)[Name]> };

@@ -2,12 +2,12 @@ import type { CallScope } from "../middleware/choose-middleware.ts";
 import type { MiddlewareConfig } from "./config.ts";
 import type { Path } from "./problems.ts";
 
-/** A place in a configuration that names a provider, a model or both. */
+/** A part of a configuration that names a provider, a model or both. */
 interface NamedTarget extends CallScope {
   readonly path: Path;
 }
 
-/** Where the middleware of a configuration names providers and models. */
+/** Lists the providers and models that the middleware of a configuration names. */
 export function middlewareTargets({ modelAliases, fallbacks }: MiddlewareConfig): NamedTarget[] {
   const base = ["middleware"];
   const ofAliases = Object.entries(modelAliases).flatMap(([name, alias]) => {

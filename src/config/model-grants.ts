@@ -4,24 +4,24 @@ import type { CallTarget } from "../core/adapter.ts";
 import type { AliasWithFallbacks } from "../middleware/alias-fallbacks.ts";
 import { resolveFallback } from "../middleware/fallback.ts";
 
-/** What the names of an access key's models refer to. */
+/** The aliases and the routing that resolve the models of an access key. */
 export interface ModelNames {
   readonly routing: ModelRouting;
   readonly aliases: Readonly<Record<string, AliasWithFallbacks>>;
 }
 
-/** A model that may be used. Each of the two is a name, in which one `*` stands for any text. */
+/** A model that may be used. Each of the two names may contain one `*`, which stands for any text. */
 interface ModelGrant {
   readonly provider: string;
   readonly model: string;
 }
 
-/** Reads a name and gives what it allows, or what is wrong with it. */
+/** The models that an entry allows, or the problem in the entry. */
 type Granted = { readonly grants: readonly ModelGrant[] } | { readonly problem: string };
 
 /**
- * What an entry of `models` allows: `provider/model`, `model` (of any provider) or the name of an alias, which allows what
- * the alias stands for, its fallbacks included.
+ * Reads an entry of `models`: `provider/model`, `model` (of any provider) or the name of an alias, which allows all
+ * targets of the alias, including its fallbacks.
  */
 export function readModelGrant(entry: string, { routing, aliases }: ModelNames): Granted {
   const providers = [...routing.providers.keys()];
@@ -29,22 +29,22 @@ export function readModelGrant(entry: string, { routing, aliases }: ModelNames):
     ? grantsOfAlias(entry, aliases[entry]?.fallbacks, routing)
     : [];
   const slash = entry.indexOf("/");
-  const own = { provider: slash < 0 ? "*" : entry.slice(0, slash), model: entry.slice(slash + 1) };
-  const isPlace = providers.some((name) => fits(own.provider, name));
+  const named = { provider: slash < 0 ? "*" : entry.slice(0, slash), model: entry.slice(slash + 1) };
+  const isPlace = providers.some((name) => fits(named.provider, name));
   if (!isPlace && ofAlias.length > 0) return { grants: ofAlias };
   if (!isPlace) return { problem: `expected the name of a provider before "/": ${providers.join(", ")}` };
-  if ([own.provider, own.model].some((name) => name === "" || name.split("*").length > 2))
+  if ([named.provider, named.model].some((name) => name === "" || name.split("*").length > 2))
     return { problem: 'expected a name on each side of "/", with at most one "*" in it' };
-  return { grants: [own, ...ofAlias] };
+  return { grants: [named, ...ofAlias] };
 }
 
-/** Whether one of several grants allows a model of a provider. */
+/** Creates a check of whether any of several grants allows a model of a provider. */
 export function createModelCheck(grants: readonly ModelGrant[]) {
   return (provider: string, model: string): boolean =>
     grants.some((grant) => fits(grant.provider, provider) && fits(grant.model, model));
 }
 
-/** The targets of an alias. */
+/** Returns the targets of an alias. */
 function grantsOfAlias(
   name: string,
   fallbacks: AliasWithFallbacks["fallbacks"] = [],

@@ -3,9 +3,9 @@ import type { RunsConfig } from "./runs.ts";
 
 /**
  * Opens the store of a configuration. Each kind is loaded only if it is used.
- * @param onProblem Called with failures in the background, and with what an operator should know.
- * @throws ConfigurationError if the store cannot be used as it is configured; ServerError if a database cannot be
- * reached.
+ * @param onProblem Called with background failures and notices for operators.
+ * @throws ConfigurationError if the configuration of the store is unusable; ServerError if a database cannot be
+ *   reached.
  */
 export async function openRunStore(
   { store, maxBodyBytes, keys }: RunsConfig,

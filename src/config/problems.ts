@@ -4,7 +4,7 @@ import type * as z from "zod/mini";
 /** The path of a value: keys of mappings and indices of lists. */
 export type Path = readonly PropertyKey[];
 
-/** Describes where a value is, for instance `outrigger.yaml:3:5 providers.main.api` or `OUTRIGGER_LISTEN`. */
+/** Describes the location of a value, for instance `outrigger.yaml:3:5 providers.main.api` or `OUTRIGGER_LISTEN`. */
 export type Locate = (path: Path) => string;
 
 /** Fields with secrets, whose values are never shown. */
@@ -15,17 +15,19 @@ const USER_OF_URL = /\/\/[^/]*@/;
 
 const MAX_SHOWN = 64;
 
-/** Mistakes of one kind in one source that are described. */
+/** Maximum number of described mistakes of one kind in one source. */
 export const MAX_DESCRIBED = 50;
 
-/** What values are described with. */
+/** Context for describing values. */
 export interface Description {
   readonly locate: Locate;
-  /** Values that may hold a secret, since a variable was filled in. */
+  /** Values that may hold a secret, because a variable was filled in. */
   readonly secrets: ReadonlySet<unknown>;
 }
 
-/** One line for each mistake that a schema found in a value: where it is, what was expected and what was found. */
+/**
+ * Returns one line for each mistake that a schema found in a value: its location, what was expected and what was found.
+ */
 export function describeIssues(
   issues: readonly z.core.$ZodIssue[],
   value: unknown,
@@ -50,7 +52,7 @@ function toLines(issue: z.core.$ZodIssue, value: unknown, description: Descripti
     .map((key, index) => `${description.locate([...path, key])}: ${messages[index]}`);
 }
 
-/** `providers.main.timeouts.connect`, `listen[0]`. */
+/** Formats a path: `providers.main.timeouts.connect`, `listen[0]`. */
 export function formatPath(path: Path): string {
   let formatted = "";
   for (const step of path) {
@@ -67,7 +69,7 @@ function describeIssue(issue: z.core.$ZodIssue, value: unknown, { locate, secret
     return `${locate(path)}: ${withoutText(issue.message, String(found))}, found ${HIDDEN}`;
   const where = `${locate(path)}: ${issue.message}`;
   if (issue.code === "invalid_key") return where;
-  // A text in the place of a provider's settings, or of the file, usually is a key.
+  // A text in place of a provider's settings, or in place of the whole file, usually is a key.
   if (issue.code !== "custom" && typeof found === "string") return `${where}, found a text`;
   const hint = issue.code === "custom" ? (issue.params?.hint ?? "") : "";
   return `${where}, found ${show(found, path)}${hint}`;
@@ -79,12 +81,12 @@ function withoutText(message: string, text: string): string {
   return text === "" ? message : message.replaceAll(text, "…");
 }
 
-/** A value where one of several words was expected. */
+/** Describes a value that is none of the expected words. */
 export function describeWord(word: string, { secrets }: Pick<Description, "secrets">): string {
   return secrets.has(word) ? HIDDEN : JSON.stringify(word);
 }
 
-/** The path as the source has it: without the index of a value that stands for a list with one item. */
+/** Returns the path as written in the source: without the index of a value that stands for a list with one item. */
 function pathIn(value: unknown, path: Path): Path {
   let parent = value;
   return path.filter((step) => {

@@ -9,14 +9,15 @@ export interface ProviderKeys {
   readonly keys: ReadonlyMap<string, string>;
   /** Absolute paths of the files that keys were read from. */
   readonly keyFiles: ReadonlyMap<string, string>;
-  /** Where the key of each provider comes from, for errors that callers see: without folders. */
+  /** The source of each provider's key, for errors that callers see: without folders. */
   readonly keyOrigins: ReadonlyMap<string, string>;
   readonly problems: readonly string[];
 }
 
 /**
  * Reads the key of every provider: from the configuration file itself or from the file that it names.
- * @param providers The `providers` of the file, not checked yet, so that all mistakes are reported together.
+ * @param providers The `providers` of the file, which are not validated yet, so that all mistakes are reported
+ *   together.
  * @param folder Base of relative paths.
  */
 export async function readProviderKeys(
@@ -32,7 +33,7 @@ export async function readProviderKeys(
     if (!isObject(entry)) continue;
     const { api_key: key, api_key_file: path } = entry;
     const given = [key, path].filter((field) => field !== undefined && field !== null).length;
-    // Self-hosted servers often need no key, programs have none.
+    // Self-hosted servers often need no key; programs have none.
     if (given === 0 && needsNoKey(entry.api)) continue;
     if (given !== 1) {
       problems.push(`${locate(["providers", name])}: ${given === 0 ? MISSING : DOUBLE}`);

@@ -6,8 +6,8 @@ import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { KeyFile } from "./key-files.ts";
 
 /**
- * The adapter of a provider whose key may change. Each key has an adapter of its own, so that a call under way keeps
- * the key that it began with, and errors are cleared of the right one.
+ * The adapter of a provider whose key may change. Each key has a separate adapter, so that a call in progress keeps the
+ * key that it began with, and that key is removed from its errors.
  */
 export class RotatingAdapter implements ProviderAdapter {
   readonly name: string;
@@ -15,12 +15,12 @@ export class RotatingAdapter implements ProviderAdapter {
   readonly #keyFile: KeyFile;
   #key: string;
   #adapter: ProviderAdapter;
-  /** Adapters of former keys. Their idle connections close by themselves, and calls under way keep what they need. */
+  /** Adapters of former keys. Their idle connections close by themselves, and calls in progress keep their adapter. */
   #former: WeakRef<ProviderAdapter>[] = [];
 
   /**
    * @param settings With any key.
-   * @throws ConfigurationError where the settings are invalid.
+   * @throws ConfigurationError if the settings are invalid.
    */
   constructor(name: string, settings: WireSettings, keyFile: KeyFile) {
     this.name = name;

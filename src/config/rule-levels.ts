@@ -5,20 +5,20 @@ import { chooseMiddleware } from "../middleware/choose-middleware.ts";
 import type { ConfiguredModel, MiddlewareConfig } from "./config.ts";
 import type { CallRules } from "./middleware-schema.ts";
 
-/** The middleware of one kind, by what its rules are given for. */
+/** The middleware of one kind, by the level of its rules. */
 interface Levels {
   readonly all: MiddlewareMethods | undefined;
   readonly ofProvider: ReadonlyMap<string, MiddlewareMethods>;
   readonly ofModel: ReadonlyMap<string, MiddlewareMethods>;
 }
 
-/** Makes the middleware of a rule. @param what What the rule is given for, for errors. */
+/** Creates the middleware of a rule. @param what The scope of the rule, for errors. */
 type Create<Name extends keyof CallRules> = (
   rule: NonNullable<CallRules[Name]>,
   what: string,
 ) => MiddlewareMethods;
 
-/** Rules for all calls, for those of a provider, and for those of a model. */
+/** Rules for all calls, for a provider, and for a model. */
 export class RuleLevels {
   readonly #config: MiddlewareConfig;
   readonly #models: readonly ConfiguredModel[];
@@ -30,7 +30,10 @@ export class RuleLevels {
     this.#catalog = catalog;
   }
 
-  /** Middleware by the rule of the model, else of the provider, else of all calls. Empty where there is no rule. */
+  /**
+   * Returns middleware that applies the model's rule, or else the provider's rule, or else the rule for all calls.
+   * Empty if there is no rule.
+   */
   mostSpecific<Name extends keyof CallRules>(name: Name, create: Create<Name>): MiddlewareMethods[] {
     const { all, ofProvider, ofModel } = this.#levels(name, create);
     if (all === undefined && ofProvider.size === 0 && ofModel.size === 0) return [];
@@ -41,7 +44,9 @@ export class RuleLevels {
     ];
   }
 
-  /** Middleware by the rules of all calls, of the provider and of the model, around each other. */
+  /**
+   * Returns middleware that applies the rules for all calls, for the provider and for the model, nested in this order.
+   */
   everyLevel<Name extends keyof CallRules>(name: Name, create: Create<Name>): MiddlewareMethods[] {
     const { all, ofProvider, ofModel } = this.#levels(name, create);
     const byProvider = chooseMiddleware(({ provider }) => ofProvider.get(provider));
@@ -60,8 +65,8 @@ export class RuleLevels {
     return {
       all: made(rules, "this sidecar")[0],
       ofProvider: new Map(
-        [...providerRules].flatMap(([provider, own]) =>
-          made(own, provider).map((middleware) => [provider, middleware]),
+        [...providerRules].flatMap(([provider, callRules]) =>
+          made(callRules, provider).map((middleware) => [provider, middleware]),
         ),
       ),
       ofModel: new Map(
@@ -75,7 +80,10 @@ export class RuleLevels {
     };
   }
 
-  /** Key of the configured model that a call goes to, also where it uses one of its aliases or snapshots. */
+  /**
+   * Returns the key of the configured model that a call goes to, even if the call uses an alias or snapshot of the
+   * model.
+   */
   #getModel({ provider, model }: CallTarget): string {
     return toKey(provider, this.#catalog.addedEntry(model, provider)?.id ?? model);
   }

@@ -1,11 +1,11 @@
-/** The fields of a configuration about runs that are kept. */
+/** The fields of a configuration for stored runs. */
 import { isAbsolute } from "node:path";
 import * as z from "zod/mini";
 import { compact, fields, list } from "./fields.ts";
-import { count, duration, flag, leaf, oneOf, positiveDuration, size, text, wholeNumber } from "./leaves.ts";
+import { choice, count, duration, flag, leaf, positiveDuration, size, text, wholeNumber } from "./leaves.ts";
 import { parseDuration } from "./units.ts";
 
-/** Where runs are kept, as one text. */
+/** The location of stored runs, as one text. */
 export type StorePlace =
   | { readonly kind: "memory" }
   | { readonly kind: "file"; readonly path: string }
@@ -14,7 +14,7 @@ export type StorePlace =
 const EXPECTED_STORE =
   '"memory", the absolute path of a file such as "/var/lib/outrigger/runs.db", or a URL that begins with "postgres://"';
 
-/** The place that a text names; undefined where it names none. */
+/** Parses the location that a text names; undefined if it names none. */
 export function parseStorePlace(value: unknown): StorePlace | undefined {
   if (typeof value !== "string") return undefined;
   if (value === "memory") return { kind: "memory" };
@@ -22,7 +22,7 @@ export function parseStorePlace(value: unknown): StorePlace | undefined {
   return isAbsolute(value) && !value.endsWith("/") ? { kind: "file", path: value } : undefined;
 }
 
-/** How long something is kept, as milliseconds. Longer than other durations, hence days. */
+/** A retention time, as milliseconds. Longer than other durations, so days are allowed. */
 const age = leaf('an age such as "30d" or "12h", or 0 for ever', (value) => {
   const [, days] = (typeof value === "string" && /^(\d{1,6})d$/.exec(value)) || [];
   return days === undefined ? parseDuration(value) : Number(days) * 24 * 3_600_000;
@@ -41,7 +41,7 @@ export const runs = fields({
   store_file: z.optional(text),
   memory_size: z.optional(size),
   max_file_size: z.optional(size),
-  durability: z.optional(oneOf(["normal", "full"])),
+  durability: z.optional(choice(["normal", "full"])),
   max_body_bytes: z.optional(size),
   encryption_key_files: z.optional(list(text, "a list of paths")),
   postgres: z.optional(postgres),

@@ -1,4 +1,4 @@
-/** How runs are kept, from the section `runs` of a configuration and the files that it names. */
+/** The storage of runs, from the section `runs` of a configuration and the files that it names. */
 import { resolve } from "node:path";
 import { getHeapStatistics } from "node:v8";
 import { ConfigurationError } from "../core/errors.ts";
@@ -11,20 +11,20 @@ import { parseStorePlace, type StorePlace } from "./runs-schema.ts";
 import type { Settings } from "./schema.ts";
 import type { Parsed } from "./watched-file.ts";
 
-/** How runs are kept. */
+/** The settings of stored runs. */
 export interface RunsConfig {
   readonly store: StoreConfig;
-  /** Largest element of a run that is kept, in bytes. */
+  /** Largest stored element of a run, in bytes. */
   readonly maxBodyBytes: number;
-  /** The first one encrypts what is kept, all of them decrypt. Empty: it is not encrypted. */
+  /** The first key encrypts stored data, all keys decrypt. Empty if the data is not encrypted. */
   readonly keys: readonly EncryptionKey[];
-  /** Whether a response over `/v1` that is not stored may continue stored ones. Default false. */
+  /** Whether a `/v1` response that is not stored may continue stored ones. Default false. */
   readonly allowsUnstoredContinuation?: boolean;
   /** Changes to the limits of the engine. */
   readonly limits: Partial<RunLimits>;
 }
 
-/** Where runs are kept. */
+/** The store of runs. */
 export type StoreConfig =
   | { readonly kind: "memory"; readonly maxBytes: number }
   | FileConfig
@@ -34,7 +34,7 @@ export type StoreConfig =
 export interface FileConfig {
   readonly kind: "file";
   readonly path: string;
-  /** Size limit. Absent: none but the disk. */
+  /** Size limit. Absent if only the disk limits the size. */
   readonly maxBytes?: number;
   /** Whether completed writes survive a power failure. */
   readonly isDurable?: boolean;
@@ -49,10 +49,10 @@ export interface PostgresConfig {
   readonly poolSize?: number;
 }
 
-/** The section `runs`, and where it is from. */
+/** The section `runs` and its source. */
 export interface RunsSource {
   readonly settings: Pick<Settings, "runs">;
-  /** Base of relative paths. Undefined: the working directory. */
+  /** Base of relative paths. Undefined for the working directory. */
   readonly folder?: string | undefined;
   readonly locate: Locate;
 }
@@ -61,26 +61,26 @@ type Section = NonNullable<Settings["runs"]>;
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Responses of about 10 KB: some thousands of them. */
+/** Responses have about 10 KB, so this holds some thousands. */
 const MAX_DEFAULT_MEMORY_BYTES = 64 * MEBIBYTE;
 
-/** What the store may take of the heap's size unless the configuration says more: it is outside the heap. */
+/** Largest default size of the store, as a share of the heap's size; the store is outside the heap. */
 const HEAP_SHARE = 1 / 8;
 
-/** The default size of a store in memory. */
+/** Returns the default size of a store in memory. */
 export function getDefaultMemorySize(heapBytes: number = getHeapStatistics().heap_size_limit): number {
   return Math.min(Math.floor(heapBytes * HEAP_SHARE), MAX_DEFAULT_MEMORY_BYTES);
 }
 
-/** As the largest message that the sidecar takes. */
+/** The same as the largest message that the sidecar accepts. */
 const DEFAULT_MAX_BODY_BYTES = 32 * MEBIBYTE;
 
-/** What a single element may take of a store in memory. */
+/** Largest share of a store in memory for a single element. */
 const MAX_MEMORY_SHARE = 1 / 4;
 
 /**
- * The configuration of runs. The store of the first source that names one counts; everything else is in the last one,
- * which is the file.
+ * Reads the configuration of runs. The store is taken from the first source that names one; everything else is in the
+ * last source, which is the file.
  */
 export async function readRuns(sources: readonly RunsSource[]): Promise<Parsed<RunsConfig>> {
   const file = sources.at(-1);

@@ -1,6 +1,6 @@
 /**
- * The fields of a configuration, as the file has them. Variables and flags set some of them. Written with zod/mini: a
- * sidecar loads only those of its functions that are used here.
+ * The fields of a configuration in the form of the file. Variables and flags set some fields. Written with zod/mini, so
+ * that a sidecar loads only the functions that are used here.
  */
 import * as z from "zod/mini";
 import { capabilityWords } from "../catalog/catalog-data.ts";
@@ -19,6 +19,7 @@ import {
   addressOrOff,
   apiKey,
   baseUrl,
+  choice,
   count,
   day,
   dollars,
@@ -28,7 +29,6 @@ import {
   folder,
   headers,
   hostPattern,
-  oneOf,
   origin,
   positiveDuration,
   size,
@@ -138,7 +138,7 @@ const efforts = z.record(z.string(), z.array(text, { error: "expected a list of 
 
 const provider = z.pipe(
   fields({
-    api: oneOf(providerApis),
+    api: choice(providerApis),
     api_key: z.optional(apiKey),
     api_key_file: z.optional(text),
     base_url: z.optional(baseUrl),
@@ -148,11 +148,11 @@ const provider = z.pipe(
     project: z.optional(text),
     store: z.optional(flag),
     api_version: z.optional(text),
-    profile: z.optional(oneOf(profileNames)),
+    profile: z.optional(choice(profileNames)),
     query: z.optional(z.record(z.string(), text, { error: "expected a mapping of names to texts" })),
     command: z.optional(list(text, "a list of the program and its arguments")),
-    format: z.optional(oneOf(commandFormats)),
-    prompt: z.optional(oneOf(promptWays)),
+    format: z.optional(choice(commandFormats)),
+    prompt: z.optional(choice(promptWays)),
     environment: z.optional(environment),
     folder: z.optional(folder),
     efforts: z.optional(efforts),
@@ -229,7 +229,7 @@ const model = z.pipe(
     aliases: z.optional(list(text, "a list of names")),
     context_window: z.optional(count),
     max_output_tokens: z.optional(count),
-    capabilities: z.optional(list(oneOf(capabilityWords), "a list of capabilities")),
+    capabilities: z.optional(list(choice(capabilityWords), "a list of capabilities")),
     release_date: z.optional(day),
     prices: z.optional(
       z.pipe(
@@ -257,7 +257,7 @@ export const settingsSchema = fields({
   allowed_hosts: z.optional(z.pipe(z.transform(asList), list(hostPattern, "a list of host names"))),
   unix_socket_mode: z.optional(fileMode),
   default_provider: z.optional(text),
-  log_level: z.optional(oneOf(logLevels)),
+  log_level: z.optional(choice(logLevels)),
   drain_timeout: z.optional(duration),
   access_keys_file: z.optional(text),
   allow_unauthenticated: z.optional(flag),

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 
-/** The text of a file or pipe; undefined where it is larger than that. Rejects where it cannot be read. */
+/** Reads the text of a file or pipe; undefined if it is larger than the limit. Rejects if it cannot be read. */
 export async function readSmallFile(path: string, maxBytes: number): Promise<string | undefined> {
   await using file = await open(path);
   const chunks: Buffer[] = [];
@@ -16,7 +16,7 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<str
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** The system code of an error, for instance `ENOENT`. */
+/** Returns the system code of an error, for instance `ENOENT`. */
 export function getSystemCode(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }

@@ -1,6 +1,6 @@
 /**
- * The known word closest to a mistyped one: within two edits, and fewer edits than half of its letters. Undefined where
- * none is that close.
+ * Returns the known word closest to a mistyped one: at most two edits away, and fewer edits than half of its letters.
+ * Undefined if no word is that close.
  */
 export function closestWord(word: string, known: readonly string[]): string | undefined {
   let closest: string | undefined;
@@ -16,8 +16,8 @@ export function closestWord(word: string, known: readonly string[]): string | un
 }
 
 /**
- * `; did you mean "listen"?` if a known word is close, or has the word among its parts ("openai" in "openai-chat"). Else
- * an empty text.
+ * Returns `; did you mean "listen"?` if a known word is close, or has the word among its parts ("openai" in
+ * "openai-chat"). Otherwise returns an empty text.
  */
 export function didYouMean(word: string, known: readonly string[]): string {
   const closest = closestWord(word, known);
@@ -26,7 +26,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return `; did you mean ${meant.map((candidate) => `"${candidate}"`).join(" or ")}?`;
 }
 
-/** More candidates are no help. */
+/** More candidates do not help. */
 const MAX_SUGGESTED = 3;
 
 function findCompounds(word: string, known: readonly string[]): string[] {
@@ -42,7 +42,7 @@ function getParts(word: string): string[] {
   return word.toLowerCase().split(/[^a-z0-9]+/);
 }
 
-/** Number of insertions, deletions, replacements and swaps of neighbours between two words. */
+/** Returns the number of insertions, deletions, replacements and swaps of neighbours between two words. */
 function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

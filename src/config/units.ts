@@ -11,7 +11,7 @@ const BYTES: Readonly<Record<string, number>> = {
   GiB: 1024 ** 3,
 };
 
-/** Reads a duration such as `500ms`, `10s`, `1m30s` or `0`, as milliseconds. Undefined where it is none. */
+/** Parses a duration such as `500ms`, `10s`, `1m30s` or `0`, as milliseconds. Undefined if it is invalid. */
 export function parseDuration(value: unknown): number | undefined {
   if (value === 0 || value === "0") return 0;
   if (typeof value !== "string" || !/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(value)) return undefined;
@@ -22,7 +22,7 @@ export function parseDuration(value: unknown): number | undefined {
   return Math.round(total);
 }
 
-/** Reads a size such as `32MiB`, `64KB` or `1048576`, as bytes; at least 1. Undefined where it is none. */
+/** Parses a size such as `32MiB`, `64KB` or `1048576`, as bytes; at least 1. Undefined if it is invalid. */
 export function parseSize(value: unknown): number | undefined {
   const [, amount, unit = ""] = /^(\d+(?:\.\d+)?) ?([KMG]i?B|B)?$/.exec(String(value)) ?? [];
   if (amount === undefined) return undefined;

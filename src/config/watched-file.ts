@@ -2,29 +2,29 @@
 import { readFileSync, statSync } from "node:fs";
 import { getSystemCode } from "./small-file.ts";
 
-/** The content of a file as a value, or what is wrong with it. */
+/** The content of a file as a value, or the problem with the content. */
 export type Parsed<Value> = { readonly value: Value } | { readonly problem: string };
 
-/** What a file is watched with. */
+/** Options of a WatchedFile. */
 export interface WatchedFileOptions<Value> {
   readonly path: string;
   /** Largest file, in bytes. */
   readonly maxBytes: number;
-  /** What was read at the start. */
+  /** The value that was read at the start. */
   readonly value: Value;
   readonly parse: (content: string) => Parsed<Value>;
-  /** Whether the file still says the same. */
+  /** Whether the content of the file still has the same meaning. */
   readonly isSame: (before: Value, now: Value) => boolean;
   /** Called with each new value. */
   readonly onChange: (value: Value) => void;
-  /** Called once for each reason why the last value stays in use. */
+  /** Called once for each reason to keep the last value in use. */
   readonly onProblem: (problem: string) => void;
 }
 
-/** How often a file is looked at while calls use it, in milliseconds. */
+/** Interval of the checks of a file while calls use it, in milliseconds. */
 const CHECK_INTERVAL_MS = 100;
 
-/** The value of a file. A file that is missing, wrong or unreadable for a moment leaves the last value in use. */
+/** The value of a file. If the file is missing, invalid or unreadable for a moment, the last value stays in use. */
 export class WatchedFile<Value> {
   readonly #options: WatchedFileOptions<Value>;
   #value: Value;
@@ -37,7 +37,10 @@ export class WatchedFile<Value> {
     this.#value = options.value;
   }
 
-  /** The value of now. Looks at the file's metadata at most ten times a second, and reads it only where they changed. */
+  /**
+   * The current value. Checks the file's metadata at most ten times a second, and reads the file only if the metadata
+   * changed.
+   */
   current(): Value {
     const now = performance.now();
     if (now - this.#checkedAt < CHECK_INTERVAL_MS) return this.#value;
@@ -49,7 +52,7 @@ export class WatchedFile<Value> {
   /** Reads the file again, whether it has changed or not. */
   reload(): void {
     const { path, isSame, onChange } = this.#options;
-    // Before the content: a change in between is then seen by the next check.
+    // Before the content, so that the next check sees a change in between.
     const version = readVersion(path);
     const read = readFile(this.#options);
     if ("problem" in read) {
@@ -82,7 +85,10 @@ function readFile<Value>({ path, maxBytes, parse }: WatchedFileOptions<Value>): 
   }
 }
 
-/** Changes whenever the content may have: also where a symbolic link on the way leads to another file. */
+/**
+ * Returns a value that changes whenever the content may have changed, including when a symbolic link on the path leads
+ * to another file.
+ */
 function readVersion(path: string): string {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats === undefined

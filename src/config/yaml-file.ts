@@ -30,7 +30,7 @@ export interface YamlFile {
   readonly filled: ReadonlySet<unknown>;
   /** Names of the variables that the file refers to. */
   readonly variables: ReadonlySet<string>;
-  /** Where a value is: `file:line:column` and its path. */
+  /** Describes the location of a value: `file:line:column` and its path. */
   readonly locate: Locate;
 }
 
@@ -42,11 +42,11 @@ export function parseYamlFile(name: string, text: string, environment: Environme
   const lines = new LineCounter();
   const place = (offset: number | undefined) => toPlace(name, lines, offset);
   try {
-    // Duplicate names are found below: the parser compares each name with all others.
+    // Duplicate names are found below, because the parser compares each name with all others.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
     const locate: Locate = (path) => `${place(findOffset(document, path))} ${formatPath(path)}`.trimEnd();
     const [syntaxError] = document.errors;
-    // The errors after the first one are its consequences.
+    // Later errors are consequences of the first one.
     if (syntaxError !== undefined)
       return brokenFile(`${place(syntaxError.pos[0])}: ${describe(syntaxError, text)}`, locate);
     const filling = new Filling(environment, locate);
@@ -68,7 +68,7 @@ function brokenFile(problem: string, locate: Locate): YamlFile {
   return { value: {}, problems: [problem], unfilled: none, filled: none, variables: none, locate };
 }
 
-/** Fills the variables of a document in, as a visitor of its nodes. */
+/** Fills in the variables of a document, as a visitor of its nodes. */
 class Filling {
   readonly problems: string[] = [];
   readonly duplicates: unknown[] = [];
@@ -108,7 +108,7 @@ class Filling {
   #interpolate(text: string, problem: (what: string) => void): string {
     return text.replaceAll(/\$(\$?)\{([^}]*)\}?/g, (whole, escaped: string, name: string) => {
       if (escaped !== "") return whole.slice(1);
-      // What was found is not shown: people paste keys between the braces.
+      // The found text is not shown: people paste keys between the braces.
       if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || !whole.endsWith("}")) {
         problem(`expected "\${NAME}" with the name of an environment variable`);
         return "";
@@ -136,7 +136,10 @@ function pathTo(
   return path;
 }
 
-/** The position of a value, or of the nearest enclosing node in the file. For a field without a value, of its name. */
+/**
+ * Returns the offset of a value, or of the nearest enclosing node in the file. For a field without a value, returns the
+ * offset of its name.
+ */
 function findOffset(document: Document, path: Path): number | undefined {
   let node: unknown = document.contents;
   let offset = getStart(node);
@@ -163,9 +166,9 @@ function toPlace(name: string, lines: LineCounter, offset: number | undefined): 
   return `${name}:${line}:${col}`;
 }
 
-/** The message of the parser without its quotes of the file, which may contain a key. */
+/** Returns the parser's message without its quotes of the file, which may contain a key. */
 function describe({ message, pos }: YAMLParseError, text: string): string {
-  // The parser reports its own stack overflow as an error of the file.
+  // The parser reports an overflow of its stack as an error of the file.
   if (message.startsWith("Maximum call stack size exceeded")) return TOO_DEEP;
   const [what = ""] = message.split(/: "/);
   const inFlow = text.slice(Math.max(0, pos[0] - 1), pos[0] + 1) === "${";
@@ -175,7 +178,7 @@ function describe({ message, pos }: YAMLParseError, text: string): string {
 
 const TOO_DEEP = "expected fewer levels of nesting";
 
-/** Why a file that may be YAML cannot be read: too many aliases, or too many levels. */
+/** Describes why YAML cannot be read: too many aliases, or too many levels. */
 function describeFailure(error: unknown): string {
   if (error instanceof RangeError) return TOO_DEEP;
   if (error instanceof ReferenceError)

@@ -1,4 +1,4 @@
-/** The HTTP API under `/v1`: that of OpenAI, for the models of every provider. */
+/** The HTTP API under `/v1`: OpenAI's API, for the models of every provider. */
 import { MemoryAccount } from "../core/memory-account.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { createEndpoint } from "../http/route-table.ts";
@@ -12,10 +12,10 @@ import type { ResponsesParts } from "./responses/parts.ts";
 import { ReplayMarks } from "./responses/replay-marks.ts";
 import { responsesRoutes } from "./responses/routes.ts";
 
-/** What the API is made of. */
+/** The parts of the API. */
 export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "marks"> {
   readonly models: ModelDirectory;
-  /** The memory of the process. Default: an account of its own. */
+  /** The memory of the process. Default: a new account. */
   readonly account?: MemoryAccount | undefined;
 }
 

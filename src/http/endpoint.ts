@@ -1,19 +1,24 @@
-/** What an HTTP API is to the server that carries it: routes that take a request and give a response. */
+/**
+ * The interface between an HTTP API and the server that carries it: routes that take a request and return a response.
+ */
 import type { Caller } from "../core/caller.ts";
 import type { SDKError } from "../core/errors.ts";
 import type { ModelClient } from "../generation/loop/model-calls.ts";
 
 /** An HTTP API. */
 export interface Endpoint {
-  /** The route of a path without its query; undefined where the API has none. For a wrong method: one that answers 405. */
+  /**
+   * Returns the route of a path without its query; undefined if the API has none. For a wrong method, returns a route
+   * that answers 405.
+   */
   find(path: string, method: string): EndpointRoute | undefined;
-  /** The response to a request that is refused before its route is called, in the API's own format. */
+  /** Returns the response to a request that is refused before its route is called, in the format of the API. */
   fail(error: SDKError): FailedResponse;
 }
 
 /** One route of an API. */
 export interface EndpointRoute {
-  /** For logs and metrics, without ids: `POST /v1/responses`. */
+  /** Name in logs and metrics, without ids: `POST /v1/responses`. */
   readonly name: string;
   /** Rejects only if the signal of the request is aborted: failures are responses. */
   serve(request: EndpointRequest): Promise<EndpointResponse>;
@@ -34,11 +39,11 @@ export interface EndpointRequest {
   readonly signal: AbortSignal;
   /** Calls the models, and reports the calls to the log and the metrics of this request. */
   readonly client: ModelClient;
-  /** The whole body, within the limits of the server. Throws SDKError. */
+  /** Reads the whole body, within the limits of the server. Throws SDKError. */
   readBody(): Promise<Uint8Array>;
-  /** Reads something stored, within the memory for what is read at once. Waits for its turn. Throws SDKError. */
+  /** Reads stored data, within the memory for concurrent reads. Waits for its turn. Throws SDKError. */
   readStored<Value>(read: () => Promise<Value>): Promise<Value>;
-  /** Notes why the request failed, for the log and the metrics. */
+  /** Records the reason why the request failed, for the log and the metrics. */
   noteFailure(error: SDKError): void;
 }
 
@@ -47,30 +52,30 @@ export interface EndpointResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Bytes, or an iteration of them: each element is one write, and the next is asked for when it is flushed. The
+   * Bytes, or an iteration of chunks: each chunk is one write, and the next is requested when it is flushed. The
    * iteration is ended early if the caller disconnects.
    */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-/** A response that says why a request was refused. */
+/** A response that tells the reason why a request was refused. */
 export interface FailedResponse extends EndpointResponse {
   readonly body: Uint8Array;
 }
 
 /** A WebSocket that a server has accepted. */
 export interface EndpointSocket {
-  /** Messages of the caller, within the limits of the server, until it closes. */
+  /** Messages of the caller, within the limits of the server, until the socket closes. */
   readonly messages: AsyncIterable<SocketMessage>;
-  /** Whether messages that wait are not answered any more, since the socket is about to be closed. */
+  /** Whether waiting messages are no longer answered, since the socket is about to be closed. */
   readonly isEnding: boolean;
-  /** Sends one message after the other. Resolves when the text is flushed. */
+  /** Sends messages one after the other. Resolves when the text is flushed. */
   send(text: string): Promise<void>;
   /** @param code Status of RFC 6455. */
   close(code: number, reason: string): void;
 }
 
-/** A message of a WebSocket: a request of its own. It uses memory until it is released. */
+/** A message of a WebSocket: a separate request. It uses memory until it is released. */
 export interface SocketMessage {
   /** Text as UTF-8. */
   readonly content: Uint8Array;
@@ -79,12 +84,12 @@ export interface SocketMessage {
   /** As in `EndpointRequest`. */
   readStored<Value>(read: () => Promise<Value>): Promise<Value>;
   /**
-   * Counts the message against the limits on the caller's requests and on memory. To be called once, before the content
-   * is parsed. Throws SDKError if it is over a limit.
+   * Counts the message against the limits on the caller's requests and on memory. Must be called once, before the
+   * content is parsed. Throws SDKError if it is over a limit.
    */
   admit(): void;
-  /** Takes memory for what the message grows by. Throws SDKError if there is not that much. */
+  /** Takes memory for the growth of the message. Throws SDKError if there is not enough. */
   reserve(bytes: number): void;
-  /** The message has been answered. */
+  /** Releases the message after it has been answered. */
   release(): void;
 }

@@ -12,21 +12,21 @@ import type {
 /** One entry of the table. */
 export interface RouteDefinition {
   readonly method: string;
-  /** The path, with `{name}` for a part that differs: `/v1/responses/{id}`. */
+  /** The path, with `{name}` for a variable part: `/v1/responses/{id}`. */
   readonly path: string;
-  /** @param parts The parts of the path that differ. What it throws becomes the response. */
+  /** Serves a request. Thrown errors become the response. @param parts The variable parts of the path. */
   serve(request: EndpointRequest, ...parts: string[]): Promise<EndpointResponse>;
-  /** Takes a WebSocket at the same path, whatever the method is that other requests have. */
+  /** Takes a WebSocket at the same path, whatever the method of other requests. */
   connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
 }
 
-/** How an API writes its failures. */
+/** Formats the failures of an API. */
 export type WriteFailure = (error: SDKError) => FailedResponse;
 
 /**
- * An API with these routes. GET answers HEAD as well; other methods of a known path get 405, other paths below the root
- * 404.
- * @param root What all paths begin with: `/v1/`.
+ * Creates an API with these routes. GET answers HEAD as well; other methods of a known path get 405, other paths below
+ * the root 404.
+ * @param root The prefix of all paths: `/v1/`.
  */
 export function createEndpoint(
   definitions: readonly RouteDefinition[],
@@ -50,7 +50,7 @@ export function createEndpoint(
   };
 }
 
-/** A part of a path that differs is not empty and has no slash. */
+/** A variable part of a path is not empty and contains no slash. */
 function toPattern(path: string): RegExp {
   return new RegExp(`^${path.replace(/\{\w+\}/g, "([^/]+)")}/?$`);
 }
@@ -102,7 +102,7 @@ function unknownUrl({ method, path }: EndpointRequest, served: readonly string[]
 /** Characters of a path that an error repeats. */
 const MAX_PATH = 256;
 
-/** A path with a method that it does not have: OPTIONS says which ones it has, others are refused. */
+/** Handles a path with a method that it does not have: OPTIONS lists the methods, others are refused. */
 function otherMethod(definitions: readonly RouteDefinition[]): EndpointRoute {
   const allow = definitions
     .flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))

@@ -11,7 +11,7 @@ import type { ShutdownPart } from "./shutdown.ts";
 import type { CallObserver } from "./telemetry/call-observer.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
-/** Where a server listens, and for whom. */
+/** The addresses of a server, and its callers. */
 export interface ListenersOptions {
   /** Serves the services and the HTTP APIs. */
   readonly data: {
@@ -21,30 +21,30 @@ export interface ListenersOptions {
     readonly cors?: CorsOptions | undefined;
   };
   /**
-   * Names by which both listeners may be called over HTTP/1.1, besides those that are always allowed: see
+   * Names under which both listeners may be called over HTTP/1.1, besides those that are always allowed: see
    * `createHostCheck`. Default none.
    */
   readonly allowedHosts?: readonly string[] | undefined;
   /** Permissions of Unix sockets. Default 0660: the owner and the group may connect. */
   readonly unixSocketMode?: number | undefined;
-  /** Serves health and metrics. Undefined: there is no such listener. */
+  /** Serves health and metrics. Undefined if there is no such listener. */
   readonly admin?: { readonly address: string } | undefined;
-  /** Changes to the default limits. Those of the admin listener that are stricter stay. */
+  /** Changes to the default limits. Stricter limits of the admin listener stay. */
   readonly limits?: Partial<Limits> | undefined;
 }
 
-/** HTTP APIs, and what calls the models for them. */
+/** HTTP APIs, and the client that calls the models for them. */
 export interface EndpointsOptions {
   readonly endpoints: readonly Endpoint[];
   readonly inference: Inference;
 }
 
-/** Everything that a server is made of. */
+/** All parts and settings of a server. */
 export interface ServerOptions {
   readonly listeners: ListenersOptions;
-  /** Who may call the data listener. Undefined: everybody who reaches it. */
+  /** Who may call the data listener. Undefined if everybody who reaches it may call. */
   readonly access?: AccessControl | undefined;
-  /** The memory of the process. Default: an account of its own, with the limits of the listeners. */
+  /** The memory of the process. Default: a new account with the limits of the listeners. */
   readonly account?: MemoryAccount | undefined;
   /** Served on the data listener by gRPC, gRPC-Web, Connect and JSON. */
   readonly services: readonly Service[];
@@ -54,12 +54,15 @@ export interface ServerOptions {
   readonly endpoints?: EndpointsOptions | undefined;
   /** Follow all calls of both listeners, probes included. */
   readonly observers?: readonly CallObserver[] | undefined;
-  /** What `/metrics` of the admin listener shows. Undefined: there is no such page. */
+  /** The metrics of the admin listener's `/metrics`. Undefined if there is no such page. */
   readonly metrics?: Pick<Metrics, "render" | "connectionRefused"> | undefined;
   readonly shutdown?: {
-    /** Longest wait for work under way when the server drains. Default 30 s. */
+    /** Longest wait for work in progress when the server drains. Default 30 s. */
     readonly timeoutMs?: number | undefined;
-    /** Further parts that end with the server, after its listeners. Closed also where the server cannot be started. */
+    /**
+     * Further parts that end with the server, after its listeners. They are closed also if the server cannot be
+     * started.
+     */
     readonly parts?: readonly ShutdownPart[] | undefined;
   };
   /** Whether gRPC reflection is served. Default true. */
@@ -72,14 +75,14 @@ export interface ServerOptions {
 export interface RunningServer {
   /** The bound data addresses, with real ports, in the order of the options. */
   readonly addresses: readonly string[];
-  /** The bound admin address; undefined where there is none. */
+  /** The bound admin address; undefined if there is none. */
   readonly adminAddress: string | undefined;
   /**
-   * Ends the service: not ready, health watches end, no new connections and calls, calls in flight finish. Resolves
-   * when all parts are done, at the latest after the timeout, when what is left is cut off. The admin listener stays.
-   * Never rejects.
+   * Drains the server: it is not ready, health watches end, no new connections and calls are accepted, and calls in
+   * progress finish. Resolves when all parts are done, or after the timeout, when the remaining work is aborted. The
+   * admin listener stays open. Never rejects.
    */
   drain(): Promise<void>;
-  /** Cuts off everything, and closes all parts. Never rejects. */
+  /** Aborts all work and closes all parts. Never rejects. */
   close(): Promise<void>;
 }

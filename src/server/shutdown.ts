@@ -3,18 +3,18 @@ import { describeFault } from "./telemetry/logging.ts";
 
 /** A part of a program that ends with it. */
 export interface ShutdownPart {
-  /** For the log, for instance `data listener`. */
+  /** Name in the log, for instance `data listener`. */
   readonly name: string;
   /**
-   * Takes no new work. Resolves when the work under way is done, at the latest when `deadline` is aborted: the part is
-   * closed then in any case. Absent where there is nothing to wait for.
+   * Stops taking new work. Resolves when the current work is done, at the latest when `deadline` is aborted: the part
+   * is closed then in any case. Absent if the part has no work to finish.
    */
   drain?(deadline: AbortSignal): Promise<void>;
-  /** Cuts off what is under way, and frees what the part holds. Called once. */
+  /** Aborts the current work, and frees the resources of the part. Called once. */
   close(): void | Promise<void>;
 }
 
-/** What a Shutdown is made of. */
+/** Options of a Shutdown. */
 export interface ShutdownOptions {
   /** Drained together; closed in this order, one after the other. */
   readonly parts: readonly ShutdownPart[];
@@ -26,10 +26,10 @@ export interface ShutdownOptions {
 /** Longest wait for a part to close. */
 const CLOSE_TIMEOUT_MS = 5000;
 
-/** What a timer reaches: 24.8 days. */
+/** The longest timer of Node, 24.8 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Ends the parts of a program: waits for their work, then closes them. Both happen once, and never reject. */
+/** Ends the parts of a program: waits for their work, then closes them. Both happen once and never reject. */
 export class Shutdown {
   readonly #options: ShutdownOptions;
   readonly #closing = new Map<ShutdownPart, Promise<void>>();
@@ -40,7 +40,7 @@ export class Shutdown {
     this.#options = options;
   }
 
-  /** Waits for the work of all parts. A part that is not done in time is named in the log, and closed. */
+  /** Waits for the work of all parts. A part that is not done in time is named in the log and closed. */
   drain(): Promise<void> {
     this.#draining ??= this.#drainAll();
     return this.#draining;
@@ -95,7 +95,7 @@ export class Shutdown {
     clearTimeout(timer);
   }
 
-  /** Runs a method of a part. A part that fails must not keep the others from ending. */
+  /** Runs a method of a part. A failing part must not keep the others from ending. */
   async #attempt(
     { name }: ShutdownPart,
     step: "drain" | "close",

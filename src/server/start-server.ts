@@ -29,8 +29,8 @@ import { WebSockets } from "./websocket/web-sockets.ts";
 const DEFAULT_DRAIN_TIMEOUT_MS = 30_000;
 
 /**
- * Starts a server: opens the data listener, and the admin listener where one is asked for. Where one of them cannot be
- * opened, everything is closed again, the parts of `shutdown` included.
+ * Starts a server: opens the data listener and, if it is configured, the admin listener. If either cannot be opened,
+ * everything is closed again, the parts of `shutdown` included.
  * @throws ConfigurationError for an address that is wrong, missing or cannot be bound.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -60,7 +60,7 @@ function createShutdown({ shutdown = {}, logger }: ServerOptions, opened: readon
   return new Shutdown({ parts: [...opened, ...parts], timeoutMs, logger });
 }
 
-/** What both listeners use. */
+/** The parts that both listeners use. */
 interface Shared {
   readonly limits: Limits;
   readonly health: Health;
@@ -87,7 +87,7 @@ function getHostCheck({ data, admin, allowedHosts = [] }: ListenersOptions): Hos
   return createHostCheck(allowedHosts, addresses);
 }
 
-/** The data listener, what ends its WebSockets, and what ends the calls that are left where a drain ran out. */
+/** The data listener, with functions that close its WebSockets and abort the calls still running after a drain. */
 interface DataListener {
   readonly listener: Listener;
   drain(): void;
@@ -167,7 +167,7 @@ async function openAdmin(
     renderMetrics: metrics === undefined ? undefined : () => metrics.render(),
   });
   const adminLimits = toAdminLimits(limits);
-  // Nobody who reaches the admin listener takes memory from callers, and none of them from probes.
+  // A separate account: clients of the admin listener take no memory from callers, and callers take none from probes.
   const account = new MemoryAccount({ limits: adminLimits });
   const intake = createIntake(adminLimits, account);
   const unsent = new UnsentResponses(account);
@@ -182,12 +182,12 @@ async function openAdmin(
   return openListener({ field: "admin_listen", addresses, unixSocketMode, intake, handler, onRefused });
 }
 
-/** Longest wait for the last frames of calls that are cut off: their status must arrive before the connection ends. */
+/** Longest wait for the last frames of aborted calls: their status must arrive before the connection ends. */
 const CUT_OFF_GRACE_MS = 1000;
 
 /**
- * The data listener. Before it ends, the server is no longer ready and health watches end. Where a drain ran out, the
- * calls that are left get their status first.
+ * Returns the data listener as a part of the shutdown. Before it ends, the server is no longer ready and health watches
+ * end. If the drain times out, the remaining calls get their status first.
  */
 function dataPart({ listener, drain, cutOff }: DataListener, health: Health): ShutdownPart {
   let drained: Promise<void> | undefined;
@@ -208,7 +208,7 @@ function dataPart({ listener, drain, cutOff }: DataListener, health: Health): Sh
   };
 }
 
-/** Waits for a promise, but not longer than that. */
+/** Waits for a promise, but not longer than the timeout. */
 async function settledWithin(promise: Promise<void>, timeoutMs: number): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, timeoutMs);

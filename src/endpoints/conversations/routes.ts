@@ -21,7 +21,7 @@ import { ItemWriter } from "../responses/write-items.ts";
 /** Maximum number of items per request, as in OpenAI's API. */
 const MAX_ITEMS = 20;
 
-/** The routes. */
+/** Creates the routes. */
 export function conversationRoutes(threads: ThreadEngine): RouteDefinition[] {
   const routes = new ConversationRoutes(threads);
   const one = "/v1/conversations/{conversation_id}";
@@ -109,7 +109,7 @@ class ConversationRoutes {
     return item === undefined ? missingItem(itemId) : jsonResponse(item);
   }
 
-  /** Deletes the message of an item. The items of one turn of the model belong together. */
+  /** Deletes the message of an item. The items of one turn of the model are deleted together. */
   async deleteItem(
     { caller, query }: EndpointRequest,
     id: string,
@@ -177,7 +177,10 @@ function missingItem(itemId: string): never {
   throw new NotFoundError(`there is no item ${quote(itemId)} in the conversation`);
 }
 
-/** Writes items with what the query asks for: `include=a&include=b`, or `include[]=a` as some SDKs write it. */
+/**
+ * Creates a writer for items with the fields that the query asks for: `include=a&include=b`, or `include[]=a` as some
+ * SDKs write it.
+ */
 function createWriter(query: URLSearchParams): ItemWriter {
   return new ItemWriter({
     ...defaultSettings,

@@ -4,23 +4,25 @@ import { type ModelRouting, resolveModel } from "../../client/model-names.ts";
 import type { ProviderApi } from "../../client/providers.ts";
 import type { ModelInfo } from "../../gen/outrigger/v1/catalog_service_pb.ts";
 
-/** Where a request to a model goes. */
+/** The target of a request for a model. */
 export interface ModelTarget {
-  /** Name of the provider in the request. Empty where the default provider, or that of an alias, serves it. */
+  /**
+   * Name of the provider in the request. Empty if the default provider, or the provider of an alias, serves the model.
+   */
   readonly provider: string;
   /** Name of the model in the request. */
   readonly model: string;
-  /** The provider's model that serves it, as far as it is known before the call. */
+  /** The provider's model that serves the request, as far as it is known before the call. */
   readonly served: ServedModel;
 }
 
 /** A model of a registered provider. */
 export interface ServedModel {
-  /** Name under which the provider is registered. Empty where there is no provider. */
+  /** Name under which the provider is registered. Empty if there is no provider. */
   readonly provider: string;
-  /** The provider's own id of the model. */
+  /** The provider's id of the model. */
   readonly model: string;
-  /** Wire API of the provider. Undefined where the provider is not known. */
+  /** Wire API of the provider. Undefined if the provider is not known. */
   readonly api: ProviderApi | undefined;
 }
 
@@ -37,12 +39,12 @@ export interface ListedModel {
 export interface ModelDirectoryOptions {
   /** The APIs of the registered providers, by their names, in the order of registration. */
   readonly providers: ReadonlyMap<string, ProviderApi>;
-  /** What the rule for names of models depends on. That of a Client with the same providers. */
+  /** The inputs of the rule for names of models. The same as in a Client with the same providers. */
   readonly routing: ModelRouting;
   readonly catalog: Catalog;
 }
 
-/** The catalog's provider for each wire API. Self-hosted servers have the models of the configuration. */
+/** The catalog's provider for each wire API. The models of self-hosted servers are in the configuration. */
 const CATALOG_NAMES: Readonly<Record<ProviderApi, string | undefined>> = {
   "openai-responses": "openai",
   "anthropic-messages": "anthropic",
@@ -51,7 +53,7 @@ const CATALOG_NAMES: Readonly<Record<ProviderApi, string | undefined>> = {
   command: undefined,
 };
 
-/** The catalog's provider for a wire API. Undefined: it has none. */
+/** Returns the catalog's provider for a wire API. Undefined if it has none. */
 export function getCatalogProvider(api: ProviderApi): string | undefined {
   return CATALOG_NAMES[api];
 }
@@ -65,7 +67,10 @@ export class ModelDirectory {
     this.#options = options;
   }
 
-  /** Where a model goes whose request cannot name a provider. An alias stays a name, so that its fallbacks apply. */
+  /**
+   * Returns the target of a request that names a model but no provider. An alias stays a name, so that its fallbacks
+   * apply.
+   */
   resolve(name: string): ModelTarget {
     const { routing } = this.#options;
     const { provider, model, alias, isChosen } = resolveModel({ provider: "", model: name }, routing, {
@@ -80,12 +85,12 @@ export class ModelDirectory {
     };
   }
 
-  /** All models that can be named: those of the catalog whose providers are registered, and the aliases. */
+  /** Returns all models that can be named: the catalog's models whose providers are registered, and the aliases. */
   list(): readonly ListedModel[] {
     return [...this.#all().values()];
   }
 
-  /** The model with a listed id, or the model that another id resolves to. */
+  /** Returns the model with a listed id, or the model that another id resolves to. */
   find(id: string): ListedModel | undefined {
     const listed = this.#all().get(id);
     if (listed !== undefined) return listed;
@@ -123,7 +128,7 @@ export class ModelDirectory {
     });
   }
 
-  /** A model is listed by its own id if that id resolves to the provider. */
+  /** A model is listed under its plain id if that id resolves to the provider. */
   #toListed(provider: string, info: ModelInfo): ListedModel {
     const isDirect = this.resolve(info.id).served.provider === provider;
     const id = isDirect ? info.id : `${provider}/${info.id}`;

@@ -5,7 +5,7 @@ import { jsonResponse } from "../../http/json-response.ts";
 import type { RouteDefinition } from "../../http/route-table.ts";
 import type { ListedModel, ModelDirectory } from "./model-directory.ts";
 
-/** The routes. Ids of models may have slashes. */
+/** Creates the routes. Ids of models may contain slashes. */
 export function modelRoutes(models: Pick<ModelDirectory, "list" | "find">): RouteDefinition[] {
   const retrieve = (request: EndpointRequest, ...parts: string[]) =>
     getModel(models, request, parts.join("/"));
@@ -49,7 +49,7 @@ function isServed({ info }: ListedModel, today: string): boolean {
   return end === "" || end > today;
 }
 
-/** A model as OpenAI's API describes it. `created` is the day of its release, 0 where that is not known. */
+/** Returns a model as OpenAI's API describes it. `created` is the day of its release, or 0 if that is not known. */
 function modelObject({ id, served, info }: ListedModel): object {
   const released = Date.parse(info?.releaseDate ?? "");
   const created = Number.isNaN(released) ? 0 : released / 1000;

@@ -21,7 +21,7 @@ import { itemsOfMessage } from "./write-input-items.ts";
 import { ItemWriter } from "./write-items.ts";
 import { toUsage } from "./write-response.ts";
 
-/** What compaction needs. */
+/** The parts that compaction needs. */
 export interface Compacting extends TokenCounting {
   /** Calls the model that writes the summary. */
   readonly client: Pick<ModelClient, "complete">;
@@ -52,7 +52,7 @@ export async function compact(body: Uint8Array, parts: Compacting): Promise<Endp
   return jsonResponse(toCompaction(users, summaryIn(response), response));
 }
 
-/** @throws ServerError where the model gave no whole summary. */
+/** @throws ServerError if the model wrote no complete summary. */
 function summaryIn(response: Response): string {
   const summary = textOf(response);
   const isCut = response.finishReason?.reason === FinishReason_Reason.LENGTH;
@@ -79,7 +79,7 @@ function toCompaction(users: readonly Message[], summary: string, { usage }: Res
   };
 }
 
-/** A message in the form of a stored one: the conversation need not be stored. */
+/** Wraps a message in the form of a stored one, since the conversation need not be stored. */
 function keptMessage(message: Message): ThreadMessage {
   return create(ThreadMessageSchema, { id: createMessageId(), message });
 }
@@ -100,7 +100,7 @@ const SPEAKERS: ReadonlyMap<Role, string> = new Map([
   [Role.TOOL, "Tool"],
 ]);
 
-/** The conversation as a text that every model can read, whatever tools it had. */
+/** Writes the conversation as a text that every model can read, whatever tools it had. */
 function toTranscript(system: string, messages: readonly Message[]): string {
   const opening = system === "" ? [] : [`System: ${system}`];
   const turns = messages.map(({ role, content }) => {

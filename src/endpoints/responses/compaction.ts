@@ -1,4 +1,4 @@
-/** The content of a compaction item: what stands for the conversation before it. */
+/** The content of a compaction item, which replaces the conversation before it. */
 import { asString, tryParseJson } from "../../kit/json/json.ts";
 
 /** Prefix of content that this API writes. Content without it comes from OpenAI. */
@@ -9,14 +9,14 @@ const INTRODUCTION =
   "Summary of the conversation so far, which was shortened. Continue from it as if you had seen the whole:";
 
 /**
- * `encrypted_content` of a compaction. It is encoded, not encrypted: it is returned to the caller who sent the
- * conversation.
+ * Creates the `encrypted_content` of a compaction. It is encoded, not encrypted: it is returned to the caller who sent
+ * the conversation.
  */
 export function encodeCompaction(summary: string): string {
   return MARK + Buffer.from(JSON.stringify(summary)).toString("base64url");
 }
 
-/** The text that the model gets in place of the conversation. Undefined if this API did not write it. */
+/** Returns the text that the model gets in place of the conversation. Undefined if this API did not write it. */
 export function decodeCompaction(encrypted: string): string | undefined {
   if (!encrypted.startsWith(MARK)) return undefined;
   const text = Buffer.from(encrypted.slice(MARK.length), "base64url").toString();

@@ -12,14 +12,14 @@ import { type ReadRequest, type RequestReading, readRequest } from "./read-reque
 /** Marks the count as an estimate. */
 const ESTIMATE_HEADER = "outrigger-estimate";
 
-/** What counting needs. */
+/** The parts that counting needs. */
 export interface TokenCounting extends Omit<RequestReading, "engine"> {
   readonly engine: HistorySource & RequestReading["engine"];
 }
 
 /**
- * Counts the tokens of a request's input, with the conversation that it continues. It is marked as an estimate:
- * providers count differently, and most of them only with a response.
+ * Counts the tokens of a request's input, with the conversation that it continues. The count is marked as an estimate:
+ * providers count differently, and most report counts only with a response.
  */
 export async function countTokens(body: Uint8Array, counting: TokenCounting): Promise<EndpointResponse> {
   const read = await readRequest(body, counting);
@@ -31,7 +31,7 @@ export async function countTokens(body: Uint8Array, counting: TokenCounting): Pr
 
 function toRequest({ input }: ReadRequest, history: readonly Message[]): Request {
   const { request = create(RequestSchema), system = "" } = input.request.options ?? {};
-  const own = (input.input ?? []).flatMap(({ message }) => message ?? []);
+  const added = (input.input ?? []).flatMap(({ message }) => message ?? []);
   const instructions = system === "" ? [] : [systemMessage(system)];
-  return { ...request, messages: [...instructions, ...history, ...own] };
+  return { ...request, messages: [...instructions, ...history, ...added] };
 }

@@ -12,7 +12,10 @@ import { acceptedStreamResponse, type StreamSource, streamResponse } from "./wri
 /** Longest silence of a stream, in milliseconds: proxies close connections that are silent for a minute. */
 export const KEEP_ALIVE_MS = 15_000;
 
-/** Creates a response. Answers with a stream, immediately if it is in the background, or when it has ended. */
+/**
+ * Creates a response. Returns a stream if the caller asks for it; otherwise the queued response if it runs in the
+ * background, or the finished one.
+ */
 export async function createResponse(
   request: EndpointRequest,
   parts: ResponsesParts,

@@ -1,4 +1,4 @@
-/** SDKErrors -> errors of OpenAI's API: the status and the body of a response that failed, and what a failed run says. */
+/** SDKErrors -> errors of OpenAI's API: the status and the body of a failed response, and the error of a failed run. */
 import { ProviderError, type SDKError } from "../../core/errors.ts";
 import { ErrorKind, type InferenceError } from "../../gen/outrigger/v1/error_pb.ts";
 import type { FailedResponse } from "../../http/endpoint.ts";
@@ -13,7 +13,7 @@ interface Meaning {
   readonly code: string | null;
 }
 
-/** For kinds that are not listed below: a provider's error that is not recognized. */
+/** For kinds that are not listed below, such as a provider's error that is not recognized. */
 const UNKNOWN: Meaning = { status: 502, type: "server_error", code: "server_error" };
 
 const MEANINGS: ReadonlyMap<ErrorKind, Meaning> = new Map<ErrorKind, Meaning>([
@@ -52,12 +52,12 @@ const JSON_HEADERS = { "content-type": "application/json" };
 /** Statuses that the official SDKs retry unless a response header forbids it. */
 const SENT_AGAIN = (status: number): boolean => status === 409 || status === 429 || status >= 500;
 
-/** The HTTP status of a failure. */
+/** Returns the HTTP status of a failure. */
 export function getStatus(error: SDKError): number {
   return getMeaning(error).status;
 }
 
-/** The response to a request that failed. */
+/** Creates the response to a failed request. */
 export function failedResponse(error: SDKError): FailedResponse {
   const { status } = getMeaning(error);
   const retry = SENT_AGAIN(status) && !error.retryable ? { "x-should-retry": "false" } : {};
@@ -65,7 +65,7 @@ export function failedResponse(error: SDKError): FailedResponse {
   return { status, headers, body: Buffer.from(JSON.stringify({ error: toErrorObject(error) })) };
 }
 
-/** The failure as OpenAI's API describes it. */
+/** Returns the failure as OpenAI's API describes it. */
 export function toErrorObject(error: SDKError): ErrorObject {
   const { type, code } = getMeaning(error);
   const [violation] = error.violations;
@@ -73,7 +73,7 @@ export function toErrorObject(error: SDKError): ErrorObject {
   return { message: error.message, type, param, code };
 }
 
-/** The failure of a run, as its response has it. The codes are those of the API, never a provider's own. */
+/** Returns the failure of a run for its response. The codes are codes of the API, never the provider's. */
 export function toResponseError({ kind, message, providerFailure }: InferenceError): ResponseError {
   const isProviderKey = kind === ErrorKind.AUTHENTICATION && providerFailure !== undefined;
   const { code, status } = isProviderKey ? PROVIDER_KEY : (MEANINGS.get(kind) ?? UNKNOWN);
@@ -89,11 +89,11 @@ function getMeaning(error: SDKError): Meaning {
     return { ...meaning, status, code: errorCode || meaning.code };
   }
   if (error.kind === ErrorKind.AUTHENTICATION) return PROVIDER_KEY;
-  // A provider's own code is more precise.
+  // The provider's code is more precise.
   if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode || null };
-  // If the provider reports something as not found, it is the model. Each provider has a code of its own for that.
+  // If the provider reports something as not found, it is the model. Each provider has a different code for that.
   if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: "model_not_found" };
-  // The provider is overloaded, or it failed.
+  // The provider is overloaded, or has failed.
   const isOverloaded = httpStatusCode === 503 || httpStatusCode === 529;
   return error.kind === ErrorKind.SERVER && !isOverloaded ? { ...meaning, status: 502 } : meaning;
 }

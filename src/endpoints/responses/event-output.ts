@@ -6,9 +6,9 @@ export interface EventSink {
   write(type: string, data: string): void;
 }
 
-/** How the events of a stream are written. */
+/** Options for writing the events of a stream. */
 export interface EventOptions {
-  /** Number of the last event that the caller has: events up to it are counted but not written. -1: none. */
+  /** Number of the last event that the caller has: events up to it are counted but not written. -1 if there is none. */
   readonly startingAfter: number;
   /** Whether deltas are padded, so that the size of an event does not reveal the size of its delta. */
   readonly pads: boolean;
@@ -35,28 +35,28 @@ export class EventOutput {
     return this.#next;
   }
 
-  /** @param members Members of the event beside its type and its number, as JSON text without braces. */
+  /** @param members Members of the event besides its type and its number, as JSON text without braces. */
   emit(type: string, members: string): void {
     if (!this.#skip()) this.#write(type, members);
   }
 
   /**
-   * An event that a replay does not have. It repeats the number of the event before it, so that resuming after this
-   * number skips nothing.
+   * Emits an event that a replay does not have. It repeats the number of the previous event, so that resuming after
+   * this number skips nothing.
    */
   emitUnnumbered(type: string, members: string): void {
     const number = Math.max(this.#next - 1, this.#options.startingAfter);
     this.#sink.write(type, `{"type":"${type}","sequence_number":${number},${members}}`);
   }
 
-  /** An event with a delta. @param members Its other members, with a comma at the end. */
+  /** Emits an event with a delta. @param members Its other members, followed by a comma. */
   emitDelta(type: string, members: string, delta: string): void {
     if (this.#skip()) return;
     const padding = this.#options.pads ? `,"obfuscation":"${getPadding(delta)}"` : "";
     this.#write(type, `${members}"delta":${JSON.stringify(delta)}${padding}`);
   }
 
-  /** Counts the next event. Returns whether the caller has it already. */
+  /** Counts the next event. Returns whether the caller already has it. */
   #skip(): boolean {
     this.#next += 1;
     return this.#next - 1 <= this.#options.startingAfter;
@@ -68,7 +68,7 @@ export class EventOutput {
   }
 }
 
-/** Equal for equal deltas: random characters would make each replay different and hide no more. */
+/** Returns equal padding for equal deltas: random characters would make each replay different and hide no more. */
 function getPadding(delta: string): string {
   return "0".repeat(PADDED_UNITS - 1 - ((delta.length + PADDED_UNITS - 1) % PADDED_UNITS));
 }
@@ -97,7 +97,7 @@ export class MessageSink implements EventSink {
     this.#messages.push(data);
   }
 
-  /** Everything since the last call. */
+  /** Returns all messages since the last call. */
   take(): readonly string[] {
     const messages = this.#messages;
     this.#messages = [];

@@ -20,7 +20,7 @@ export type MistakeCode =
   | "unsupported_value";
 
 /**
- * The error for an invalid field of a request.
+ * Creates the error for an invalid field of a request.
  * @param path Path in the body: `input[2].content[0].image_url`. Empty for the body as a whole.
  */
 export function mistake(path: string, code: MistakeCode, description: string): InvalidRequestError {
@@ -31,7 +31,7 @@ export function mistake(path: string, code: MistakeCode, description: string): I
   });
 }
 
-/** Bounds of a value. Those of texts and lists are bounds of their length. */
+/** Bounds of a value. For texts and lists, bounds of the length. */
 export interface Bounds {
   readonly min?: number;
   readonly max?: number;
@@ -39,7 +39,7 @@ export interface Bounds {
 
 /**
  * Parses the body of a request.
- * @throws InvalidRequestError where it is not a JSON object in UTF-8, or nests too deep.
+ * @throws InvalidRequestError if it is not a JSON object in UTF-8, or nests too deep.
  */
 export function parseBody(body: Uint8Array): Fields {
   const text = decode(body);
@@ -77,7 +77,7 @@ function parse(text: string): unknown {
 export interface Element {
   readonly value: unknown;
   readonly path: string;
-  /** Its text in the body, as it was spelled. */
+  /** Returns its text in the body, as spelled there. */
   readonly text: () => string;
 }
 
@@ -86,7 +86,7 @@ export class Fields {
   readonly value: JsonObject;
   /** Path of the object; empty for the body. */
   readonly path: string;
-  /** Text of the object as it was spelled. */
+  /** Returns the text of the object, as spelled in the body. */
   readonly text: () => string;
   #members: ReadonlyMap<string, string> | undefined;
 
@@ -96,7 +96,7 @@ export class Fields {
     this.text = text;
   }
 
-  /** The fields of an element that has to be an object. */
+  /** Returns the fields of an element that has to be an object. */
   static of({ value, path, text }: Element): Fields {
     const object = asObject(value);
     if (object === undefined)
@@ -104,7 +104,7 @@ export class Fields {
     return new Fields(object, path, text);
   }
 
-  /** Path of a field. */
+  /** Returns the path of a field. */
   at(name: string): string {
     return this.path === "" ? name : `${this.path}.${name}`;
   }
@@ -114,23 +114,23 @@ export class Fields {
     return this.get(name) !== undefined;
   }
 
-  /** The value of a field, unchecked. */
+  /** Returns the value of a field, unchecked. */
   get(name: string): unknown {
     return Object.hasOwn(this.value, name) ? (this.value[name] ?? undefined) : undefined;
   }
 
-  /** The text of a field's value, as it was spelled. Empty where it is absent. */
+  /** Returns the text of a field's value, as spelled in the body. Empty if it is absent. */
   spelled(name: string): string {
     this.#members ??= toMembers(this.text());
     return this.#members.get(name) ?? "";
   }
 
-  /** Throws that a field is missing. */
+  /** Throws the error of a missing field. */
   missing(name: string, expected: string): never {
     throw mistake(this.at(name), "missing_required_parameter", `is missing, expected ${expected}`);
   }
 
-  /** A text. */
+  /** Reads a text. */
   string(name: string, bounds: Bounds = {}): string | undefined {
     const value = this.get(name);
     if (value === undefined) return undefined;
@@ -141,19 +141,19 @@ export class Fields {
     return value;
   }
 
-  /** A required text. */
+  /** Reads a required text. */
   requireString(name: string, bounds: Bounds = {}): string {
     return this.string(name, bounds) ?? this.missing(name, "a text");
   }
 
-  /** A boolean. */
+  /** Reads a boolean. */
   boolean(name: string): boolean | undefined {
     const value = this.get(name);
     if (value === undefined || typeof value === "boolean") return value;
     throw this.#wrongType(name, "true or false", value);
   }
 
-  /** A number. */
+  /** Reads a number. */
   number(name: string, { min = -Infinity, max = Infinity }: Bounds = {}): number | undefined {
     const value = this.get(name);
     if (value === undefined) return undefined;
@@ -162,14 +162,14 @@ export class Fields {
     throw mistake(this.at(name), "invalid_value", `expected a number ${toRange(min, max)}, found ${value}`);
   }
 
-  /** A whole number. */
+  /** Reads a whole number. */
   integer(name: string, bounds: Bounds = {}): number | undefined {
     const value = this.number(name, { min: bounds.min ?? -MAX_INT32, max: bounds.max ?? MAX_INT32 });
     if (value === undefined || Number.isInteger(value)) return value;
     throw mistake(this.at(name), "invalid_type", `expected a whole number, found ${value}`);
   }
 
-  /** One of the given words. */
+  /** Reads one of the given words. */
   word<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
     const value = this.string(name);
     if (value === undefined) return undefined;
@@ -178,14 +178,14 @@ export class Fields {
     throw mistake(this.at(name), "invalid_value", `expected ${joinWords(words)}, found ${quote(value)}`);
   }
 
-  /** An object. */
+  /** Reads an object. */
   object(name: string): Fields | undefined {
     const value = this.get(name);
     if (value === undefined) return undefined;
     return Fields.of({ value, path: this.at(name), text: () => this.spelled(name) });
   }
 
-  /** A list. */
+  /** Reads a list. */
   list(name: string, bounds: Bounds = {}): readonly Element[] | undefined {
     const value = this.get(name);
     if (value === undefined) return undefined;
@@ -202,7 +202,7 @@ export class Fields {
     }));
   }
 
-  /** A list of texts. */
+  /** Reads a list of texts. */
   strings(name: string, bounds: Bounds = {}): readonly string[] | undefined {
     return this.list(name, bounds)?.map(({ value, path }) => {
       if (typeof value === "string") return value;
@@ -210,7 +210,7 @@ export class Fields {
     });
   }
 
-  /** An object whose values are all texts. */
+  /** Reads an object whose values are all texts. */
   texts(name: string): Readonly<Record<string, string>> | undefined {
     const fields = this.object(name);
     if (fields === undefined) return undefined;
@@ -229,7 +229,7 @@ export class Fields {
   }
 }
 
-/** What kind of JSON a value is, for an error. */
+/** Returns the JSON type of a value, for an error. */
 function getKind(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
@@ -238,12 +238,12 @@ function getKind(value: unknown): string {
   return isObject(value) ? "an object" : typeof value === "boolean" ? String(value) : "a number";
 }
 
-/** A text of the caller that is not prompt content, quoted and shortened for an error. */
+/** Quotes and shortens a text of the caller that is not prompt content, for an error. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
 }
 
-/** Words for an error: `"a", "b" or "c"`. */
+/** Joins words for an error: `"a", "b" or "c"`. */
 export function joinWords(words: readonly string[]): string {
   const quoted = words.map((word) => JSON.stringify(word));
   const last = quoted.pop() ?? "";

@@ -1,10 +1,10 @@
-/** The events between the start and the end of an item that arrives whole: a tool that the provider executed. */
+/** The events between the start and the end of an item that arrives complete: a tool that the provider executed. */
 import { textIn } from "../../kit/json/json.ts";
 import type { EventOutput } from "./event-output.ts";
 import { emitState, OpenInput, type OutputPlace } from "./open-items.ts";
 import type { WrittenItem } from "./write-items.ts";
 
-/** The fields of an item that its first event shows: those that the tool had before it was executed. */
+/** The fields that an item has in its first event, before its tool was executed. */
 const EARLY_FIELDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   web_search_call: {},
   file_search_call: { queries: [], results: null },
@@ -17,7 +17,7 @@ const EARLY_FIELDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> 
 /** Fields that do not depend on the result of a tool. */
 const FIXED_FIELDS = ["id", "type", "call_id", "container_id", "server_label", "name", "approval_request_id"];
 
-/** An item as it was before its tool was executed, for the event that adds it. */
+/** Returns an item as it was before its tool was executed, for the event that adds the item. */
 export function addedItem(item: WrittenItem): WrittenItem {
   const early = EARLY_FIELDS[item.type];
   if (early === undefined) return item;
@@ -28,7 +28,7 @@ export function addedItem(item: WrittenItem): WrittenItem {
   return { ...fixed, id: item.id, type: item.type, ...status, ...early };
 }
 
-/** Writes the events of a tool's progress. All of them have happened when the item arrives. */
+/** Writes the events of a tool's progress. The progress is over when the item arrives. */
 export function emitProgress(item: WrittenItem, output: EventOutput, place: OutputPlace): void {
   const { type } = item;
   const hasFailed = item.status === "failed" || (item.error !== undefined && item.error !== null);
@@ -61,7 +61,7 @@ export function emitProgress(item: WrittenItem, output: EventOutput, place: Outp
   }
 }
 
-/** Input that arrived whole. */
+/** Writes input that arrived complete. */
 export function emitInput(
   form: "code_interpreter_call" | "mcp_call",
   input: string,

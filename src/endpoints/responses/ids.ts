@@ -31,28 +31,28 @@ const ITEM_PREFIXES: Readonly<Record<string, string>> = {
 /** Highest number of a part that an item id can hold. */
 const MAX_PART = 0xfff;
 
-/** The response of a run. */
+/** Returns the response id of a run. */
 export function toResponseId(runId: string): string {
   return `resp_${toHex(runId)}`;
 }
 
-/** The run of a response. Undefined if this API did not issue the id. */
+/** Returns the run of a response. Undefined if this API did not issue the id. */
 export function toRunId(responseId: string): string | undefined {
   return renamed(responseId, "resp_", "run_");
 }
 
-/** The conversation of a thread. */
+/** Returns the conversation id of a thread. */
 export function toConversationId(threadId: string): string {
   return `conv_${toHex(threadId)}`;
 }
 
-/** The thread of a conversation. Undefined if this API did not issue the id. */
+/** Returns the thread of a conversation. Undefined if this API did not issue the id. */
 export function toThreadId(conversationId: string): string | undefined {
   return renamed(conversationId, "conv_", "thread_");
 }
 
 /**
- * The id of an item, which contains its message and the index of its first part.
+ * Creates the id of an item, which contains its message and the index of its first part.
  * @param messageId Id of the message: `msg_` and 36 hexadecimal digits.
  */
 export function toItemId(type: string, messageId: string, part: number): string {
@@ -60,7 +60,7 @@ export function toItemId(type: string, messageId: string, part: number): string 
   return `${prefix}_${toHex(messageId)}${Math.min(part, MAX_PART).toString(16).padStart(3, "0")}`;
 }
 
-/** Where an item is stored. */
+/** The location of a stored item. */
 export interface ItemPlace {
   readonly messageId: string;
   /** Index of the item's first part in the message. */

@@ -4,7 +4,7 @@ import type { ModelDirectory } from "../models/model-directory.ts";
 import { compact } from "./compact.ts";
 import { countTokens } from "./count-tokens.ts";
 
-/** What the routes about an input need. */
+/** The parts that the routes about an input need. */
 export interface InputRouteParts {
   readonly models: Pick<ModelDirectory, "resolve">;
   readonly engine: Pick<RunEngine, "getRun" | "threads">;

@@ -11,9 +11,9 @@ import type { ItemWriter, WrittenItem } from "./write-items.ts";
 /** Selects items. */
 export interface ItemQuery {
   readonly owner: string;
-  /** The messages whose items they are. */
+  /** The messages that contain the items. */
   readonly source: Pick<MessageQuery, "threadId" | "inputOfRunId">;
-  /** Id of the last item of the previous page. Empty: the first page. */
+  /** Id of the last item of the previous page. Empty for the first page. */
   readonly after: string;
   readonly limit: number;
   readonly order: "asc" | "desc";
@@ -22,7 +22,7 @@ export interface ItemQuery {
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 
-/** Reads `after`, `limit` and `order` of a request. @throws InvalidRequestError naming the parameter. */
+/** Reads `after`, `limit` and `order` of a request. @throws InvalidRequestError that names the parameter. */
 export function readPage(query: URLSearchParams): Pick<ItemQuery, "after" | "limit" | "order"> {
   const limit = query.get("limit") ?? String(DEFAULT_LIMIT);
   const order = query.get("order") ?? "desc";
@@ -32,7 +32,7 @@ export function readPage(query: URLSearchParams): Pick<ItemQuery, "after" | "lim
   return { after: query.get("after") ?? "", limit: Number(limit), order };
 }
 
-/** What items are read from. */
+/** The source of items. */
 export type ItemSource = Pick<ThreadEngine, "listMessages" | "getMessage">;
 
 /** Reads items within the memory of a request. */
@@ -46,7 +46,7 @@ export function withinMemory(
   };
 }
 
-/** A page of items as a response. */
+/** Returns a page of items as a response. */
 export async function listItems(
   engine: ItemSource,
   query: ItemQuery,
@@ -65,7 +65,7 @@ export async function listItems(
   });
 }
 
-/** Reads one item more than the page, to know whether there are more. A page with large items ends early. */
+/** Reads one item more than the page, to learn whether there are more. A page with large items ends early. */
 async function readItems(reader: ItemReader, limit: number): Promise<readonly WrittenItem[]> {
   const items: WrittenItem[] = [];
   for await (const page of reader.pages()) {
@@ -79,7 +79,7 @@ class ItemReader {
   readonly #engine: ItemSource;
   readonly #query: ItemQuery;
   readonly #writer: ItemWriter;
-  /** Whether the store has ended the last page of messages early, since they are large. */
+  /** Whether the store ended the last page of messages early because they are large. */
   isCut = false;
   /** Whether there are messages after the last page. */
   hasMore = false;
@@ -90,7 +90,7 @@ class ItemReader {
     this.#writer = writer;
   }
 
-  /** What is left of the message of the last item, and then the items of each page of messages. */
+  /** Yields the rest of the message of the last item, and then the items of each page of messages. */
   async *pages(): AsyncGenerator<readonly WrittenItem[]> {
     const { owner, after, limit, order, source } = this.#query;
     let last = "";

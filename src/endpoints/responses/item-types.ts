@@ -1,4 +1,4 @@
-/** The types of OpenAI's items that the sidecar passes on as they are: those of tools that the provider executes. */
+/** The types of OpenAI's items that the sidecar passes on unchanged: items of tools that the provider executes. */
 import type { NativePart } from "../../gen/outrigger/v1/message_pb.ts";
 import { asObject, asString, tryParseJson } from "../../kit/json/json.ts";
 import type { OutputItem } from "../../wire/openai-responses/response.ts";
@@ -30,7 +30,7 @@ const TYPES: ReadonlySet<string> = new Set<OutputItem["type"]>([
 ]);
 
 /**
- * Whether a native part is an item of OpenAI's API. The blocks of other providers have other names, but for Anthropic's
+ * Whether a native part is an item of OpenAI's API. The blocks of other providers have other names, except Anthropic's
  * compaction, which is a block without an id.
  */
 export function isOpenAiItem({ kind, dataJson }: NativePart): boolean {

@@ -5,17 +5,17 @@ import type { StoredMessage } from "../../runs/store.ts";
 import { mistake, quote } from "./fields.ts";
 import type { ItemPlace } from "./ids.ts";
 
-/** Messages that the items of one request may look up. */
+/** Maximum number of messages that the items of one request may look up. */
 const MAX_MESSAGES = 256;
 
-/** Memory that they may take: as much as the largest request. */
+/** Maximum memory of these messages: as much as the largest request. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /** Finds messages of the caller. */
 export interface MessageSource {
-  /** A message by its id. Throws NotFoundError. */
+  /** Returns a message by its id. Throws NotFoundError. */
   getMessage(messageId: string): Promise<StoredMessage>;
-  /** The latest message whose first tool call has this id. */
+  /** Returns the latest message whose first tool call has this id. */
   findCall(toolCallId: string): Promise<StoredMessage | undefined>;
 }
 
@@ -36,8 +36,8 @@ export class KeptMessages {
   }
 
   /**
-   * The message of an item.
-   * @param path Path of its id, for the error that there is none.
+   * Returns the message of an item.
+   * @param path Path of its id, for the error if there is no such message.
    */
   async find(place: ItemPlace, id: string, path: string): Promise<Message> {
     const kept = await this.withId(place.messageId);
@@ -45,12 +45,15 @@ export class KeptMessages {
     throw mistake(path, "invalid_value", `${quote(id)} is not the id of a stored item`);
   }
 
-  /** A message by its id. Undefined if there is none, or the request has looked up too much. */
+  /** Returns a message by its id. Undefined if there is none, or the request has looked up too much. */
   withId(messageId: string): Promise<KeptMessage | undefined> {
     return this.#once(messageId, () => this.#source.getMessage(messageId));
   }
 
-  /** The message whose first tool call has this id. Undefined if there is none, or the request has looked up too much. */
+  /**
+   * Returns the message whose first tool call has this id. Undefined if there is none, or the request has looked up too
+   * much.
+   */
   withCall(toolCallId: string): Promise<KeptMessage | undefined> {
     return this.#once(`call ${toolCallId}`, () => this.#source.findCall(toolCallId));
   }

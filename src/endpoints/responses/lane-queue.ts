@@ -1,9 +1,9 @@
 /** How many lanes of one WebSocket are answered at once (OpenAI's guide "WebSocket mode"). */
 const MAX_AT_ONCE = 16;
 
-/** Orders the requests of a WebSocket: those of one lane follow each other, several lanes are answered at once. */
+/** Orders the requests of a WebSocket: requests of one lane follow each other, several lanes are answered at once. */
 export class LaneQueue {
-  /** The latest answer of each lane that has some. */
+  /** The latest answer of each lane that has any. */
   readonly #latest = new Map<string | undefined, Promise<void>>();
   readonly #waiting: (() => void)[] = [];
   readonly #onFailure: (thrown: unknown) => void;
@@ -36,7 +36,7 @@ export class LaneQueue {
     try {
       await answer();
     } finally {
-      // The next one takes this place.
+      // The next request takes this place.
       const next = this.#waiting.shift();
       if (next === undefined) this.#atOnce -= 1;
       else next();

@@ -1,16 +1,16 @@
 import type { MemoryPool } from "../../core/memory-pool.ts";
 import { isObject, type JsonObject, type JsonValue, parseJson, without } from "../../kit/json/json.ts";
 
-/** Largest conversation that is kept, in bytes of JSON; that of all lanes of a socket together as well. */
+/** Largest stored conversation, in bytes of JSON. The same limit applies to all lanes of a socket together. */
 export const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 /**
- * The latest responses of all WebSockets, within the memory for them. When it is full, the oldest ones are forgotten:
+ * The latest responses of all WebSockets, within a memory limit. When it is reached, the oldest ones are forgotten:
  * requests that continue them are refused, as if they had come over another connection.
  */
 export class KeptResponses {
   readonly #pool: MemoryPool;
-  /** By age, oldest first. */
+  /** In the order of age, oldest first. */
   readonly #kept = new Map<LatestResponse, number>();
 
   constructor(pool: MemoryPool) {
@@ -31,7 +31,7 @@ export class KeptResponses {
     return true;
   }
 
-  /** Gives the memory of a response back. */
+  /** Gives back the memory of a response. */
   forget(response: LatestResponse): void {
     const bytes = this.#kept.get(response);
     if (bytes === undefined) return;
@@ -50,8 +50,8 @@ export class LatestResponse {
   readonly #all: KeptResponses;
   #id: string | undefined;
   /**
-   * The whole conversation with its tools and the id of the stored response before it, as JSON: that takes as many bytes
-   * as are counted.
+   * The whole conversation with its tools and the id of the stored response before it, as JSON, so that its size is
+   * exactly the counted bytes.
    */
   #conversation: Buffer | undefined;
 
@@ -60,18 +60,18 @@ export class LatestResponse {
     this.owner = owner;
   }
 
-  /** Id of the response. Undefined: none is kept. */
+  /** Id of the response. Undefined if none is kept. */
   get id(): string | undefined {
     return this.#id;
   }
 
-  /** Size of what is kept, in bytes of JSON. */
+  /** Size of the kept data, in bytes of JSON. */
   get bytes(): number {
     return this.#conversation?.byteLength ?? 0;
   }
 
   /**
-   * The body of a request, with the conversation that it continues if it is kept here.
+   * Returns the body of a request, with the conversation that it continues if it is kept here.
    * @param reserve Takes memory for the conversation, before it is inserted. Throws SDKError.
    */
   expand(body: JsonObject, reserve: (bytes: number) => void): JsonObject {
@@ -119,7 +119,7 @@ export class LatestResponse {
   }
 }
 
-/** The input of a request as items. */
+/** Returns the input of a request as items. */
 function toItems(input: JsonValue | undefined): readonly JsonValue[] {
   if (typeof input === "string") return [{ role: "user", content: input }];
   return Array.isArray(input) ? input : [];

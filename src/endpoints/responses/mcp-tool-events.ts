@@ -1,4 +1,4 @@
-/** The events of tools that the sidecar executes: those of MCP servers. */
+/** The events of tools that the sidecar executes, which are tools of MCP servers. */
 import type { ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import type { McpTool, McpToolFinish, McpToolList, McpToolStart } from "../../gen/outrigger/v1/run_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
@@ -15,7 +15,7 @@ interface RunningCall {
   readonly fields: McpCallFields;
 }
 
-/** What an item of a call has from its start on. */
+/** The fields that an item of a call has from its start. */
 interface McpCallFields {
   readonly id: string;
   readonly type: "mcp_call";
@@ -31,14 +31,14 @@ export class McpToolEvents {
   readonly #output: EventOutput;
   readonly #list: OutputList;
   #tools = new Map<string, McpTool>();
-  /** Where the calls of the run are, by their ids. */
+  /** The places of the run's calls, by their ids. */
   #places = new Map<string, ItemPlace>();
   /** Calls that the model has written and that have no item yet, by their ids. */
   #open = new Map<string, ToolCall>();
   /** Ids of the requests for approval, by the ids of their calls. */
   readonly #requests: Map<string, string>;
   #running = new Map<string, RunningCall>();
-  /** Number of items that belong to no message. */
+  /** Number of items without a message. */
   #others = 0;
 
   /** @param approved See ResponseSettings. */
@@ -54,7 +54,7 @@ export class McpToolEvents {
     this.#list = list;
   }
 
-  /** A copy that continues from here. */
+  /** Returns a copy that continues from here. */
   copy(output: EventOutput, list: OutputList): McpToolEvents {
     const copy = new McpToolEvents(this.#runId, output, list, Object.fromEntries(this.#requests));
     copy.#tools = new Map(this.#tools);
@@ -70,12 +70,12 @@ export class McpToolEvents {
     return this.#tools.has(name);
   }
 
-  /** Takes note of tools. */
+  /** Registers tools. */
   know(tools: readonly McpTool[]): void {
     for (const tool of tools) this.#tools.set(tool.name, tool);
   }
 
-  /** The tools of a server were listed, or could not be. */
+  /** Writes that the tools of a server were listed, or could not be listed. */
   list({ serverLabel, tools, error }: McpToolList): void {
     this.know(tools);
     const item = { id: this.#otherId("mcp_list_tools"), type: "mcp_list_tools", server_label: serverLabel };
@@ -87,14 +87,14 @@ export class McpToolEvents {
     this.#list.finish(place, { ...item, tools: tools.map(toListedTool), ...failure });
   }
 
-  /** The model has written a call. */
+  /** Records a call that the model has written. */
   called(call: ToolCall, place: ItemPlace): void {
     if (!this.has(call.name)) return;
     this.#open.set(call.id, call);
     this.#places.set(call.id, place);
   }
 
-  /** A call is being executed. */
+  /** Writes that a call is being executed. */
   start({ call, serverLabel, toolName, approvalRequestId }: McpToolStart): void {
     if (call === undefined) return;
     const approved = this.#requests.get(approvalRequestId) ?? null;
@@ -102,7 +102,7 @@ export class McpToolEvents {
     this.#running.set(call.id, { fields, place: this.#begin(fields) });
   }
 
-  /** A call was executed. */
+  /** Writes that a call was executed. */
   finish({ result }: McpToolFinish): void {
     const running = this.#running.get(result?.toolCallId ?? "");
     if (running === undefined || result === undefined) return;
@@ -112,7 +112,7 @@ export class McpToolEvents {
     this.#list.finish(place, { ...fields, ...toOutcome(result) });
   }
 
-  /** The calls that are being executed are begun again later, or never, as other items. */
+  /** Drops the items of the calls that are being executed: they begin again later as other items, or never. */
   interrupt(): void {
     for (const [id, { place, fields }] of this.#running) {
       this.#list.finish(place, { ...fields, error: null, output: null, status: "incomplete" });
@@ -122,12 +122,12 @@ export class McpToolEvents {
     this.#running.clear();
   }
 
-  /** The calls that the model has written and that were not executed count no more. */
+  /** Forgets the calls that the model has written and that were not executed. */
   abandon(): void {
     this.#open.clear();
   }
 
-  /** Calls wait for the caller's approval. */
+  /** Writes that calls wait for the caller's approval. */
   requestApprovals(calls: readonly ToolCall[]): void {
     for (const call of calls) {
       const type = "mcp_approval_request";
@@ -138,7 +138,7 @@ export class McpToolEvents {
     }
   }
 
-  /** Calls of a response that ended before they were executed. */
+  /** Ends the calls of a response that ended before they were executed. */
   endUnexecuted(): void {
     for (const call of [...this.#open.values()]) {
       const fields = this.#toFields(call, this.#getMcpNames(call.name), null);
@@ -155,33 +155,33 @@ export class McpToolEvents {
     return place;
   }
 
-  #toFields(call: ToolCall, names: OwnNames, approved: string | null): McpCallFields {
+  #toFields(call: ToolCall, names: McpNames, approved: string | null): McpCallFields {
     const type = "mcp_call";
     const id = this.#toId(type, call);
     return { id, type, approval_request_id: approved, arguments: call.input.value ?? "", ...names };
   }
 
-  /** The id of the item of a call, which is not open any more. */
+  /** Returns the id of a call's item, and removes the call from the open ones. */
   #toId(type: string, { id }: ToolCall): string {
     const place = this.#places.get(id);
     this.#open.delete(id);
     return place === undefined ? this.#otherId(type) : toItemId(type, place.messageId, place.part);
   }
 
-  #getMcpNames(name: string): OwnNames {
+  #getMcpNames(name: string): McpNames {
     const tool = this.#tools.get(name);
     return { name: tool?.toolName ?? name, server_label: tool?.serverLabel ?? "" };
   }
 
-  /** Id of an item that belongs to no message of the run: no answer has the number that it has for a message. */
+  /** Creates the id of an item without a message. The id takes a message number that no answer has. */
   #otherId(type: string): string {
     this.#others += 1;
     return toItemId(type, answerMessageId(this.#runId, 0, false), this.#others);
   }
 }
 
-/** The names that a server gives itself and its tool. */
-interface OwnNames {
+/** The names of a server and its tool, as the server announced them. */
+interface McpNames {
   readonly name: string;
   readonly server_label: string;
 }

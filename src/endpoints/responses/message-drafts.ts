@@ -11,20 +11,20 @@ import type { Fields } from "./fields.ts";
 import { type ItemPlace, placeOfItem } from "./ids.ts";
 import { createPart, type ReadPart } from "./read-content.ts";
 
-/** Where a message is in the body. */
+/** The paths of a message in the body. */
 export interface MessagePaths {
   readonly path: string;
   readonly parts: readonly string[];
 }
 
-/** A part of the model as a client returned it. */
+/** A part of the model, as returned by a client. */
 export interface ReturnedPart {
   readonly part: ContentPart;
-  /** Where the part is stored, if its item has an id of this API. */
+  /** The location of the stored part, if its item has an id of this API. */
   readonly place: ItemPlace | undefined;
 }
 
-/** A message of the model as a client returned it. */
+/** A message of the model, as returned by a client. */
 export class ModelTurn {
   readonly message = create(MessageSchema, { role: Role.ASSISTANT });
   /** Path of its first item. */
@@ -44,7 +44,7 @@ export class ModelTurn {
     this.returned.push(returned);
   }
 
-  /** Adds a part beside one that was returned. */
+  /** Adds a part next to a returned one. */
   insert(part: ContentPart, neighbour: ReturnedPart, side: "before" | "after"): void {
     let index = this.message.content.indexOf(neighbour.part);
     const path = this.parts[index] ?? this.path;
@@ -60,11 +60,11 @@ interface Draft extends NewMessage {
   readonly parts: string[];
 }
 
-/** The messages of an input under construction. Items of the model that follow each other are one message. */
+/** The messages of an input under construction. Consecutive items of the model form one message. */
 export class MessageDrafts {
   readonly #drafts: Draft[] = [];
   readonly #turns: ModelTurn[] = [];
-  /** The assistant's message that further items of its turn join. */
+  /** The assistant's message that further items of the turn are added to. */
   #turn: ModelTurn | undefined;
   #span: ContentPart[] = [];
 
@@ -73,12 +73,12 @@ export class MessageDrafts {
     return this.#drafts.map(({ message, originJson }) => ({ message, originJson }));
   }
 
-  /** Where they are in the body. */
+  /** The paths of the messages in the body. */
   get paths(): readonly MessagePaths[] {
     return this.#drafts;
   }
 
-  /** The message that further items of the model join. Undefined: they begin a new one. */
+  /** The message that further items of the model are added to. Undefined if they begin a new message. */
   get turn(): ModelTurn | undefined {
     return this.#turn;
   }
@@ -111,14 +111,14 @@ export class MessageDrafts {
     this.addWhole(message, path, [path], originJson);
   }
 
-  /** Adds a message as it is. */
+  /** Adds a message unchanged. */
   addWhole(message: Message, path: string, parts: string[], originJson = ""): void {
     this.#turn = undefined;
     if (message.role !== Role.TOOL) this.#span = [];
     this.#drafts.push({ message, path, parts, originJson });
   }
 
-  /** Adds a part to what the model produced in its turn. @param item The item that it came in. */
+  /** Adds a part to the model's output in its turn. @param item The item that contains the part. */
   addToTurn(part: ContentPart, item: Fields, path = item.path): void {
     const turn = this.#turn ?? this.#begin(item.path);
     const id = item.get("id");

@@ -1,18 +1,18 @@
-/** Items of a stream while they are written: all events of their content. */
+/** Items of a stream while they are written, with all events of their content. */
 import type { EventOutput } from "./event-output.ts";
 import type { WrittenContent } from "./write-items.ts";
 
-/** Where an item is in a response. */
+/** The position of an item in a response. */
 export interface OutputPlace {
   readonly id: string;
   readonly outputIndex: number;
 }
 
-/** The content of an item that has been added and is not done. Immutable, so that copies of a writer share it. */
+/** The content of an item that was added and is not done. Immutable, so that copies of a writer can share it. */
 export interface OpenContent {
   /** @param isFirst Whether it is the first delta of the content. */
   append(output: EventOutput, delta: string, isFirst: boolean): void;
-  /** Ends the content. @param text All of it. @param written A text's content part in its item. */
+  /** Ends the content. @param text The whole content. @param written A text's content part in its item. */
   end(output: EventOutput, text: string, written?: WrittenContent): void;
 }
 
@@ -20,7 +20,7 @@ function members({ id, outputIndex }: OutputPlace): string {
   return `"item_id":"${id}","output_index":${outputIndex}`;
 }
 
-/** An event of an item that has no content of its own, for instance `response.web_search_call.searching`. */
+/** Writes an event of an item without content, for instance `response.web_search_call.searching`. */
 export function emitState(output: EventOutput, type: string, place: OutputPlace): void {
   output.emit(type, members(place));
 }
@@ -127,7 +127,7 @@ export class OpenInput implements OpenContent {
   readonly #at: string;
   readonly #name: string;
 
-  /** @param name Name of the function. The events of other calls do not have it. */
+  /** @param name Name of the function. Events of other calls do not contain it. */
   constructor(place: OutputPlace, form: keyof typeof INPUT_FORMS, name?: string) {
     this.#form = INPUT_FORMS[form];
     this.#at = `${members(place)},`;
@@ -146,7 +146,7 @@ export class OpenInput implements OpenContent {
 
 interface InputForm {
   readonly event: string;
-  /** Of the whole input in the event that ends it. */
+  /** The field for the whole input in the event that ends it. */
   readonly field: string;
 }
 

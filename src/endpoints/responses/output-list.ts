@@ -1,4 +1,4 @@
-/** The items of a response in the order of their indices, as their last events have them. */
+/** The items of a response in the order of their indices, as in their last events. */
 import type { EventOutput } from "./event-output.ts";
 import type { OutputPlace } from "./open-items.ts";
 import type { WrittenItem } from "./write-items.ts";
@@ -6,7 +6,7 @@ import type { WrittenItem } from "./write-items.ts";
 /** Writes the first and the last event of each item, and keeps the items for the response object. */
 export class OutputList {
   readonly #output: EventOutput;
-  /** JSON text of the items; empty for one that is not done. */
+  /** JSON text of the items; empty for an item that is not done. */
   readonly #items: string[];
 
   constructor(output: EventOutput, items: readonly string[] = []) {
@@ -14,7 +14,7 @@ export class OutputList {
     this.#items = [...items];
   }
 
-  /** A copy that continues from here. */
+  /** Returns a copy that continues from here. */
   copy(output: EventOutput): OutputList {
     return new OutputList(output, this.#items);
   }
@@ -39,17 +39,17 @@ export class OutputList {
     this.#output.emit("response.output_item.done", `"output_index":${outputIndex},"item":${text}`);
   }
 
-  /** Leaves items out of the response object. */
+  /** Removes items from the response object. */
   drop(from: number, end?: number): void {
     this.#items.fill("", from, end);
   }
 
-  /** How many items there are. */
+  /** Number of items. */
   get length(): number {
     return this.#items.length;
   }
 
-  /** JSON text of the items before an index. */
+  /** Returns the JSON text of the items before an index. */
   before(end: number): readonly string[] {
     return this.#items.slice(0, end).filter((text) => text !== "");
   }

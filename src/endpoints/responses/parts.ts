@@ -10,9 +10,9 @@ export interface ResponsesParts {
   readonly models: Pick<ModelDirectory, "resolve">;
   /** Whether a response that is not stored may continue stored ones. Default false. */
   readonly allowsUnstoredContinuation?: boolean | undefined;
-  /** Marks in the events of responses that were read. */
+  /** Marks in the events of responses that were read before. */
   readonly marks: ReplayMarks;
-  /** What WebSockets may continue without storing it. */
+  /** Responses that WebSockets may continue although they are not stored. */
   readonly keptResponses: KeptResponses;
   /** Longest silence of a stream before a keep-alive comment is sent, in milliseconds. Default 15 seconds. */
   readonly keepAliveMs?: number | undefined;

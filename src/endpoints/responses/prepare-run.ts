@@ -11,7 +11,10 @@ import type { StartedRun } from "../../runs/engine.ts";
 import { createRunId } from "../../runs/ids.ts";
 import type { ReadRequest } from "./read-request.ts";
 
-/** A run without a model call, for a request that a later one of the same connection continues. It is not stored. */
+/**
+ * Creates a run without a model call, for a request that a later request of the same connection continues. It is not
+ * stored.
+ */
 export function prepareRun({ input, target }: ReadRequest): Pick<StartedRun, "run" | "events"> {
   const now = timestampNow();
   const run = create(RunSchema, {

@@ -1,6 +1,6 @@
 /**
- * The settings of a request that the contract has no field for. OpenAI's Responses API gets them unchanged; other APIs
- * get those that they have a counterpart for, and the rest becomes warnings.
+ * The settings of a request that have no field in the contract. OpenAI's Responses API gets them unchanged; other APIs
+ * get the settings for which they have a counterpart, and the rest becomes warnings.
  */
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { CreateRequest } from "../../wire/openai-responses/request.ts";
@@ -12,11 +12,11 @@ import type { RequestNotes } from "./request-notes.ts";
 export interface ProviderSettings {
   /** By the name of the provider, as `Request.provider_options_json`. */
   readonly optionsJson: Readonly<Record<string, string>>;
-  /** `Request.metadata`: what the provider keeps with the call. */
+  /** `Request.metadata`, which the provider stores with the call. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Fields of Open Responses, and of clients of OpenAI, are among them. */
+/** Also fields of Open Responses, and fields that clients of OpenAI send. */
 type Field = keyof CreateRequest | "stream" | Penalty;
 
 /** Settings of Open Responses that OpenAI's Responses API does not have. */
@@ -25,7 +25,7 @@ type Penalty = "frequency_penalty" | "presence_penalty";
 const PENALTIES: readonly Penalty[] = ["frequency_penalty", "presence_penalty"];
 
 /** Fields that are read elsewhere, and mean the same for every model. */
-const OWN_FIELDS: ReadonlySet<string> = new Set<Field>([
+const READ_ELSEWHERE: ReadonlySet<string> = new Set<Field>([
   "background",
   "conversation",
   "include",
@@ -58,7 +58,10 @@ const WITHOUT_EFFECT: ReadonlyMap<string, readonly unknown[]> = new Map<string, 
   ["presence_penalty", [0]],
 ]);
 
-/** Values of `include` that ask for data of OpenAI's own tools, or of its tokens. Others the sidecar provides itself. */
+/**
+ * Values of `include` that ask for data of OpenAI's tools, or of its tokens. The sidecar provides the data of other
+ * values.
+ */
 const PROVIDER_INCLUDES: readonly string[] = [
   "file_search_call.results",
   "web_search_call.results",
@@ -67,7 +70,7 @@ const PROVIDER_INCLUDES: readonly string[] = [
   "message.output_text.logprobs",
 ];
 
-const OWN_INCLUDES: readonly string[] = [
+const SIDECAR_INCLUDES: readonly string[] = [
   "reasoning.encrypted_content",
   "message.input_image.image_url",
   "computer_call_output.output.image_url",
@@ -95,7 +98,7 @@ export function readProviderSettings(
 interface Counterparts {
   readonly options: JsonObject;
   readonly metadata: Readonly<Record<string, string>>;
-  /** The fields that they were read from. */
+  /** The request fields that they were read from. */
   readonly read: readonly string[];
 }
 
@@ -121,7 +124,7 @@ function counterparts(fields: Fields, { api }: ServedModel): Counterparts {
   }
 }
 
-/** The penalties of a request that are not 0, which is none. */
+/** Reads the penalties of a request that are not 0, since 0 means no penalty. */
 function readPenalties(fields: Fields): { readonly [Name in Penalty]?: number } {
   const found = PENALTIES.map((name) => [name, fields.number(name, { min: -2, max: 2 })] as const);
   return Object.fromEntries(found.filter(([, value]) => value !== undefined && value !== 0));
@@ -136,13 +139,13 @@ function optionsFor({ provider }: ServedModel, options: JsonObject): Readonly<Re
   return Object.keys(options).length === 0 ? {} : { [provider]: JSON.stringify(options) };
 }
 
-/** Everything that the sidecar does not do itself, fields included that it does not know: OpenAI may have added them. */
+/** Returns everything that the sidecar does not process, including unknown fields: OpenAI may have added them. */
 function nativeOptions(fields: Fields, includes: readonly string[]): JsonObject {
   const passed = Object.entries(fields.value).filter(
-    ([name, value]) => value !== null && !OWN_FIELDS.has(name) && !isPenalty(name),
+    ([name, value]) => value !== null && !READ_ELSEWHERE.has(name) && !isPenalty(name),
   );
-  // The sidecar decides about `reasoning.encrypted_content` itself.
-  const include = includes.filter((value) => !OWN_INCLUDES.includes(value));
+  // The sidecar decides about `reasoning.encrypted_content`.
+  const include = includes.filter((value) => !SIDECAR_INCLUDES.includes(value));
   return {
     ...Object.fromEntries(passed),
     ...(include.length === 0 ? {} : { include }),
@@ -156,7 +159,7 @@ function isPenalty(name: string): boolean {
   return PENALTIES.some((each) => each === name);
 }
 
-/** What `reasoning` has beside the effort. */
+/** Returns the fields of `reasoning` besides the effort. */
 function reasoningOptions(reasoning: Fields | undefined): JsonObject {
   const rest = Object.entries(reasoning?.value ?? {}).filter(
     ([name, value]) => name !== "effort" && value !== null,
@@ -164,7 +167,7 @@ function reasoningOptions(reasoning: Fields | undefined): JsonObject {
   return rest.length === 0 ? {} : { reasoning: Object.fromEntries(rest) };
 }
 
-/** What `text` has beside the format that the contract knows. */
+/** Returns the fields of `text` besides the format that the contract knows. */
 function textOptions(text: Fields | undefined): JsonObject {
   const description = text?.object("format")?.string("description");
   const verbosity = text?.string("verbosity");
@@ -172,7 +175,7 @@ function textOptions(text: Fields | undefined): JsonObject {
   return { text: { verbosity, ...(description === undefined ? {} : { format: { description } }) } };
 }
 
-/** Refuses settings without which the request would mean something else. */
+/** Refuses settings if ignoring them would change the meaning of the request. */
 function refuseVital(fields: Fields): void {
   if (fields.has("prompt"))
     throw mistake(
@@ -188,13 +191,13 @@ function refuseVital(fields: Fields): void {
     );
 }
 
-/** The end user, as an opaque id. */
+/** Reads the end user, as an opaque id. */
 function readUser(fields: Fields): Readonly<Record<string, string>> {
   const user = fields.string("safety_identifier") ?? fields.string("user");
   return user === undefined ? {} : { user_id: user };
 }
 
-/** Anthropic has a tier of its own, and capacity that was bought in advance. */
+/** Anthropic has a different tier, and capacity that was bought in advance. */
 function toTier(fields: Fields): JsonObject {
   switch (fields.string("service_tier")) {
     case "default":
@@ -210,7 +213,7 @@ function toTier(fields: Fields): JsonObject {
 function tellLost(fields: Fields, read: readonly string[], notes: RequestNotes): void {
   const all = { ...fields.value, "text.verbosity": fields.object("text")?.get("verbosity") };
   for (const [name, value] of Object.entries(all)) {
-    if (value === null || value === undefined || OWN_FIELDS.has(name) || read.includes(name)) continue;
+    if (value === null || value === undefined || READ_ELSEWHERE.has(name) || read.includes(name)) continue;
     if (WITHOUT_EFFECT.get(name)?.includes(value) === true) continue;
     notes.warn(name, "unsupported_setting", "the provider of the model has no such setting; it was left out");
   }
@@ -218,7 +221,7 @@ function tellLost(fields: Fields, read: readonly string[], notes: RequestNotes):
 
 function tellLostIncludes(includes: readonly string[], notes: RequestNotes): void {
   for (const [index, value] of includes.entries()) {
-    if (OWN_INCLUDES.includes(value)) continue;
+    if (SIDECAR_INCLUDES.includes(value)) continue;
     const problem = PROVIDER_INCLUDES.includes(value)
       ? "the provider of the model does not return this"
       : "is not a value that this API knows";

@@ -6,12 +6,12 @@ import type { Fields } from "./fields.ts";
 import { createPart, createTextPart, readContent, readInputPart } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
-/** A call of a tool that the caller executes. @param itemId The provider's id of the item, if it is sent back. */
+/** Reads a call of a tool that the caller executes. @param itemId The provider's id of the item, if it is sent back. */
 export function readCall(item: Fields, context: ReadingContext, itemId?: string): ContentPart {
   const type = item.requireString("type");
   const id = item.requireString("call_id", { min: 1 });
   const [callerName, namespace] = [item.requireString("name", { min: 1 }), item.string("namespace")];
-  // OpenAI's models call tools of groups, also of groups that they found by a search.
+  // OpenAI's models call tools of groups, including groups that they found by a search.
   const isOfProvider = context.isOpenAi && context.names.find(callerName, namespace) === undefined;
   const name = isOfProvider ? callerName : context.names.getName(callerName, namespace);
   const part =
@@ -30,19 +30,19 @@ export function readCall(item: Fields, context: ReadingContext, itemId?: string)
     ...(caller && { caller }),
   };
   const isPlain = Object.keys(ofProvider).length === 0;
-  const state = isPlain ? undefined : context.ownState({ item: { type, ...ofProvider } });
+  const state = isPlain ? undefined : context.toModelState({ item: { type, ...ofProvider } });
   if (state !== undefined) part.providerState = state;
   return part;
 }
 
-/** The result of such a call. */
+/** Reads the result of such a call. */
 export function readResult(item: Fields, context: ReadingContext): ToolResult {
   const toolCallId = item.requireString("call_id", { min: 1 });
   const parts = readContent(item, "output", readInputPart, context);
   return create(ToolResultSchema, { toolCallId, content: parts.map(({ part }) => part) });
 }
 
-/** The call of a server's tool, which the sidecar executes. Its id is that of the item. */
+/** Reads the call of a server's tool, which the sidecar executes. The id of the call is the id of the item. */
 export function readServerCall(item: Fields, { names }: ReadingContext): ContentPart {
   const id = item.requireString("id", { min: 1 });
   const label = item.requireString("server_label", { min: 1 });
@@ -50,7 +50,7 @@ export function readServerCall(item: Fields, { names }: ReadingContext): Content
   return createCall(id, name, item.requireString("arguments"));
 }
 
-/** Its result. */
+/** Reads the result of the call. */
 export function readServerResult(item: Fields): ToolResult {
   const failed = item.has("error");
   const text = failed ? errorText(item) : (item.string("output") ?? "");
@@ -58,14 +58,14 @@ export function readServerResult(item: Fields): ToolResult {
   return create(ToolResultSchema, { toolCallId, content: [createTextPart(text)], failed });
 }
 
-/** Arguments that are not JSON are kept as they are. */
+/** Arguments that are not JSON are passed on unchanged. */
 function createCall(id: string, name: string, argumentsJson: string): ContentPart {
   const argumentsInvalid = argumentsJson !== "" && !isJson(argumentsJson);
   const input = { case: "argumentsJson", value: argumentsJson } as const;
   return createPart({ part: { case: "toolCall", value: { id, name, argumentsInvalid, input } } });
 }
 
-/** Why a call failed: a text, or an object with a message or with content. */
+/** Returns the reason why a call failed: a text, or an object with a message or with content. */
 function errorText(item: Fields): string {
   if (typeof item.get("error") === "string") return item.requireString("error");
   return item.object("error")?.string("message") ?? item.spelled("error");

@@ -17,7 +17,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { type Element, Fields, joinWords, mistake, quote } from "./fields.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
-/** A part, and where it is in the body. */
+/** A part and its path in the body. */
 export interface ReadPart {
   readonly part: ContentPart;
   readonly path: string;
@@ -32,7 +32,7 @@ export function isInputPart(type: unknown): boolean {
 }
 
 /**
- * The content of a message or of a result: a text, or a list of parts.
+ * Reads the content of a message or of a result: a text, or a list of parts.
  * @param name Name of the field.
  */
 export function readContent(
@@ -48,13 +48,13 @@ export function readContent(
   return [{ part: createTextPart(fields.requireString(name)), path: fields.at(name) }];
 }
 
-/** A part of the caller's input: a text, an image, a file or audio. */
+/** Reads a part of the caller's input: a text, an image, a file or audio. */
 export function readInputPart(element: Element, context: ReadingContext): ReadPart {
   const fields = Fields.of(element);
   const { path } = fields;
-  const own = context.isOpenAi && hasOwnFields(fields) ? createNativePart(fields) : undefined;
-  const part = own ?? inputPart(fields);
-  if (own === undefined && fields.has("prompt_cache_breakpoint"))
+  const native = context.isOpenAi && hasOpenAiFields(fields) ? createNativePart(fields) : undefined;
+  const part = native ?? inputPart(fields);
+  if (native === undefined && fields.has("prompt_cache_breakpoint"))
     context.notes.warn(
       fields.at("prompt_cache_breakpoint"),
       "unsupported_setting",
@@ -63,7 +63,7 @@ export function readInputPart(element: Element, context: ReadingContext): ReadPa
   return { part, path };
 }
 
-/** A part of the model's output. */
+/** Reads a part of the model's output. */
 export function readOutputPart(element: Element, context: ReadingContext): ReadPart {
   const fields = Fields.of(element);
   const { path } = fields;
@@ -75,7 +75,7 @@ export function readOutputPart(element: Element, context: ReadingContext): ReadP
     case "refusal": {
       const part = createTextPart(fields.requireString("refusal"));
       part.refusal = true;
-      const state = context.ownState({ item: MESSAGE, part: { type: "refusal" } });
+      const state = context.toModelState({ item: MESSAGE, part: { type: "refusal" } });
       if (state !== undefined) part.providerState = state;
       return { part, path };
     }
@@ -84,17 +84,17 @@ export function readOutputPart(element: Element, context: ReadingContext): ReadP
   }
 }
 
-/** A text part. */
+/** Creates a text part. */
 export function createTextPart(text: string): ContentPart {
   return createPart({ part: { case: "text", value: text } });
 }
 
-/** A part of the contract. */
+/** Creates a part of the contract. */
 export function createPart(init: MessageInitShape<typeof ContentPartSchema>): ContentPart {
   return create(ContentPartSchema, init);
 }
 
-/** An item or a part that only OpenAI's API knows, as it was spelled. */
+/** Creates a part for an item or a part that only OpenAI's API knows, as spelled in the body. */
 export function createNativePart(fields: Fields): ContentPart {
   const value = { provider: "openai", kind: textIn(fields.get("type")), dataJson: fields.text() };
   return createPart({ part: { case: "native", value } });
@@ -102,8 +102,8 @@ export function createNativePart(fields: Fields): ContentPart {
 
 const MESSAGE = { type: "message", role: "assistant", status: "completed" };
 
-/** Fields that the contract does not have, and OpenAI's API does. */
-function hasOwnFields(fields: Fields): boolean {
+/** Whether there are fields that OpenAI's API has and the contract does not. */
+function hasOpenAiFields(fields: Fields): boolean {
   return (
     fields.has("prompt_cache_breakpoint") || (fields.get("type") === "input_file" && fields.has("detail"))
   );
@@ -136,7 +136,7 @@ function unknownType(fields: Fields, types: readonly string[]): Error {
 
 function readImage(fields: Fields): MessageInitShape<typeof ImageSchema> {
   const detail = fields.string("detail", { max: 64 }) ?? "";
-  const source = onlyOneOf(fields, ["image_url", "file_id"]);
+  const source = getOnlyField(fields, ["image_url", "file_id"]);
   return source === "file_id"
     ? { detail, source: { case: "fileId", value: fields.requireString("file_id") } }
     : { detail, source: { case: "url", value: fields.requireString("image_url") } };
@@ -144,11 +144,11 @@ function readImage(fields: Fields): MessageInitShape<typeof ImageSchema> {
 
 function toDocument(fields: Fields): MessageInitShape<typeof DocumentSchema> {
   const fileName = fields.string("filename") ?? "";
-  const source = onlyOneOf(fields, ["file_data", "file_url", "file_id"]);
+  const source = getOnlyField(fields, ["file_data", "file_url", "file_id"]);
   const value = fields.requireString(source);
   if (source === "file_id") return { fileName, source: { case: "fileId", value } };
   if (source === "file_url" || isDataUri(value)) return { fileName, source: { case: "url", value } };
-  // A media type that cannot be told from the name is that of most files: the contract's default.
+  // If the name does not tell the media type, the contract's default applies, as for most files.
   const mediaType = mediaTypeOfPath(fileName) ?? "";
   return { fileName, mediaType, source: { case: "data", value: toBytes(value, fields.at(source)) } };
 }
@@ -167,8 +167,8 @@ function toBytes(base64: string, path: string): Uint8Array {
   throw mistake(path, "invalid_value", "expected base64, or a data: URI, found other characters");
 }
 
-/** The field of some that is set. */
-function onlyOneOf(fields: Fields, names: readonly string[]): string {
+/** Returns the one field of several that is set. */
+function getOnlyField(fields: Fields, names: readonly string[]): string {
   const [name, second] = names.filter((each) => fields.has(each));
   if (name === undefined) return fields.missing(names[0] ?? "", `one of ${names.join(", ")}`);
   if (second === undefined) return name;

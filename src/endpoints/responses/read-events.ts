@@ -1,4 +1,4 @@
-/** The response object of a run whose events are read. */
+/** The response object of a run, read from its events. */
 import type { Batches } from "../../core/batches.ts";
 import { yieldTurn } from "../../core/loop-turns.ts";
 import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
@@ -10,7 +10,10 @@ const NOWHERE: EventSink = { write: () => undefined };
 
 const UNWRITTEN: EventOptions = { startingAfter: Number.POSITIVE_INFINITY, pads: false };
 
-/** Reads the events of a run to their end. Its writer has the response object then, and why the run failed. */
+/**
+ * Reads the events of a run to their end. Afterwards the writer has the response object and, if the run failed, the
+ * reason.
+ */
 export async function readToEnd(
   run: Run,
   events: Batches<RunEvent>,
@@ -26,7 +29,7 @@ export async function readToEnd(
   return writer;
 }
 
-/** The response object of a run as it is kept, from its events up to the latest one that the run knows. */
+/** Returns the response object of a stored run, from its events up to the latest one that the run knows. */
 export async function objectFromEvents(
   run: Run,
   events: Batches<RunEvent>,

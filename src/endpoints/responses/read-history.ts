@@ -4,7 +4,7 @@ import type { CreateRunRequest } from "../../gen/outrigger/v1/run_service_pb.ts"
 import type { RunEngine, ThreadEngine } from "../../runs/engine.ts";
 import type { StoredMessage } from "../../runs/store.ts";
 
-/** Messages of one conversation that are read at once. */
+/** Maximum number of messages of one conversation that are read at once. */
 const MAX_MESSAGES = 10_000;
 const PAGE = 100;
 
@@ -14,7 +14,7 @@ export type HistorySource = Pick<RunEngine, "getRun"> & {
 };
 
 /**
- * The conversation that a request continues: that of a thread, or of a run and those before it. Empty where it continues
+ * Reads the conversation that a request continues: a thread, or a run and the runs before it. Empty if it continues
  * none.
  */
 export async function readHistory(
@@ -25,7 +25,7 @@ export async function readHistory(
   if (previousRunId === "" && threadId === "") return [];
   const run = previousRunId === "" ? undefined : await engine.getRun(owner, previousRunId);
   const all = await readThread(engine.threads, owner, run?.threadId ?? threadId);
-  // Runs that came later may have continued the thread.
+  // Later runs may have continued the thread.
   const end = run === undefined ? all.length : all.findLastIndex(({ runId }) => runId === run.id) + 1;
   return all.slice(0, end).flatMap(({ message }) => message ?? []);
 }

@@ -1,4 +1,4 @@
-/** `input` -> messages. What the model produced in one turn becomes one message of the assistant. */
+/** `input` -> messages. The model's output in one turn becomes one message of the assistant. */
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import { type ToolApproval, ToolApprovalSchema } from "../../gen/outrigger/v1/run_pb.ts";
@@ -33,7 +33,7 @@ export interface ReadInput {
   readonly paths: readonly MessagePaths[];
   /** Answers to calls that needed the caller's approval. */
   readonly approvals: readonly ToolApproval[];
-  /** The ids of the requests that were answered with yes, by the ids of their calls. */
+  /** The ids of the approval requests that were answered with yes, by the ids of their calls. */
   readonly approved: Readonly<Record<string, string>>;
 }
 
@@ -72,7 +72,7 @@ const CALLER_ITEMS = [
   "configuration_update",
 ] satisfies InputItem["type"][];
 
-/** Items of the caller that stand for a part of the conversation, so that leaving them out would change it. */
+/** Items of the caller that stand for a part of the conversation, so that omitting them would change it. */
 const VITAL_ITEMS = ["compaction", "compaction_trigger"] satisfies InputItem["type"][];
 
 const KNOWN_ITEMS: readonly string[] = [
@@ -113,14 +113,16 @@ class InputReader {
   readonly #states = new StateAttacher();
   readonly #kept: KeptMessages;
   readonly #approvals: ToolApproval[] = [];
-  /** What was referred to. Each adds all of an item, so that a small request could become a huge one. */
+  /**
+   * The items that were referred to. Each reference adds a whole item, so that a small request could become a huge one.
+   */
   readonly #references = new Set<string>();
   readonly #approved = new Map<string, string>();
-  /** The latest message with reasoning that has an id of OpenAI. */
+  /** The latest message with reasoning that has one of OpenAI's ids. */
   #reasoned: ModelTurn | undefined;
-  /** Ids of the searches of tools that the client runs. */
+  /** Ids of the tool searches that the client runs. */
   readonly #searches: Set<string>;
-  /** Ids of the requests for approval among the items. */
+  /** Ids of the approval requests among the items. */
   readonly #requests = new Set<string>();
 
   constructor(context: ReadingContext) {
@@ -149,7 +151,7 @@ class InputReader {
     return { messages, paths, approvals: this.#approvals, approved: Object.fromEntries(this.#approved) };
   }
 
-  /** Parts that stand among the items are a message of the user. */
+  /** Parts directly in the list of items form a message of the user. */
   #addLoose(parts: readonly ReadPart[]): void {
     const [first] = parts;
     if (first !== undefined) this.#drafts.add(Role.USER, parts, first.path);
@@ -180,7 +182,7 @@ class InputReader {
     }
   }
 
-  /** The output of a call; of a search of tools that the client runs, only OpenAI's API knows what it is. */
+  /** Adds the output of a call. For a tool search that the client runs, only OpenAI's API knows the meaning. */
   #addOutput(item: Fields): void {
     const result = readResult(item, this.#context);
     if (this.#searches.has(result.toolCallId)) this.#addNative(item);
@@ -204,17 +206,17 @@ class InputReader {
     }
   }
 
-  /** Keeps what only OpenAI's API knows of a text: its phase, its id, and the form of its sources. */
+  /** Stores the fields of a text that only OpenAI's API knows: its phase, its id, and the form of its sources. */
   #keepFields(part: ContentPart, fields: object): void {
     const item = { type: "message", role: "assistant", status: "completed", ...fields };
     const type = part.refusal ? "refusal" : "output_text";
-    const state = this.#context.ownState({ item, part: { type } });
+    const state = this.#context.toModelState({ item, part: { type } });
     if (state !== undefined) part.providerState = state;
   }
 
   /**
-   * OpenAI's id of an item that follows reasoning with such an id: its API takes both or none. Other ids mean nothing to
-   * it, as those of another account do.
+   * Returns OpenAI's id of an item that follows reasoning with such an id: its API accepts both or none. It does not
+   * know any other ids, such as ids of another account.
    */
   #idBesideReasoning(item: Fields): string | undefined {
     const isBeside = this.#reasoned !== undefined && this.#drafts.turn === this.#reasoned;
@@ -229,7 +231,7 @@ class InputReader {
     for (const state of this.#states.attach(this.#drafts.span, carried)) this.#addLeft(state, item);
   }
 
-  /** State whose part is not there: of a text without characters, which has no item, or of an item that is missing. */
+  /** Adds state without a part: for a text without characters, which has no item, or for a missing item. */
   #addLeft(state: CarriedState, item: Fields): void {
     const part = createEmptyPart(state);
     if (part !== undefined) return this.#drafts.addToTurn(part, item);
@@ -238,9 +240,9 @@ class InputReader {
     this.#context.notes.warn(item.path, "foreign_state_stripped", message);
   }
 
-  /** An item about a tool of an MCP server. Returns whether it is one. */
+  /** Adds an item about a tool of an MCP server. Returns whether the item is one. */
   #addServerItem(item: Fields, type: string): boolean {
-    // The tools of a server are listed again, or taken from what is kept of the conversation.
+    // The tools of a server are listed again, or taken from the stored conversation.
     if (type === "mcp_list_tools") return true;
     if (type !== "mcp_call" && type !== "mcp_approval_request") return false;
     this.#drafts.addToTurn(readServerCall(item, this.#context), item);
@@ -260,7 +262,7 @@ class InputReader {
     if (approve) this.#approved.set(toolCallId, id);
   }
 
-  /** The call of a request for approval that an earlier response has. */
+  /** Creates the call of an approval request in an earlier response. */
   async #createCall(id: string, path: string): Promise<string> {
     const place = placeOfItem(id);
     const message = place && (await this.#kept.find(place, id, path));
@@ -284,7 +286,7 @@ class InputReader {
     }
     this.#checkRepetition(`${place.messageId}/${place.part}`, id, item);
     const part = message.content[place.part];
-    // A reasoning item that only carries state is no part: the parts that are kept have their state.
+    // A reasoning item that only carries state is not a part, because the stored parts have their state.
     if (part !== undefined) this.#drafts.addToTurn(part, item);
   }
 
@@ -300,7 +302,7 @@ class InputReader {
     throw mistake(item.at("id"), "invalid_value", message);
   }
 
-  /** What only OpenAI's API knows. The adapter of another API leaves it out with a warning. */
+  /** Adds an item that only OpenAI's API knows. The adapter of another API leaves it out with a warning. */
   #addOther(item: Fields, type: string): void {
     if (type.includes(":")) return this.#drafts.addToTurn(extensionPart(item, type), item);
     if (type === "tool_search_call") this.#searches.add(item.string("call_id") ?? "");
@@ -339,7 +341,7 @@ function isNative({ part }: ReadPart): boolean {
   return part.part.case === "native";
 }
 
-/** The type of an item. One without a type is a message, or a reference where it has nothing but an id. */
+/** Returns the type of an item. An item without a type is a message, or a reference if it has only an id. */
 function getType(item: Fields): string {
   const type = item.string("type");
   if (type !== undefined) return type;
@@ -347,7 +349,9 @@ function getType(item: Fields): string {
   return item.has("id") ? "item_reference" : item.missing("type", joinWords(KNOWN_ITEMS));
 }
 
-/** An image that a model generated. Without its bytes only the API that has it can tell what it is. */
+/**
+ * Creates a part for an image that a model generated. Without its bytes, only the API that created it can identify it.
+ */
 function imagePart(item: Fields): ContentPart {
   const value = bytesOfBase64(item.string("result"));
   if (value === undefined) return createNativePart(item);
@@ -355,7 +359,7 @@ function imagePart(item: Fields): ContentPart {
   return createPart({ part: { case: "image", value: { mediaType, source: { case: "data", value } } } });
 }
 
-/** A block of another provider, whose item has the type `provider:kind`. */
+/** Creates a part for a block of another provider, whose item has the type `provider:kind`. */
 function extensionPart(item: Fields, type: string): ContentPart {
   const colon = type.indexOf(":");
   if (!item.has("data")) item.missing("data", "the block of the provider");

@@ -4,7 +4,7 @@ const MAX_PAIRS = 16;
 const MAX_KEY_CHARS = 64;
 const MAX_VALUE_CHARS = 512;
 
-/** `metadata`: labels of a response or a conversation. */
+/** Reads `metadata`: labels of a response or a conversation. */
 export function readMetadata(fields: Fields): Readonly<Record<string, string>> {
   const metadata = fields.texts("metadata") ?? {};
   const pairs = Object.entries(metadata);

@@ -8,7 +8,7 @@ import { type CarriedState, decodeStates, isCarried, valuesIn } from "./provider
 import { createPart } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
-/** What a reasoning item holds. */
+/** The content of a reasoning item. */
 export interface ReadReasoning {
   /** The reasoning itself. */
   readonly parts: readonly ContentPart[];
@@ -31,12 +31,12 @@ export class ReasoningReader {
   /** Reads an item. */
   read(item: Fields): ReadReasoning {
     const encrypted = item.string("encrypted_content");
-    const text = textOf(item);
+    const text = toText(item);
     if (encrypted === undefined || !isCarried(encrypted))
       return { parts: this.#foreign(item, encrypted, text), carried: [] };
     const states = this.#decode(encrypted, item.at("encrypted_content"));
-    const own = states.filter(({ part }) => part === undefined);
-    const parts = own.map(({ state, text: kept, redacted }) =>
+    const reasoning = states.filter(({ part }) => part === undefined);
+    const parts = reasoning.map(({ state, text: kept, redacted }) =>
       createPart({
         part: { case: "reasoning", value: { text: kept || text, redacted } },
         providerState: state,
@@ -54,11 +54,11 @@ export class ReasoningReader {
     return encrypted === undefined && text === "" && !item.has("id") ? [] : [part];
   }
 
-  /** OpenAI's own encrypted reasoning. Where another API serves the model, its adapter says what becomes of it. */
+  /** Converts OpenAI's encrypted reasoning. If another API serves the model, its adapter decides about the state. */
   #toState({ value: item }: Fields): ProviderState {
     const dataJson = JSON.stringify({ item });
-    const own = this.#context.ownState({ item });
-    return own ?? { $typeName: "outrigger.v1.ProviderState", provider: "openai", model: "", dataJson };
+    const state = this.#context.toModelState({ item });
+    return state ?? { $typeName: "outrigger.v1.ProviderState", provider: "openai", model: "", dataJson };
   }
 
   #decode(encrypted: string, path: string): readonly CarriedState[] {
@@ -70,14 +70,14 @@ export class ReasoningReader {
   }
 }
 
-/** The id of an item that is OpenAI's own. Undefined if this API issued it, or another API serves the model. */
+/** Returns the id that OpenAI gave an item. Undefined if this API issued the id, or another API serves the model. */
 export function getProviderId(item: Fields, { isOpenAi }: ReadingContext): string | undefined {
   const id = item.get("id");
   return isOpenAi && typeof id === "string" && placeOfItem(id) === undefined ? id : undefined;
 }
 
-/** The parts of the summary, then the reasoning itself, with a blank line between them. */
-function textOf(item: Fields): string {
+/** Joins the parts of the summary and then the reasoning itself, with a blank line between them. */
+function toText(item: Fields): string {
   const parts = ["summary", "content"].flatMap((name) => objectsIn<ReasoningPart>(item.get(name)));
   const texts = parts.map(({ text }) => textIn(text)).filter((text) => text !== "");
   return texts.join("\n\n").toWellFormed();

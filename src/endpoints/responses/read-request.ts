@@ -45,16 +45,16 @@ import {
   withTools,
 } from "./unstored-continuation.ts";
 
-/** What reading a request needs. */
+/** The inputs for reading a request. */
 export interface RequestReading {
   readonly models: Pick<ModelDirectory, "resolve">;
-  /** Finds what the request refers to. */
+  /** Finds the objects that the request refers to. */
   readonly engine: Pick<RunEngine, "getRun"> & {
     readonly threads: Pick<ThreadEngine, "getMessage" | "findCall" | "listMessages">;
   };
   /** Name of the caller's access key. */
   readonly owner: string;
-  /** Id of a response that the input continues already. */
+  /** Id of a response that the input already continues. */
   readonly continuedId?: string | undefined;
   /** Whether a response that is not stored may continue stored ones. Default false. */
   readonly allowsUnstoredContinuation?: boolean | undefined;
@@ -68,19 +68,22 @@ export interface ReadRequest {
   /** Whether the answer is a stream of events. */
   readonly isStreamed: boolean;
   readonly streamOptions: StreamOptions;
-  /** The path in the body of what the engine says is wrong. @param field Path with the names of the contract. */
+  /**
+   * Converts the path of a field in an error of the engine to a path in the body. @param field Path with the names of
+   * the contract.
+   */
   toBodyPath(field: string): string;
 }
 
 /** `stream_options`. */
 export interface StreamOptions {
-  /** Whether deltas are padded against the analysis of traffic. Undefined: the request does not say. */
+  /** Whether deltas are padded against traffic analysis. Undefined if the request does not set it. */
   readonly includeObfuscation: boolean | undefined;
 }
 
 /**
  * Reads a request.
- * @throws InvalidRequestError naming the first field that is wrong; NotFoundError if a reference does not exist.
+ * @throws InvalidRequestError that names the first invalid field; NotFoundError if a reference does not exist.
  */
 export async function readRequest(body: Uint8Array, reading: RequestReading): Promise<ReadRequest> {
   const fields = parseBody(body);
@@ -95,9 +98,9 @@ export async function readRequest(body: Uint8Array, reading: RequestReading): Pr
 export interface ConversationState {
   readonly store: boolean;
   readonly background: boolean;
-  /** Empty: none. */
+  /** Empty if there is none. */
   readonly previousRunId: string;
-  /** Empty: none. */
+  /** Empty if there is none. */
   readonly threadId: string;
 }
 
@@ -137,7 +140,7 @@ function readId(
   return converted;
 }
 
-/** `conversation`: an id, or an object with one. */
+/** Reads `conversation`: an id, or an object with one. */
 function toConversation(fields: Fields): string {
   if (typeof fields.get("conversation") === "string")
     return readId(fields, "conversation", toThreadId, conversationNotFound);
@@ -159,7 +162,7 @@ class RequestReader {
   /** Whether the tools of the previous response are used. */
   readonly #inherits: boolean;
   readonly #echoedTools: readonly JsonObject[];
-  /** Whether groups of tools, and tools that are loaded later, are sent as they are. */
+  /** Whether groups of tools, and tools that are loaded later, are sent unchanged. */
   readonly #sendsGroups: boolean;
   readonly #names: ToolNames;
   /** Whether there are tools that the sidecar executes. */
@@ -183,7 +186,7 @@ class RequestReader {
       this.#inherits && previous !== undefined ? getSettings(previous).echoed.tools : echoedTools(fields);
     this.#sendsGroups = this.#target.served.api === "openai-responses" && searchesTools(this.#echoedTools);
     this.#names = new ToolNames(this.#echoedTools, this.#sendsGroups);
-    // The tools of a run that was created over gRPC are not among those that it repeats.
+    // The tools of a run that was created over gRPC are not repeated by its response.
     const inherited = this.#inherits ? (previous?.mcpTools.length ?? 0) : 0;
     this.#executesTools = inherited > 0 || this.#echoedTools.some(({ type }) => type === "mcp");
   }
@@ -266,10 +269,10 @@ class RequestReader {
   #toRun(request: Request, { tools }: ReadToolChoice, { approvals }: ReadInput) {
     const fields = this.#fields;
     const options = create(GenerationOptionsSchema, { request, system: fields.string("instructions") ?? "" });
-    // The official SDKs repeat requests themselves; both together would multiply the calls of the provider.
+    // The official SDKs retry requests themselves; both together would multiply the calls of the provider.
     if (!this.#state.background) options.retry = create(RetryPolicySchema, { maxRetries: 0 });
     const maxToolCalls = fields.integer("max_tool_calls", { min: 1 });
-    // All other calls are the caller's, those of tools that it does not define too: the model is called once.
+    // The caller executes all other calls, even calls of tools that it does not define, so the model is called once.
     if (!this.#executesTools) options.maxToolRounds = 0;
     else if (maxToolCalls !== undefined) options.limits = create(GenerationLimitsSchema, { maxToolCalls });
     const { store, background, previousRunId, threadId } = this.#state;
@@ -327,7 +330,7 @@ class RequestReader {
   }
 }
 
-/** Ids of the searches of tools in a response. */
+/** Returns the ids of the tool searches in a response. */
 function searchesIn(run: Run | undefined): readonly string[] {
   const parts = run?.steps.flatMap(({ response }) => response?.message?.content ?? []) ?? [];
   return parts.flatMap(({ part }) => {
@@ -341,7 +344,7 @@ const UNIT = { min: 0, max: 1 };
 
 const FORMATS = ["text", "json_object", "json_schema"] as const;
 
-/** `text.format`. */
+/** Reads `text.format`. */
 function readFormat(text: Fields | undefined): ResponseFormat | undefined {
   const format = text?.object("format");
   switch (format?.word("type", FORMATS)) {

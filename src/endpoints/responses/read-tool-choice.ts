@@ -9,9 +9,9 @@ import { Fields, mistake } from "./fields.ts";
 import type { ReadTools } from "./read-tools.ts";
 import type { ToolNames } from "./tool-names.ts";
 
-/** How the model may use the tools of a request. */
+/** The tools of a request, and how the model may use them. */
 export interface ReadToolChoice {
-  /** Undefined: the request says nothing. */
+  /** Undefined if the request does not set it. */
   readonly choice: ToolChoice | undefined;
   /** The tools that the choice allows. */
   readonly tools: ReadTools;
@@ -27,7 +27,7 @@ export function readToolChoice(
   const parallel = fields.boolean("parallel_tool_calls");
   const { mode, toolName = "", allowed = tools } = chosen(fields, tools, names);
   const hasTools = tools.tools.length > 0 || tools.servers.length > 0 || inherits;
-  // Servers refuse settings of tools where there are none.
+  // Servers refuse tool settings without tools.
   if (mode === undefined && (parallel === undefined || !hasTools)) return { choice: undefined, tools };
   const choice = create(ToolChoiceSchema, { mode: mode ?? Mode.AUTO, toolName });
   if (parallel !== undefined && hasTools) choice.parallel = parallel;
@@ -68,7 +68,7 @@ function getName(choice: Fields, names: ToolNames): string {
   return names.getName(choice.requireString("name", { min: 1 }), choice.string("namespace"));
 }
 
-/** A tool of a server, or any of its tools, which can only be asked for where there are no others. */
+/** Reads the choice of a server's tool, or of any of its tools, which is possible only if there are no others. */
 function serverChoice(choice: Fields, tools: ReadTools, names: ToolNames): Chosen {
   const label = choice.requireString("server_label", { min: 1 });
   const name = choice.string("name");
@@ -80,7 +80,7 @@ function serverChoice(choice: Fields, tools: ReadTools, names: ToolNames): Chose
   throw mistake(choice.at("name"), "missing_required_parameter", message);
 }
 
-/** Of the tools those that the choice lists, with the choice among them. */
+/** Selects the tools that the choice lists, and reads the choice among them. */
 function allowedTools(choice: Fields, tools: ReadTools, names: ToolNames): Chosen {
   const mode = choice.word("mode", ["auto", "required"]) ?? choice.missing("mode", `"auto" or "required"`);
   const list = choice.list("tools", { min: 1 }) ?? choice.missing("tools", "a list of tools");

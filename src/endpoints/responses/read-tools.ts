@@ -30,7 +30,9 @@ export interface ReadTools {
   readonly serverPaths: readonly string[];
 }
 
-/** The tools as the response repeats them: without the secrets of MCP servers. Each is an object with a type. */
+/**
+ * Returns the tools as the response repeats them: without the secrets of MCP servers. Each is an object with a type.
+ */
 export function echoedTools(fields: Fields): readonly JsonObject[] {
   return (fields.list("tools") ?? []).map((element) => {
     const tool = Fields.of(element);
@@ -43,14 +45,14 @@ export function echoedTools(fields: Fields): readonly JsonObject[] {
 /** Fields that every function has in OpenAI's responses. */
 const FUNCTION_DEFAULTS = { description: null, parameters: null, strict: false };
 
-/** What reading tools needs. */
+/** The inputs for reading tools. */
 export interface ToolReading {
   /** The names that the model will see. */
   readonly names: ToolNames;
   readonly notes: RequestNotes;
   /** The model that will see them. */
   readonly served: ServedModel;
-  /** Whether groups of tools, and tools that are loaded later, are sent as they are. */
+  /** Whether groups of tools, and tools that are loaded later, are sent unchanged. */
   readonly sendsGroups: boolean;
 }
 
@@ -92,7 +94,7 @@ class ToolReader implements ReadTools {
     this.#reading = reading;
   }
 
-  /** @param group The namespace that the tool is in, and what the caller says of it to the first of its tools. */
+  /** @param group The namespace of the tool, and the caller's description of the namespace for its first tool. */
   add(element: Element, group: Group | undefined): void {
     const tool = Fields.of(element);
     const type = tool.requireString("type", { min: 1 });
@@ -158,7 +160,7 @@ class ToolReader implements ReadTools {
     return grammar === undefined ? head : { ...head, grammar };
   }
 
-  /** A tool that the provider has. The adapter of another one leaves it out with a warning. */
+  /** Reads a hosted tool of the provider. The adapter of another provider leaves it out with a warning. */
   #readHosted(tool: Fields, type: string) {
     const { provider, api } = this.#reading.served;
     const isOpenAi = openAiTools.has(type) || api === "openai-responses" || provider === "";
@@ -175,15 +177,15 @@ interface Group {
   readonly description: string;
 }
 
-/** The first tool of a namespace says what all of them are for. */
+/** The first tool of a namespace gets the namespace's description, too. */
 function readDescription(tool: Fields, group: Group | undefined): string {
-  const own = tool.string("description") ?? "";
-  if (group === undefined || group.description === "") return own;
+  const description = tool.string("description") ?? "";
+  if (group === undefined || group.description === "") return description;
   const shared = `About the tools of ${JSON.stringify(group.name)}: ${group.description}`;
-  return own === "" ? shared : `${own}\n\n${shared}`;
+  return description === "" ? shared : `${description}\n\n${shared}`;
 }
 
-/** OpenAI takes a schema without a type at its root for that of an object. */
+/** OpenAI treats a schema without a type at its root as the schema of an object. */
 function rootedSchema(parameters: Fields): string {
   const isBare = Object.keys(parameters.value).length === 0;
   if (isBare) return "";
@@ -197,7 +199,7 @@ function toGrammar(format: Fields | undefined) {
   return { syntax: syntax === "lark" ? Grammar_Syntax.LARK : Grammar_Syntax.REGEX, definition };
 }
 
-/** An MCP server. OpenAI's connectors and tunnels are refused: only OpenAI can call them. */
+/** Reads an MCP server. OpenAI's connectors and tunnels are refused, since only OpenAI can call them. */
 function toServer(tool: Fields, notes: RequestNotes): McpServer {
   for (const name of ["connector_id", "tunnel_id"])
     if (tool.has(name))

@@ -5,21 +5,21 @@ import type { MessageSource } from "./kept-messages.ts";
 import type { RequestNotes } from "./request-notes.ts";
 import type { ToolNames } from "./tool-names.ts";
 
-/** What reading the input of a request needs. */
+/** The inputs for reading the input of a request. */
 export interface ReadingParts {
   /** The model that will read it. */
   readonly served: ServedModel;
   readonly names: ToolNames;
   readonly notes: RequestNotes;
-  /** Whether the caller leaves the conversation to the store, where the state of earlier items is found. */
+  /** Whether the caller leaves the conversation to the store, which then has the state of earlier items. */
   readonly isStateful: boolean;
-  /** Finds messages that are kept. */
+  /** Finds stored messages. */
   readonly messages: MessageSource;
-  /** Ids of the searches of tools in the previous response that the client runs. */
+  /** Ids of the tool searches in the previous response that the client runs. */
   readonly searches?: readonly string[];
 }
 
-/** What reading the input of a request needs, with derived values. */
+/** The inputs for reading the input of a request, with derived values. */
 export class ReadingContext implements ReadingParts {
   readonly served: ServedModel;
   readonly names: ToolNames;
@@ -37,15 +37,16 @@ export class ReadingContext implements ReadingParts {
     this.messages = messages;
   }
 
-  /** Whether an API of OpenAI's kind serves the model, which takes its own items back as they are. */
+  /** Whether an OpenAI-like API serves the model, which accepts its items unchanged. */
   get isOpenAi(): boolean {
     return this.served.api === "openai-responses";
   }
 
   /**
-   * Provider state as if this model had written it. Undefined if another API than OpenAI's Responses serves the model.
+   * Creates provider state as if this model had written it. Undefined if another API than OpenAI's Responses serves the
+   * model.
    */
-  ownState(data: object): ProviderState | undefined {
+  toModelState(data: object): ProviderState | undefined {
     const { provider, model } = this.served;
     if (!this.isOpenAi) return undefined;
     return create(ProviderStateSchema, { provider, model, dataJson: JSON.stringify(data) });

@@ -1,17 +1,17 @@
 /**
- * Marks in the events of stored responses. The number of an event is known only by counting from the first one, so a
- * stream that is resumed would have to replay the whole run. A mark is a writer as it was after some event of the run:
- * a replay starts at the nearest one.
+ * Marks in the events of stored responses. The number of an event is known only by counting from the first event, so
+ * resuming a stream would replay the whole run. A mark is a copy of the writer's state after some event of the run: a
+ * replay starts at the nearest mark.
  */
 import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
 import type { EventOptions, EventSink } from "./event-output.ts";
 import { carriesState, type ResponseSettings } from "./settings.ts";
 import type { ResponseEvents } from "./write-events.ts";
 
-/** Events of a run between two marks, at least. Fewer are replayed in a few milliseconds. */
+/** Minimum number of a run's events between two marks. Fewer are replayed in a few milliseconds. */
 const INTERVAL = 512;
 
-/** Marks of one run. */
+/** Maximum number of marks of one run. */
 const MAX_MARKS = 32;
 
 /** Memory for the marks of one run. Text that marks share is counted for each. */
@@ -22,21 +22,21 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 const BYTES_PER_UNIT = 2;
 
-/** Takes nothing: marks are continued by copies with sinks of their own. */
+/** Discards everything: marks are continued by copies with separate sinks. */
 const NOWHERE: EventSink = { write: () => undefined };
 
 const UNWRITTEN: EventOptions = { startingAfter: Number.POSITIVE_INFINITY, pads: false };
 
-/** A writer as it was after an event of its run. */
+/** The state of a writer after an event of its run. */
 export interface Mark {
   /** Sequence number of the event. */
   readonly sequence: number;
-  /** To be copied, not used. */
+  /** Must be copied before use. */
   readonly writer: ResponseEvents;
   readonly bytes: number;
 }
 
-/** The marks of all runs, within a limit on memory: those of the runs that were read longest ago are dropped. */
+/** The marks of all runs, within a limit on memory: the marks of the least recently read runs are dropped. */
 export class ReplayMarks {
   /** By the keys of their readers, the most recent one last. */
   readonly #marks = new Map<string, readonly Mark[]>();
@@ -52,7 +52,7 @@ export class ReplayMarks {
     return this.#bytes;
   }
 
-  /** The marks of a run for readers with these settings. */
+  /** Opens the marks of a run for readers with these settings. */
   open(run: Run, settings: ResponseSettings): RunMarks {
     return new RunMarks(this, createKey(run.id, carriesState(settings)));
   }
@@ -96,7 +96,7 @@ export class ReplayMarks {
 export class RunMarks {
   readonly #all: ReplayMarks;
   readonly #key: string;
-  /** Sequence number of the latest mark as far as this reader knows. */
+  /** Sequence number of the latest mark that this reader knows. */
   #latest = 0;
 
   constructor(all: ReplayMarks, key: string) {
@@ -105,14 +105,14 @@ export class RunMarks {
   }
 
   /**
-   * The latest mark from which a replay finds all events after a number.
+   * Returns the latest mark from which a replay finds all events after a number.
    * @param startingAfter Number of the last event that the reader has.
    */
   find(startingAfter: number): Mark | undefined {
     return this.#all.read(this.#key).findLast(({ writer }) => writer.nextNumber <= startingAfter + 1);
   }
 
-  /** Adds a mark if the last one is far away. @param batch The events that the writer took last. */
+  /** Adds a mark if the last one is far away. @param batch The batch that the writer processed last. */
   note(writer: ResponseEvents, batch: readonly RunEvent[]): void {
     const sequence = batch.at(-1)?.sequence ?? 0;
     if (sequence < this.#latest + INTERVAL) return;
@@ -142,7 +142,7 @@ function sumBytes(marks: readonly Mark[]): number {
   return marks.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Readers that get the state of providers have more events than others. */
+/** Readers that get provider state have more events than others. */
 function createKey(runId: string, carries: boolean): string {
   return `${runId} ${carries}`;
 }

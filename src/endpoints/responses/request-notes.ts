@@ -8,7 +8,7 @@ const MAX_WARNINGS = 64;
 export class RequestNotes {
   readonly #warnings: RequestWarning[] = [];
 
-  /** Everything that was noted, in its order. */
+  /** All warnings in their order. */
   get warnings(): readonly RequestWarning[] {
     return this.#warnings;
   }

@@ -1,8 +1,8 @@
-/** The paths of a request to the engine -> those of the body that it was read from. */
+/** Paths of a request to the engine -> paths of the body that it was read from. */
 import { type JsonObject, objectsIn } from "../../kit/json/json.ts";
 import type { MessagePaths } from "./message-drafts.ts";
 
-/** Where the parts of a request come from. */
+/** The origins of a request's parts in the body. */
 export interface RequestPaths {
   readonly messages: readonly MessagePaths[];
   readonly tools: readonly string[];
@@ -10,8 +10,8 @@ export interface RequestPaths {
 }
 
 /**
- * Where the tools of the contract are in `tools` of the body, as far as that tells: a namespace is as many tools as it
- * has, and an MCP server none.
+ * Returns the paths of the contract's tools in `tools` of the body, as far as they can be derived: a namespace counts
+ * as its tools, and an MCP server as none.
  */
 export function getToolPaths(tools: readonly JsonObject[]): readonly string[] {
   return tools.flatMap(({ type, tools: members }, index) => {
@@ -21,7 +21,7 @@ export function getToolPaths(tools: readonly JsonObject[]): readonly string[] {
   });
 }
 
-/** Fields of the contract that have one counterpart, by the beginning of their paths. */
+/** Fields of the contract that have one counterpart, by the prefix of their paths. */
 const FIELDS: readonly (readonly [string, string])[] = [
   ["max_tokens", "max_output_tokens"],
   ["reasoning_effort", "reasoning.effort"],
@@ -42,7 +42,7 @@ const FIELDS: readonly (readonly [string, string])[] = [
 const ELEMENT = /^(messages|input|tools|mcp_servers)\[(\d+)\](?:\.content\[(\d+)\])?/;
 
 /**
- * The path in the body.
+ * Returns the path in the body.
  * @param field Path with the names of the contract: `options.request.messages[2].content[0].image`.
  */
 export function toBodyPath(field: string, paths: RequestPaths): string {

@@ -7,7 +7,7 @@ import { serveSocket } from "./websocket.ts";
 
 const RESPONSES = "/v1/responses";
 
-/** The routes. */
+/** Creates the routes. */
 export function responsesRoutes(parts: ResponsesParts): readonly RouteDefinition[] {
   return [
     {

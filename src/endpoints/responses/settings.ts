@@ -1,6 +1,6 @@
 /**
  * Settings that a response repeats from its request. They are stored with the run, so that later responses about the
- * run repeat the same.
+ * run repeat the same settings.
  */
 import { create } from "@bufbuild/protobuf";
 import { type RunOrigin, RunOriginSchema } from "../../gen/outrigger/storage/v1/bodies_pb.ts";
@@ -15,17 +15,17 @@ export interface ResponseSettings {
   readonly echoed: EchoedSettings;
   /** Additional data that the caller requests by `include`. */
   readonly include: readonly string[];
-  /** Warnings found while the request was read. Those of the model calls are in the run's steps. */
+  /** Warnings found while the request was read. Warnings of model calls are in the run's steps. */
   readonly warnings: readonly RequestWarning[];
   /** The ids of the approval requests that the input answers with yes, by the ids of their calls. */
   readonly approved: Readonly<Record<string, string>>;
 }
 
-/** The fields of a response object that repeat its request. All of them are in every response, null where not set. */
+/** The fields of a response object that repeat its request. Every response has all fields, null if unset. */
 export interface EchoedSettings {
   readonly background: boolean;
   readonly conversation: { readonly id: string } | null;
-  /** Of Open Responses, as `presence_penalty`: OpenAI's API has neither. */
+  /** A field of Open Responses, like `presence_penalty`: OpenAI's API has neither. */
   readonly frequency_penalty: number;
   readonly instructions: string | null;
   readonly max_output_tokens: number | null;
@@ -55,14 +55,14 @@ export interface EchoedSettings {
 
 /** A setting or content without effect. */
 export interface RequestWarning {
-  /** As the codes of the contract's warnings. */
+  /** The same codes as in the contract's warnings. */
   readonly code: string;
   /** Path in the body of the request: `input[2].content[0]`. */
   readonly param: string;
   readonly message: string;
 }
 
-/** What a response repeats where its request sets nothing: OpenAI's defaults. */
+/** The settings of a request without any: OpenAI's defaults. */
 export const defaultSettings: ResponseSettings = {
   echoed: {
     background: false,
@@ -96,7 +96,7 @@ export const defaultSettings: ResponseSettings = {
   approved: {},
 };
 
-/** Whether reasoning items have the state of the provider: a caller that keeps the conversation has to return it. */
+/** Whether reasoning items contain the provider's state, which a caller that keeps the conversation has to return. */
 export function carriesState({ echoed, include }: ResponseSettings): boolean {
   return !echoed.store || include.includes("reasoning.encrypted_content");
 }
@@ -104,19 +104,19 @@ export function carriesState({ echoed, include }: ResponseSettings): boolean {
 /** Name of this API in the origin of a run. */
 const API_NAME = "responses";
 
-/** The origin of a run that has these settings. */
+/** Returns the origin of a run with these settings. */
 export function getOrigin(settings: ResponseSettings): RunOrigin {
   return create(RunOriginSchema, { api: API_NAME, settingsJson: JSON.stringify(settings) });
 }
 
 /**
- * The settings of a run. Those of one that was created over gRPC are the defaults, with what the run itself says. What
- * a later version of this API adds is the default in an older run.
+ * Returns the settings of a run. A run that was created over gRPC has the defaults and the facts of the run itself.
+ * Settings that a later version of this API adds have their defaults in an older run.
  */
 export function getSettings(run: RunWithOrigin): ResponseSettings {
   const { origin } = run;
   if (origin === undefined || origin.api !== API_NAME) return { ...defaultSettings, echoed: toEcho(run) };
-  // Written by `getOrigin` alone.
+  // Written only by `getOrigin`.
   const kept = JSON.parse(origin.settingsJson) as Partial<ResponseSettings>;
   return { ...defaultSettings, ...kept, echoed: { ...defaultSettings.echoed, ...kept.echoed } };
 }

@@ -6,14 +6,14 @@ import type { JsonObject } from "../../kit/json/json.ts";
 import { type Fields, mistake, quote } from "./fields.ts";
 import { type KeptResponses, LatestResponse, MAX_KEPT_BYTES } from "./latest-response.ts";
 
-/** Names that the requests of one socket may use. */
+/** Maximum number of names that the requests of one socket may use. */
 const MAX_LANES = 32;
 
 const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
 
 /** The lanes of one socket. */
 export class SocketLanes {
-  /** By their names, the one that was used last at the end. The lane of requests without a name has none. */
+  /** By their names, the most recently used one last. The lane of requests without a name has the key undefined. */
   readonly #lanes = new Map<string | undefined, LatestResponse>();
   readonly #kept: KeptResponses;
   readonly #owner: string;
@@ -24,7 +24,7 @@ export class SocketLanes {
     this.#owner = owner;
   }
 
-  /** The name of the lane of a request. @throws InvalidRequestError if it is invalid, or there are too many lanes. */
+  /** Reads the name of a request's lane. @throws InvalidRequestError if it is invalid, or there are too many lanes. */
   readName(message: Fields): string | undefined {
     const name = message.get("stream_id");
     if (name === undefined) return undefined;
@@ -37,7 +37,7 @@ export class SocketLanes {
     return name;
   }
 
-  /** The latest response of a lane, which is created if there is none. */
+  /** Returns the latest response of a lane, which is created if there is none. */
   open(name: string | undefined): LatestResponse {
     const lane = this.#lanes.get(name) ?? new LatestResponse(this.#kept, this.#owner);
     this.#lanes.delete(name);
@@ -46,7 +46,7 @@ export class SocketLanes {
   }
 
   /**
-   * The body of a request, with the conversation that it continues if a lane keeps it.
+   * Returns the body of a request, with the conversation that it continues if a lane keeps it.
    * @param reserve Takes memory for the conversation, before it is inserted. Throws SDKError.
    */
   expand(body: JsonObject, reserve: (bytes: number) => void): JsonObject {
@@ -63,12 +63,12 @@ export class SocketLanes {
     this.#find(responseId)?.forget();
   }
 
-  /** Drops all responses: the socket is closed. */
+  /** Drops all responses when the socket is closed. */
   forgetAll(): void {
     for (const lane of this.#lanes.values()) lane.forget();
   }
 
-  /** Drops the responses of the lanes that were used longest ago if all together are too large. */
+  /** Drops the responses of the least recently used lanes if all together are too large. */
   limit(): void {
     const lanes = [...this.#lanes.values()];
     let bytes = lanes.reduce((sum, lane) => sum + lane.bytes, 0);

@@ -22,9 +22,9 @@ export interface RequestedRun {
   readonly started: Pick<StartedRun, "run" | "events">;
 }
 
-/** How a run is started. */
+/** Options for starting a run. */
 export interface StartOptions {
-  /** Id of a response that the input continues already. */
+  /** Id of a response that the input already continues. */
   readonly continuedId?: string | undefined;
   /** Whether the model is called. Otherwise the response is empty. Default true. */
   readonly generates?: boolean | undefined;
@@ -46,7 +46,7 @@ export async function startRun(
   const reading = { models, engine: ofRequest(engine), owner, allowsUnstoredContinuation, continuedId };
   const read = await readRequest(body, reading);
   const { provider, model } = read.target.served;
-  // A run in the background calls the models after the request, without its caller.
+  // A background run calls the models after the request, without its caller.
   if (read.input.request.background && !caller.allowsModel(provider, model))
     throw new AccessDeniedError(`the access key may not use the model ${model} of ${provider}`);
   if (!generates) return { read, started: prepareRun(read) };
@@ -57,7 +57,7 @@ export async function startRun(
   }
 }
 
-/** The failure of a run as the answer to its request. */
+/** Converts the failure of a run to the error of its request. */
 export function failureOfRequest(failure: SDKError, read: ReadRequest): SDKError {
   const [, field, description] = /^(options\.[\w.[\]]+): (.*)$/s.exec(failure.message) ?? [];
   const isOurs =
@@ -65,7 +65,7 @@ export function failureOfRequest(failure: SDKError, read: ReadRequest): SDKError
   return isOurs ? invalidField(read.toBodyPath(field), description) : failure;
 }
 
-/** The error with the fields of the body. Errors that name none keep their class. */
+/** Returns the error with the fields of the body. Errors that name no field keep their class. */
 function failureToStart(error: SDKError, read: ReadRequest): SDKError {
   const { threadId } = read.input.request;
   if (error instanceof NotFoundError && error.violations.some(({ field }) => field === "thread_id"))

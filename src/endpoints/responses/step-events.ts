@@ -1,6 +1,6 @@
 /**
  * The events of one model call -> the events of its items. Items begin in the order of their parts, so that the indices
- * of a stream are those of the response object; what a provider sends of a later part before that waits.
+ * of a stream match the response object; events of a later part wait until its turn.
  */
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, type ProviderState, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
@@ -41,7 +41,7 @@ import {
   type WrittenItem,
 } from "./write-items.ts";
 
-/** What the steps of a response share. */
+/** The parts that the steps of a response share. */
 export interface StepContext {
   readonly output: EventOutput;
   readonly list: OutputList;
@@ -52,13 +52,13 @@ export interface StepContext {
 
 /** A part of the answer. */
 interface OpenPart {
-  /** Undefined while it has no item: a text may stay empty, and a call may be written later. */
+  /** Undefined while the part has no item: a text may stay empty, and a call may be written later. */
   item: OpenItem | undefined;
-  /** What its deltas have brought. */
+  /** The content of its deltas so far. */
   text: string;
   /** Whether it is the text of a refusal. */
   readonly refusal: boolean;
-  /** The event that began it. */
+  /** The event that began the part. */
   readonly start?: StartEvent | undefined;
   isOver: boolean;
 }
@@ -67,14 +67,14 @@ interface OpenPart {
 interface OpenItem {
   readonly place: OutputPlace;
   readonly content: OpenContent;
-  /** Whether deltas are written as they come. */
+  /** Whether deltas are written as they arrive. */
   readonly streams: boolean;
 }
 
-/** An item that is over but for its status. */
+/** An item that is complete except for its status. */
 interface LatestItem {
   readonly place: OutputPlace;
-  /** Holds nothing of the writer that made it: copies share it. */
+  /** Holds no reference to the writer that created it, because copies share it. */
   readonly write: (status: ItemStatus) => WrittenItem;
 }
 
@@ -87,15 +87,15 @@ export class StepEvents {
   readonly #context: StepContext;
   readonly #messageId: string;
   #parts: OpenPart[] = [];
-  /** The parts that are over, by their indices: the state of all of them follows the items. */
+  /** The finished parts, by their indices: the state of all parts is written after the items. */
   #content: ContentPart[] = [];
-  /** Events of parts whose turn has not come, by the index of the part. */
+  /** Events of later parts that wait for their turn, by the index of the part. */
   #waiting = new Map<number, PartEvent[]>();
   /** Index of the first part that has neither an item nor an end. */
   #next = 0;
   /** Status of the items before the latest one. */
   #status: ItemStatus = "completed";
-  /** The latest item if it is over. Its last event is written when it is known whether the answer was cut. */
+  /** The latest item, if it is complete. Its last event is written when it is known whether the answer was cut off. */
   #latest: LatestItem | undefined;
 
   constructor(context: StepContext, messageId: string) {
@@ -103,7 +103,7 @@ export class StepEvents {
     this.#messageId = messageId;
   }
 
-  /** A copy that continues from here. @param context That of the copied writer. */
+  /** Returns a copy that continues from here. @param context The context of the copied writer. */
   copy(context: StepContext): StepEvents {
     const copy = new StepEvents(context, this.#messageId);
     copy.#parts = this.#parts.map((part) => ({ ...part }));
@@ -135,7 +135,7 @@ export class StepEvents {
     }
   }
 
-  /** Ends the items that are open, since the rest of the answer never comes. */
+  /** Ends the open items, since the rest of the answer will never arrive. */
   abandon(): void {
     this.#status = "incomplete";
     for (const [partIndex, part] of this.#parts.entries()) {
@@ -242,9 +242,9 @@ export class StepEvents {
     const tool = items.callerTool(name);
     const type = isCustom(call, tool) ? "custom_tool_call" : "function_call";
     const place = this.#add(items.call(this.#toId(type, partIndex), "in_progress", call));
-    const functionName = type === "function_call" ? (tool?.ownName ?? name) : undefined;
+    const functionName = type === "function_call" ? (tool?.callerName ?? name) : undefined;
     const content = new OpenInput(place, type, functionName);
-    // The input of a custom tool that the provider has as a function is known when its JSON is complete.
+    // A custom tool may be a function for the provider. Then its input is known only when its JSON is complete.
     return { place, content, streams: type === "function_call" || isText };
   }
 
@@ -295,7 +295,7 @@ export class StepEvents {
     );
   }
 
-  /** A part that arrives whole: its item is added, and its events are written, at once. */
+  /** Adds a part that arrives complete: its item is added and its events are written at once. */
   #addWhole({ partIndex, part }: PartAdded): void {
     this.#finishLatest("completed");
     this.#parts[partIndex] = { item: undefined, text: "", refusal: false, isOver: true };
@@ -322,7 +322,7 @@ export class StepEvents {
     return toItemId(type, this.#messageId, index);
   }
 
-  /** Ends an item; the last one of the answer when it is known whether the answer was cut. */
+  /** Ends an item; the last item of the answer ends when it is known whether the answer was cut off. */
   #finishItem(index: number, place: OutputPlace, write: LatestItem["write"]): void {
     if (index === this.#parts.length - 1) this.#latest = { place, write };
     else this.#context.list.finish(place, write(this.#status));
@@ -341,7 +341,7 @@ export class StepEvents {
     if (carrier !== undefined) this.#context.list.finish(this.#add(carrier), carrier);
   }
 
-  /** Parts that waited for one that never came. */
+  /** Processes parts that waited for a part that never arrived. */
   #applyWaiting(): void {
     for (const index of [...this.#waiting.keys()].sort((left, right) => left - right))
       for (const event of this.#waiting.get(index) ?? []) this.#apply(event);
@@ -349,7 +349,7 @@ export class StepEvents {
   }
 }
 
-/** A call whose arguments were cut. */
+/** Returns a call whose arguments were cut off. */
 function cutCall({ partIndex, id, name, inputKind }: ToolCallStart, text: string): ToolCallEnd {
   const input = { case: inputKind === InputKind.TEXT ? "text" : "argumentsJson", value: text } as const;
   return create(ToolCallEndSchema, { partIndex, toolCall: { id, name, argumentsInvalid: true, input } });

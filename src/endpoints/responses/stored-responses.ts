@@ -16,7 +16,7 @@ import { ItemWriter } from "./write-items.ts";
 import { writeRun } from "./write-run.ts";
 import { type StreamSource, streamResponse } from "./write-stream.ts";
 
-/** `GET /v1/responses/{id}`: the response as it is now, or its events from any of them on. */
+/** `GET /v1/responses/{id}`: returns the response in its current state, or its events, starting at any event. */
 export async function getResponse(
   request: EndpointRequest,
   parts: ResponsesParts,
@@ -33,7 +33,7 @@ export async function getResponse(
   return streamResponse(createSource(run, request, parts, { pads, startingAfter: startingAfter ?? -1 }));
 }
 
-/** The events of a stored run, from a mark on that is near the first event that the caller wants. */
+/** Returns the events of a stored run, from a mark near the first event that the caller wants. */
 function createSource(
   run: RunWithOrigin,
   { query, signal, caller, noteFailure }: EndpointRequest,
@@ -92,7 +92,9 @@ function findRun(
   return orNotFound(id, () => readStored(() => engine.getRun(caller.name, getRunId(id))));
 }
 
-/** The response object of a run. That of one with tools that the sidecar executes is in its events. */
+/**
+ * Returns the response object of a run. If the sidecar executes tools of the run, the object is read from the events.
+ */
 async function getResponseObject(
   run: RunWithOrigin,
   { query, caller, signal }: EndpointRequest,
@@ -108,7 +110,7 @@ function wantedSettings(run: RunWithOrigin, query: URLSearchParams): ResponseSet
   return { ...settings, include: [...settings.include, ...includedIn(query)] };
 }
 
-/** `include`, in the forms in which clients send lists. */
+/** Reads `include`, in the forms in which clients send lists. */
 function includedIn(query: URLSearchParams): readonly string[] {
   return ["include", "include[]"].flatMap((name) => query.getAll(name).flatMap((value) => value.split(",")));
 }
@@ -133,7 +135,7 @@ function cursorIn(query: URLSearchParams): number | undefined {
   throw invalidField("starting_after", `expected the sequence number of an event, found ${quote(value)}`);
 }
 
-/** The run of a response; a name that no run has where the id is none of this API. */
+/** Returns the run of a response. For an id that this API did not issue, returns a name that no run has. */
 function getRunId(id: string): string {
   const runId = toRunId(id);
   if (runId === undefined) throw new NotFoundError("");

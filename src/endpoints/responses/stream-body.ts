@@ -8,10 +8,10 @@ import type { SseSink } from "./event-output.ts";
 import type { RunMarks } from "./replay-marks.ts";
 import type { ResponseEvents } from "./write-events.ts";
 
-/** Ends a stream that is complete, as that of Chat Completions does. Official SDKs stop reading at it. */
+/** Ends a complete stream, as in Chat Completions. Official SDKs stop reading at this line. */
 const DONE_LINE = "data: [DONE]\n\n";
 
-/** A comment, which readers of event streams skip. Proxies close connections that are silent. */
+/** A comment, which readers of event streams skip. Proxies close silent connections. */
 const COMMENT = Buffer.from(": keep-alive\n\n");
 
 /** Options of a body. */
@@ -20,23 +20,23 @@ export interface StreamBodyOptions {
   readonly writer: ResponseEvents;
   /** Takes marks of the run, if it is stored. */
   readonly marks: RunMarks | undefined;
-  /** What the writer writes to. It may hold events already. */
+  /** The writer's sink. It may hold events already. */
   readonly sink: SseSink;
-  /** Whether the events are over. */
+  /** Whether the events have ended. */
   readonly isOver: boolean;
   /** Longest silence in milliseconds. */
   readonly keepAliveMs: number;
   /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
-  /** Whether the request started the run, so that a failure of the run is one of the request. */
+  /** Whether the request started the run, so that a failure of the run fails the request. */
   readonly startedRun: boolean;
-  /** Takes why the request failed. */
+  /** Receives the error of a failed request. */
   readonly onFailure: (error: SDKError) => void;
 }
 
 type Result = IteratorResult<Uint8Array>;
 
-/** Each element is one write: what one batch of events became, or a comment. One timer for the whole stream. */
+/** Yields one chunk for each write: the events of one batch, or a comment. One timer for the whole stream. */
 export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   readonly #options: StreamBodyOptions;
   #isOver: boolean;
@@ -45,7 +45,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   #isInterrupted = false;
   #timer: NodeJS.Timeout | undefined;
   #isSilent = false;
-  /** Whether a read of the events is under way. It outlives the comments that are written meanwhile. */
+  /** Whether a read of the events is in progress. It outlasts the comments that are written meanwhile. */
   #isReading = false;
   #reader: PromiseWithResolvers<Result> | undefined;
 
@@ -95,7 +95,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
     this.#isSilent = true;
   };
 
-  /** What comes next of the events. Bytes that are there already come first. */
+  /** Returns the next bytes of the events. Bytes that are available already come first. */
   async #read(): Promise<Result> {
     this.#isReading = true;
     const { events, sink, signal, writer } = this.#options;
@@ -113,7 +113,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
     } catch (thrown) {
       if (signal.aborted) throw thrown;
       this.#isOver = true;
-      // A run that failed has said so in its last event.
+      // A failed run has reported its failure in its last event.
       if (writer.last === undefined) this.#interrupt(toSdkError(thrown));
     }
     return { done: false, value: this.#isOver ? this.#last(bytes) : bytes };

@@ -1,6 +1,6 @@
 /**
- * A response that is not stored and continues stored ones: the history becomes a part of its input, and nothing is
- * written to the conversation.
+ * A response that is not stored and continues stored ones: the history is added to its input, and nothing is written to
+ * the conversation.
  */
 
 import { NotFoundError } from "../../core/errors.ts";
@@ -15,7 +15,7 @@ import { conversationNotFound } from "./not-found.ts";
 import { type HistorySource, readHistory } from "./read-history.ts";
 import type { ReadInput } from "./read-input.ts";
 
-/** What a request continues. */
+/** The response or conversation that a request continues. */
 export interface Continued {
   readonly previous: RunWithOrigin | undefined;
   /** The conversation, if the response is not stored. Otherwise the engine reads it. */
@@ -51,7 +51,7 @@ export async function readUnstoredHistory(
   }
 }
 
-/** The messages of a request after those that it continues, and where they are in its body. */
+/** Returns the messages of a request after the messages that it continues, with their paths in its body. */
 export function composeContinuation(
   history: readonly Message[],
   { messages, paths, approvals }: ReadInput,
@@ -66,7 +66,7 @@ export function composeContinuation(
   };
 }
 
-/** A request with the tools of the response that it continues. */
+/** Returns a request with the tools of the response that it continues. */
 export function withTools(fields: Fields, tools: readonly JsonObject[]): Fields {
   const text = () => `${fields.text().trimEnd().slice(0, -1)},"tools":${JSON.stringify(tools)}}`;
   return new Fields({ ...fields.value, tools: [...tools] }, fields.path, text);

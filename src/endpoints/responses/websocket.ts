@@ -1,6 +1,6 @@
 /**
- * The WebSocket mode of `/v1/responses`: each `response.create` is a request, whose events are messages. Requests of one
- * lane are answered one after the other, those of several lanes at once.
+ * The WebSocket mode of `/v1/responses`: each `response.create` is a request, whose events are messages. Requests of
+ * one lane are answered one after the other, requests of different lanes at once.
  */
 import { SDKError, toSdkError } from "../../core/errors.ts";
 import type { EndpointRequest, EndpointSocket, SocketMessage } from "../../http/endpoint.ts";
@@ -21,7 +21,7 @@ const NORMAL_CLOSURE = 1000;
 const INTERNAL_ERROR = 1011;
 
 /** Members of a message that do not belong to a request. A socket always streams. */
-const OWN_MEMBERS = ["type", "stream_id", "stream", "generate"];
+const SOCKET_MEMBERS = ["type", "stream_id", "stream", "generate"];
 
 /** Serves a socket until its caller closes it. */
 export async function serveSocket(
@@ -87,7 +87,7 @@ class Exchange {
     this.#read = this.#readMessage();
   }
 
-  /** Name of the lane. Undefined: the one without a name. */
+  /** Name of the lane. Undefined for the lane without a name. */
   get lane(): string | undefined {
     return this.#lane;
   }
@@ -102,7 +102,7 @@ class Exchange {
       if (this.#request.signal.aborted) return;
       const error = toSdkError(thrown);
       this.#request.noteFailure(error);
-      // As OpenAI's API: the client has to begin again with the whole conversation.
+      // As in OpenAI's API, the client has to begin again with the whole conversation.
       this.#lanes.forget(this.#previousId);
       await this.#send(JSON.stringify(failureMessage(error)));
     } finally {
@@ -120,14 +120,17 @@ class Exchange {
         throw mistake("type", "unsupported_value", `expected "response.create", found ${quote(type)}`);
       this.#previousId = message.string("previous_response_id");
       const generates = message.boolean("generate") ?? true;
-      const body = without(message.value, ...OWN_MEMBERS);
+      const body = without(message.value, ...SOCKET_MEMBERS);
       return { body, lane: this.#lanes.open(this.#lane), generates };
     } catch (thrown) {
       return toSdkError(thrown);
     }
   }
 
-  /** The body of a request, with what it continues. A response that is not stored is known to its connection alone. */
+  /**
+   * Returns the body of a request, with the conversation that it continues. Only its connection knows a response that
+   * is not stored.
+   */
   #expand(body: JsonObject): JsonObject {
     const { previous_response_id: previous, store } = body;
     const isUnknown = store === false && typeof previous === "string" && !this.#lanes.has(previous);
@@ -159,7 +162,7 @@ class Exchange {
     if (writer.failure !== undefined) this.#request.noteFailure(writer.failure);
   }
 
-  /** Returns the last one. */
+  /** Sends messages and returns the last one. */
   async #sendAll(messages: readonly string[]): Promise<string | undefined> {
     for (const message of messages) await this.#send(message);
     return messages.at(-1);

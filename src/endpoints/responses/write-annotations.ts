@@ -3,28 +3,32 @@ import type { Citation, ContentPart } from "../../gen/outrigger/v1/message_pb.ts
 import { asObject, type JsonObject, textIn, tryParseJson } from "../../kit/json/json.ts";
 import type { Annotation } from "../../wire/openai-responses/response.ts";
 
-/** The annotations of a text. Indices count code points; a citation without a span covers the whole text. */
+/** Returns the annotations of a text. Indices count code points; a citation without a span covers the whole text. */
 export function toAnnotations({ citations }: ContentPart, text: string): readonly object[] {
   if (citations.length === 0) return [];
   const length = countCodePoints(text);
-  return citations.map((citation, index) => ownAnnotation(citation) ?? toAnnotation(citation, index, length));
+  return citations.map(
+    (citation, index) => toOpenAiAnnotation(citation) ?? toAnnotation(citation, index, length),
+  );
 }
 
-/** Types that have fields of their own. Servers differ in the form of `url_citation`. */
-const OWN_TYPES: ReadonlySet<string> = new Set<Annotation["type"]>([
+/** Annotation types of OpenAI. Servers differ in the form of `url_citation`. */
+const OPENAI_TYPES: ReadonlySet<string> = new Set<Annotation["type"]>([
   "file_citation",
   "container_file_citation",
   "file_path",
 ]);
 
-/** What OpenAI's API wrote is passed on as it is. */
-function ownAnnotation({ type, rawJson }: Citation): JsonObject | undefined {
-  if (!OWN_TYPES.has(type)) return undefined;
+/** Returns an annotation that OpenAI's API wrote, unchanged. */
+function toOpenAiAnnotation({ type, rawJson }: Citation): JsonObject | undefined {
+  if (!OPENAI_TYPES.has(type)) return undefined;
   const annotation = asObject(tryParseJson(rawJson));
   return textIn(annotation?.type) === type ? annotation : undefined;
 }
 
-/** A citation of another provider. `cited_text`, which OpenAI does not have, is added where the provider gives it. */
+/**
+ * Converts a citation of another provider. `cited_text`, which OpenAI does not have, is added if the provider sends it.
+ */
 function toAnnotation(citation: Citation, index: number, length: number): object {
   const { title, url, sourceId, citedText, startIndex, endIndex } = citation;
   const quote = citedText === "" ? {} : { cited_text: citedText };

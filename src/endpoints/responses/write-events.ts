@@ -1,6 +1,6 @@
 /**
- * The events of a run -> the events of its response. It depends only on those events, so that a replay of a stored run
- * gives the same bytes, and a resumed stream is a replay without its beginning.
+ * The events of a run -> the events of its response. The result depends only on those events, so that a replay of a
+ * stored run produces the same bytes, and a resumed stream is a replay without its beginning.
  */
 import { errorFromProto, InternalError, type SDKError, StreamError } from "../../core/errors.ts";
 import type { StepFinish } from "../../gen/outrigger/v1/generation_pb.ts";
@@ -17,7 +17,9 @@ import { type StepContext, StepEvents } from "./step-events.ts";
 import { ItemWriter } from "./write-items.ts";
 import { ResponseWriter } from "./write-response.ts";
 
-/** Types of the events that end a stream, by the status of the run. A cancelled response has no event of its own. */
+/**
+ * Types of the events that end a stream, by the status of the run. There is no separate event for a cancelled response.
+ */
 const LAST_EVENTS: ReadonlyMap<RunStatus, string> = new Map([
   [RunStatus.REQUIRES_ACTION, "response.completed"],
   [RunStatus.COMPLETED, "response.completed"],
@@ -37,12 +39,12 @@ export class ResponseEvents {
   readonly #warnings: Warning[] = [];
   /** The model call that has not ended. */
   #step: StepEvents | undefined;
-  /** Index of its first item. */
+  /** Index of the first item of the step. */
   #stepBegin = 0;
-  /** Steps whose model was called again. */
+  /** Steps whose model call was repeated. */
   #repeated = new Set<number>();
   #model = "";
-  /** How many items there were at the end of the latest step. The response of a run that failed has no others. */
+  /** Number of items at the end of the latest step. The response of a failed run has no further items. */
   #kept = 0;
   #hasStarted = false;
   #isInProgress = false;
@@ -51,7 +53,7 @@ export class ResponseEvents {
   #last: string | undefined;
   #failure: SDKError | undefined;
 
-  /** @param run The run as it was created, or later. */
+  /** @param run The run at its creation, or later. */
   static create(
     run: Run,
     sink: EventSink,
@@ -74,7 +76,7 @@ export class ResponseEvents {
     this.#tools = context.tools;
   }
 
-  /** A copy that continues from here, with another sink. */
+  /** Returns a copy that continues from here, with another sink. */
   copy(sink: EventSink, options: EventOptions): ResponseEvents {
     const output = new EventOutput(sink, options, this.#output.next);
     const list = this.#list.copy(output);
@@ -100,7 +102,7 @@ export class ResponseEvents {
     return this.#output.next;
   }
 
-  /** UTF-16 units of what a copy holds, roughly. */
+  /** UTF-16 units of a copy, approximately. */
   get units(): number {
     return this.#list.units + (this.#step?.units ?? 0) + this.#response.units;
   }
@@ -110,24 +112,24 @@ export class ResponseEvents {
     return this.#last;
   }
 
-  /** Why the run failed. Undefined if it did not fail. */
+  /** The reason why the run failed. Undefined if it did not fail. */
   get failure(): SDKError | undefined {
     return this.#failure;
   }
 
-  /** The response object as it is now, as JSON text. @param run The run, as of the latest event. */
+  /** Returns the current response object, as JSON text. @param run The run, as of the latest event. */
   toObject(run: Run): string {
     return this.#last ?? this.#write(run, this.#list.length);
   }
 
-  /** Takes events of the run, in order. */
+  /** Processes events of the run, in order. */
   push(events: readonly RunEvent[]): void {
     for (const event of events) this.#pushEvent(event);
   }
 
   /**
    * Called when there are no more events.
-   * @throws StreamError where the run is not over: what was sent must not look complete.
+   * @throws StreamError if the run has not ended, because the sent part must not look complete.
    */
   end(): void {
     if (this.#paused !== undefined) this.#finish(this.#paused);
@@ -184,7 +186,7 @@ export class ResponseEvents {
     if (run.status === RunStatus.QUEUED) this.#emitResponse("response.queued", run);
   }
 
-  /** Writes the events of a run in progress; the first time, those of its start. */
+  /** Writes the events of a run in progress. The first call also writes the events of its start. */
   #progress(run: Run): void {
     if (!this.#isInProgress) this.#emitResponse("response.in_progress", run);
     this.#isInProgress = true;
@@ -201,7 +203,7 @@ export class ResponseEvents {
     this.#step?.push(event);
   }
 
-  /** Ends the items of an answer that never came to its end. The response object has none of them. */
+  /** Ends the items of an answer that was interrupted. The response object contains none. */
   #restart({ continuesAnswer, abandonedAttempt }: StepRestart, step: number): void {
     this.#tools.interrupt();
     if (continuesAnswer || abandonedAttempt === undefined) return;
@@ -247,8 +249,8 @@ export class ResponseEvents {
 }
 
 /**
- * The members of an `error` event: as OpenAI's documentation has them, and in `error` again. OpenAI's API sends that
- * form, and the SDK for Python takes nothing else for a failure.
+ * Returns the members of an `error` event as in OpenAI's documentation, and once more within `error`. OpenAI's API sends
+ * the second form, the only one that the SDK for Python reads as a failure.
  */
 function errorMembers(error: SDKError): string {
   const nested = toErrorObject(error);

@@ -1,11 +1,11 @@
-/** Messages of a thread -> items: those of the caller, and those of the model. The inverse of reading an input. */
+/** Messages of a thread -> items of the caller and of the model. The inverse of reading an input. */
 import { type ContentPart, Role, type ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import type { StoredMessage } from "../../runs/store.ts";
 import { toItemId } from "./ids.ts";
 import type { ItemWriter, WrittenItem } from "./write-items.ts";
 
-/** The items of a message, in the order of its parts. */
+/** Returns the items of a message, in the order of its parts. */
 export function itemsOfMessage(kept: StoredMessage, writer: ItemWriter): readonly WrittenItem[] {
   const { id, message, originJson = "" } = kept;
   const received = asObject(tryParseJson(originJson));
@@ -25,14 +25,14 @@ export function itemsOfMessage(kept: StoredMessage, writer: ItemWriter): readonl
   }
 }
 
-/** An item that has no unified form, as the caller sent it. */
+/** Returns an item without a unified form, as the caller sent it. */
 function receivedItem(messageId: string, item: object): WrittenItem {
   const type = "type" in item && typeof item.type === "string" ? item.type : "message";
   const status = WITH_STATUS.has(type) ? { status: "completed" } : {};
   return { ...status, ...item, type, id: toItemId(type, messageId, 0) };
 }
 
-/** Items whose status callers leave out and an answer must have. */
+/** Items whose status callers omit and a response must have. */
 const WITH_STATUS: ReadonlySet<string> = new Set(["computer_call_output", "shell_call_output"]);
 
 const ROLES: ReadonlyMap<Role, string> = new Map([
@@ -54,7 +54,7 @@ function outputItem(id: string, { toolCallId, content }: ToolResult): WrittenIte
   return { id, type: "function_call_output", status: "completed", call_id: toolCallId, output };
 }
 
-/** A part of the caller's. */
+/** Converts a part of the caller. */
 function toInputPart({ part }: ContentPart): object {
   switch (part.case) {
     case "text":
@@ -96,7 +96,7 @@ function toFile(source: Source, mediaType: string): object {
   }
 }
 
-/** The address, or the bytes as a data URL. */
+/** Returns the address, or the bytes as a data URL. */
 function toUrl(source: Source, mediaType: string): string {
   if (source.case === "url") return source.value;
   const bytes = source.case === "data" ? source.value : new Uint8Array();

@@ -57,7 +57,7 @@ export class ItemWriter {
     this.#isStored = echoed.store;
   }
 
-  /** The items of a whole answer. @param messageId Id of its message. */
+  /** Returns the items of a whole answer. @param messageId Id of its message. */
   answer(messageId: string, { message, finishReason }: Response): readonly WrittenItem[] {
     const content = message?.content ?? [];
     const carrier = this.carrier(messageId, content);
@@ -65,7 +65,7 @@ export class ItemWriter {
     return carrier === undefined ? items : [...items, carrier];
   }
 
-  /** The items of the parts of a message. @param last Status of the last one. */
+  /** Returns the items of the parts of a message. @param last Status of the last item. */
   getItems(
     messageId: string,
     content: readonly ContentPart[],
@@ -77,7 +77,7 @@ export class ItemWriter {
     });
   }
 
-  /** The item of a part; undefined for a text without characters. */
+  /** Returns the item of a part; undefined for a text without characters. */
   #toItem(
     whole: ContentPart,
     { messageId, part: index }: ItemPlace,
@@ -102,24 +102,24 @@ export class ItemWriter {
     }
   }
 
-  /** Where the text of reasoning goes: into `summary` where the caller asked for summaries, else into `content`. */
+  /** The field for the text of reasoning: `summary` if the caller asked for summaries, otherwise `content`. */
   get reasoningField(): "summary" | "content" {
     return this.#summarizes ? "summary" : "content";
   }
 
-  /** The tool of the caller that a call names. */
+  /** Returns the tool of the caller that a call names. */
   callerTool(name: string): CallerTool | undefined {
     return this.#names.called(name);
   }
 
-  /** A message with one text. */
+  /** Writes a message with one text. */
   message(id: string, status: ItemStatus, part: ContentPart): WrittenItem {
     const { phase } = toMessageFields(part);
     const content = [getContent(part).part];
     return { id, type: "message", status, content, ...phase, role: "assistant" };
   }
 
-  /** A message that begins. */
+  /** Writes a message that begins. */
   openMessage(id: string): WrittenItem {
     return {
       id,
@@ -130,20 +130,20 @@ export class ItemWriter {
     } satisfies Untrusted<OutputMessage>;
   }
 
-  /** Reasoning. Its state is written if the caller has to return it. */
+  /** Writes reasoning. Its state is written if the caller has to return it. */
   reasoning(id: string, part: ContentPart): WrittenItem {
     const text = part.part.case === "reasoning" ? part.part.value.text : "";
     const encrypted_content = this.#carriesState ? encodeReasoning(part) : null;
     const encrypted = encrypted_content === null ? {} : { encrypted_content };
-    return { ...this.#reasoningOf(id, text), ...encrypted };
+    return { ...this.#createReasoning(id, text), ...encrypted };
   }
 
-  /** Reasoning that begins. */
+  /** Writes reasoning that begins. */
   openReasoning(id: string): WrittenItem {
     return { id, type: "reasoning", summary: [] } satisfies Untrusted<ReasoningItem>;
   }
 
-  #reasoningOf(id: string, text: string): WrittenItem {
+  #createReasoning(id: string, text: string): WrittenItem {
     if (text === "") return this.openReasoning(id);
     if (this.#summarizes)
       return {
@@ -156,34 +156,41 @@ export class ItemWriter {
   }
 
   /**
-   * A call of a tool that the caller executes, by the names that the caller gave it.
-   * @param state What the provider says of it. OpenAI's API names the group of the tool.
+   * Writes a call of a tool that the caller executes, by the names that the caller gave it.
+   * @param state The provider state of the call. In OpenAI's API it names the group of the tool.
    */
   call(id: string, status: ItemStatus, call: ToolCall, state?: ProviderState): WrittenItem {
     const group = asString(objectIn(dataOfState(state).item).namespace);
     const tool = group === undefined ? this.#names.called(call.name) : undefined;
-    const name = tool?.ownName ?? call.name;
+    const name = tool?.callerName ?? call.name;
     const ofGroup = group ?? tool?.namespace;
     const namespace = ofGroup === undefined ? {} : { namespace: ofGroup };
     const input = toInput(call, tool);
-    const own = { call_id: call.id, name, ...namespace };
+    const common = { call_id: call.id, name, ...namespace };
     if (isCustom(call, tool))
-      return { id, type: "custom_tool_call", input, ...own } satisfies Untrusted<CustomToolCall>;
-    return { id, type: "function_call", status, arguments: input, ...own } satisfies Untrusted<FunctionCall>;
+      return { id, type: "custom_tool_call", input, ...common } satisfies Untrusted<CustomToolCall>;
+    return {
+      id,
+      type: "function_call",
+      status,
+      arguments: input,
+      ...common,
+    } satisfies Untrusted<FunctionCall>;
   }
 
-  /** The item of a part that arrived whole: a generated image, a native part, a sound. */
+  /** Writes the item of a part that arrived complete: a generated image, a native part, a sound. */
   whole(messageId: string, index: number, part: ContentPart): WrittenItem {
     const type = getType(part);
     const fields: { readonly id?: unknown } = toFields(part, type);
-    // The caller of a response that is not stored returns the item to the provider, which knows its own id.
+    // The caller of a response that is not stored returns the item to the provider, which knows only the id that it
+    // gave.
     const providerId = this.#isStored || part.part.case !== "native" ? undefined : asString(fields.id);
     return { ...fields, id: providerId ?? toItemId(type, messageId, index), type };
   }
 
   /**
-   * What follows the items of a message: a reasoning item with the state of its other parts, where the caller has to
-   * return it and there is any.
+   * Writes the carrier after the items of a message: a reasoning item with the state of its other parts, if there is
+   * any and the caller has to return it.
    */
   carrier(messageId: string, content: readonly ContentPart[]): WrittenItem | undefined {
     const encrypted_content = this.#carriesState ? encodeOtherParts(content) : null;
@@ -194,8 +201,8 @@ export class ItemWriter {
 }
 
 /**
- * Status of the last item of an answer: incomplete if the answer is unfinished, and not if the model refused. A turn that
- * the provider paused ends between items: the next answer goes on with others.
+ * Returns the status of the last item of an answer: incomplete if the answer is unfinished, but not if the model
+ * refused. A turn that the provider paused ends between items: the next answer continues with other items.
  */
 export function itemStatusAt(reason: FinishReason | undefined): ItemStatus {
   if (reason === undefined) return "completed";
@@ -204,12 +211,12 @@ export function itemStatusAt(reason: FinishReason | undefined): ItemStatus {
   return isCut || (isUnfinished(reason) && !isPause(reason)) ? "incomplete" : "completed";
 }
 
-/** Makes a part. */
+/** Creates a part. */
 export function createPart(init: MessageInitShape<typeof ContentPartSchema>): ContentPart {
   return create(ContentPartSchema, init);
 }
 
-/** The content of a message's item: a text with its sources, or the text of a refusal. */
+/** Returns the content of a message's item: a text with its sources, or the text of a refusal. */
 export function getContent(part: ContentPart): WrittenContent {
   const text = part.part.case === "text" ? part.part.value : "";
   if (part.refusal) return { annotations: [], part: { type: "refusal", refusal: text } };
@@ -224,19 +231,19 @@ export interface WrittenContent {
   readonly annotations: readonly object[];
 }
 
-/** Whether a call is one of a custom tool, also where the provider made it as a function's. */
+/** Whether a call belongs to a custom tool, even if the provider treats it as a function call. */
 export function isCustom({ input }: ToolCall, tool: CallerTool | undefined): boolean {
   return input.case === "text" || tool?.type === "custom";
 }
 
-/** The input of a call as its item has it. */
+/** Returns the input of a call in the form of its item. */
 export function toInput({ input }: ToolCall, tool: CallerTool | undefined): string {
   const text = input.value ?? "";
   if (input.case === "text" || tool?.type !== "custom") return text;
   return asString(asObject(tryParseJson(text))?.[CUSTOM_INPUT]) ?? text;
 }
 
-/** Fields of a message that only OpenAI's API has. They are in the provider state. */
+/** Returns the fields of a message that only OpenAI's API has. They are in the provider state. */
 function toMessageFields({ providerState }: ContentPart): { phase: object; logprobs: readonly unknown[] } {
   const { item, part } = dataOfState(providerState);
   const phase = asString(objectIn(item).phase);
@@ -245,8 +252,8 @@ function toMessageFields({ providerState }: ContentPart): { phase: object; logpr
 }
 
 /**
- * The type of a whole part's item. A part that OpenAI's API has no type for gets the type `provider:kind`, as Open
- * Responses requires.
+ * Returns the type of a whole part's item. A part for which OpenAI's API has no type gets the type `provider:kind`, as
+ * Open Responses requires.
  */
 function getType({ part }: ContentPart): string {
   switch (part.case) {
@@ -278,7 +285,7 @@ function toFields({ part, providerState }: ContentPart, type: string): object {
 
 type Media = Extract<ContentPart["part"], { case: "image" | "audio" | "document" }>["value"];
 
-/** @param item What an API of OpenAI says of the image: its size, quality and so on. */
+/** @param item The facts about the image from an API of OpenAI: its size, quality and so on. */
 function imageFields({ mediaType, source }: Media, item: JsonObject): object {
   const format = mediaType.startsWith("image/") ? { output_format: mediaType.slice("image/".length) } : {};
   const result = source.case === "data" ? base64(source.value) : null;

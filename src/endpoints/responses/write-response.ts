@@ -1,6 +1,6 @@
 /**
- * Runs -> response objects. One function writes all of them: the response to a request, those in the first and last
- * events of a stream, and stored ones.
+ * Runs -> response objects. One function writes every object: responses to requests, responses in the first and last
+ * events of a stream, and stored responses.
  */
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { InferenceError } from "../../gen/outrigger/v1/error_pb.ts";
@@ -30,14 +30,14 @@ export interface RunOutput {
   readonly warnings: readonly Warning[];
 }
 
-/** Writes the response objects of one run. What does not change is written once. */
+/** Writes the response objects of one run. The unchanging fields are written once. */
 export class ResponseWriter {
   readonly #warnings: readonly RequestWarning[];
   readonly #toolPaths: readonly string[];
   readonly #head: string;
   readonly #tail: string;
 
-  /** @param run The run as it was created, or later. */
+  /** @param run The run at its creation, or later. */
   constructor(run: Run, { echoed, warnings }: ResponseSettings) {
     this.#warnings = warnings;
     this.#toolPaths = getToolPaths(echoed.tools);
@@ -47,12 +47,12 @@ export class ResponseWriter {
     this.#tail = JSON.stringify(echoed).slice(1);
   }
 
-  /** UTF-16 units of what does not change. */
+  /** UTF-16 units of the unchanging fields. */
   get units(): number {
     return this.#head.length + this.#tail.length;
   }
 
-  /** The response object of a run, as JSON text. */
+  /** Returns the response object of a run, as JSON text. */
   write(run: Run, { model, items, warnings }: RunOutput): string {
     const state = toMembers(toState(run, model));
     const told = [
@@ -63,7 +63,7 @@ export class ResponseWriter {
   }
 }
 
-/** The fields of a response that change while its run does. */
+/** Returns the fields of a response that change while its run does. */
 function toState(run: Run, model: string) {
   const status = getStatus(run.status);
   return {
@@ -76,7 +76,7 @@ function toState(run: Run, model: string) {
   } satisfies Partial<ResponseObject>;
 }
 
-/** A run that requires action is a response that is complete: its calls are for the caller. */
+/** A run that requires action is a completed response, whose calls are for the caller. */
 function getStatus(status: RunStatus): ResponseStatus {
   switch (status) {
     case RunStatus.QUEUED:
@@ -99,14 +99,14 @@ function toError(error: InferenceError | undefined): ResponseError | null {
   return error === undefined ? null : toResponseError(error);
 }
 
-/** OpenAI has no reasons for limits on steps, calls or cost: they are reported as the one on tokens. */
+/** OpenAI has no reasons for limits on steps, calls or cost: they are reported as a limit on tokens. */
 function toIncompleteDetails({ status, incompleteReason }: Run): IncompleteDetails | null {
   if (status !== RunStatus.INCOMPLETE) return null;
   const isFiltered = incompleteReason === IncompleteReason.CONTENT_FILTER;
   return { reason: isFiltered ? "content_filter" : "max_output_tokens" };
 }
 
-/** Token counts. */
+/** Converts token counts. */
 export function toUsage(usage: Usage | undefined): WrittenUsage | null {
   if (usage === undefined) return null;
   const { inputTokens, cacheReadTokens = 0, cacheWriteTokens = 0, outputTokens, totalTokens } = usage;
@@ -119,12 +119,12 @@ export function toUsage(usage: Usage | undefined): WrittenUsage | null {
   };
 }
 
-/** `warnings`, which OpenAI does not have, is present only if there are any. */
+/** Returns `warnings`, which OpenAI does not have, only if there are any. */
 function warningsText(warnings: readonly RequestWarning[]): string {
   return warnings.length === 0 ? "" : `"warnings":${JSON.stringify(warnings)},`;
 }
 
-/** The members of an object, without its braces. */
+/** Returns the members of an object, without its braces. */
 function toMembers(object: object): string {
   return JSON.stringify(object).slice(1, -1);
 }

@@ -6,8 +6,9 @@ import { ItemWriter } from "./write-items.ts";
 import { ResponseWriter } from "./write-response.ts";
 
 /**
- * The response object of a run with its steps, as JSON text: the object that the last event of its stream has.
- * Runs with tools that the sidecar executes are read from their events instead, which have the order of the calls.
+ * Returns the response object of a run with its steps, as JSON text: the same object as in the last event of its
+ * stream. Runs with tools that the sidecar executes are read from their events instead, which have the order of the
+ * calls.
  */
 export function writeRun(run: Run, settings: ResponseSettings): string {
   const writer = new ResponseWriter(run, settings);

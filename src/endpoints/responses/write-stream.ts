@@ -1,4 +1,4 @@
-/** The stream of a response: of a run that its request started, or of a stored one. */
+/** The stream of a response: of a run that its request started, or of a stored run. */
 
 import type { Batches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
@@ -18,33 +18,33 @@ export interface StreamSource extends EventOptions {
   readonly settings: ResponseSettings;
   /** Takes marks of the run. Undefined if it is not stored. */
   readonly marks: RunMarks | undefined;
-  /** The mark after which the events begin. Undefined: they are all events of the run. */
+  /** The mark after which the events begin. Undefined if they are all events of the run. */
   readonly mark?: Mark | undefined;
   readonly keepAliveMs: number;
   /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
-  /** Whether the request started the run, so that a failure of the run is one of the request. */
+  /** Whether the request started the run, so that a failure of the run fails the request. */
   readonly startedRun: boolean;
-  /** Takes why the request failed. */
+  /** Receives the error of a failed request. */
   readonly onFailure: (error: SDKError) => void;
 }
 
 const HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache",
-  // Otherwise nginx would buffer the events.
+  // Without this header, nginx would buffer the events.
   "x-accel-buffering": "no",
 };
 
-/** The stream as a response, at once. */
+/** Returns the stream as a response, at once. */
 export function streamResponse(source: StreamSource): EndpointResponse {
   return new OpenStream(source).response();
 }
 
 /**
- * The stream of a foreground run as a response, once the provider has accepted its request. An earlier failure gets its
- * own HTTP status, by which clients decide about retries.
- * @throws SDKError what the run failed with.
+ * Returns the stream of a foreground run as a response, once the provider has accepted its request. An earlier failure
+ * gets the HTTP status of its error, by which clients decide about retries.
+ * @throws SDKError with which the run failed.
  */
 export async function acceptedStreamResponse(source: StreamSource): Promise<EndpointResponse> {
   const stream = new OpenStream(source);

@@ -18,7 +18,7 @@ export const openAdmission: Admission = { caller: anyCaller, refusal: undefined 
 
 /** A source of access keys. */
 export interface AccessKeySource {
-  /** The current keys. Returns the same list until one of them changes. */
+  /** The current keys. Returns the same list until a key changes. */
   current(): readonly AccessKey[];
 }
 
@@ -52,8 +52,8 @@ export class AccessControl {
   }
 
   /**
-   * The caller with a name, for work without a request, such as a background run. A name without a key may use no
-   * model.
+   * Returns the caller with a name, for work without a request, such as a background run. A name without a key may use
+   * no model.
    */
   callerNamed(name: string): Caller {
     this.#refresh();
@@ -87,7 +87,7 @@ function nobody(name: string): Caller {
   return { name, allowsModel: () => false, isRestricted: true };
 }
 
-/** A limit, and how much of it is left. */
+/** A limit and what is left of its quota. */
 interface Rate {
   readonly limit: AccessRateLimit;
   readonly bucket: TokenBucket;

@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders } from "node:http";
 const MAX_TOKEN_CHARS = 512;
 
 /**
- * The token of `authorization: Bearer <token>` (RFC 6750). Empty if there is none; undefined if it cannot be an access
- * key.
+ * Reads the token of `authorization: Bearer <token>` (RFC 6750). Returns an empty string if there is no header, and
+ * undefined if the value cannot be an access key.
  */
 export function getBearerToken({ authorization = "" }: IncomingHttpHeaders): string | undefined {
   if (authorization === "") return "";

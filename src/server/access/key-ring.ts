@@ -14,8 +14,8 @@ export class KeyRing {
   }
 
   /**
-   * The key with this token; undefined if there is none. Takes the same steps in every case: the token is hashed, and
-   * its digest is compared with that of every key in constant time.
+   * Returns the key with this token; undefined if there is none. Takes the same steps in every case: the token is
+   * hashed, and its digest is compared with the digest of every key in constant time.
    */
   find(token: string): AccessKey | undefined {
     const digest = hash("sha256", token, "buffer");
@@ -27,7 +27,7 @@ export class KeyRing {
     return this.#owners[position - 1];
   }
 
-  /** The key with a name; undefined if there is none. */
+  /** Returns the key with a name; undefined if there is none. */
   named(name: string): AccessKey | undefined {
     return this.#byName.get(name);
   }

@@ -1,7 +1,7 @@
 import type { Limits } from "../base/limits.ts";
 
 /**
- * The most that the admin listener allows, whatever is configured: everyone who reaches the pod reaches it, and health
+ * Upper bounds for the admin listener, whatever is configured: everyone who reaches the pod reaches it, and health
  * checks and scrapes are small and few.
  */
 const HIGHEST = {
@@ -11,14 +11,14 @@ const HIGHEST = {
   maxMessageElements: 100,
   maxConcurrentStreams: 32,
   maxHeaderListBytes: 16 * 1024,
-  // Node's own.
+  // Node's default.
   streamResetBurst: 1000,
   streamResetRate: 33,
   requestTimeoutMs: 10_000,
   stallTimeoutMs: 10_000,
 } as const satisfies Partial<Limits>;
 
-/** The limits of the admin listener of a server with these limits. */
+/** Returns the limits of the admin listener for a server with these limits. */
 export function toAdminLimits(limits: Limits): Limits {
   const { maxAdminConnections: maxConnections } = limits;
   const stricter = { ...limits, maxConnections, maxCalls: maxConnections * HIGHEST.maxConcurrentStreams };

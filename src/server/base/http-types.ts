@@ -10,7 +10,7 @@ import type { Socket } from "node:net";
 /** A request of HTTP/1.1 or HTTP/2. */
 export type HttpRequest = IncomingMessage | Http2ServerRequest;
 
-/** A response of HTTP/1.1 or HTTP/2, with one signature where theirs differ. */
+/** A response of HTTP/1.1 or HTTP/2, with a single signature for the methods whose signatures differ. */
 export type HttpResponse = (
   | Omit<ServerResponse, OverloadedMethod>
   | Omit<Http2ServerResponse, OverloadedMethod>
@@ -28,9 +28,9 @@ export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHea
 
 /** Takes over connections of HTTP/1.1. */
 export interface UpgradeHandler {
-  /** Whether the request is to be upgraded. Otherwise it is answered like one that does not ask for it. */
+  /** Whether the request must be upgraded. Otherwise it is answered like a request that does not ask for an upgrade. */
   takes(request: IncomingMessage): boolean;
-  /** Serves the connection to its end. Must not throw. @param head Bytes that came behind the request. */
+  /** Serves the connection to its end. Must not throw. @param head Bytes that arrived after the request. */
   serve(request: IncomingMessage, connection: Socket, head: Buffer): void;
 }
 

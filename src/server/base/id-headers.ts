@@ -9,7 +9,7 @@ export const INFERENCE_ID_HEADER = "outrigger-inference-id";
 // Visible and short, without characters that have a meaning in log viewers or shells.
 const VALID_ID = /^[\w.:@/+=-]{1,128}$/;
 
-/** The client's id where it is valid: up to 128 letters, digits and `_.:@/+=-`. Otherwise a new UUID. */
+/** Returns the client's id if it is valid: up to 128 letters, digits and `_.:@/+=-`. Otherwise returns a new UUID. */
 export function getRequestId(header: string | readonly string[] | undefined): string {
   return typeof header === "string" && VALID_ID.test(header) ? header : randomUUID();
 }

@@ -1,44 +1,46 @@
 import { getHeapLimits, type HeapLimits } from "./memory-limits.ts";
 
-/** Limits of connections, requests and messages. What each defends against is in docs/configuration.md. */
+/** Limits of connections, requests and messages. docs/configuration.md says what each limit defends against. */
 export interface Limits extends HeapLimits {
-  /** Connections that the data listener has open; further ones are closed at once. Default 1024. */
+  /** Open connections of the data listener; further ones are closed at once. Default 1024. */
   readonly maxConnections: number;
-  /** The same for the admin listener. Default 64. */
+  /** Open connections of the admin listener. Default 64. */
   readonly maxAdminConnections: number;
   /** Largest message of a client, after decompression. Default 32 MiB: images travel in requests. */
   readonly maxMessageBytes: number;
-  /** Fields and values of a message, those of the messages and JSON texts in it included. Default 250000. */
+  /** Fields and values of a message, including those in nested messages and in JSON texts. Default 250000. */
   readonly maxMessageElements: number;
-  /** How many times larger a message may become by decompression. Default 100; up to 1 MiB any ratio is fine. */
+  /** How many times larger a message may become by decompression. Default 100; any ratio is allowed up to 1 MiB. */
   readonly maxCompressionRatio: number;
   /** Streams that one HTTP/2 connection may have open. Default 1000. */
   readonly maxConcurrentStreams: number;
   /** Largest header list of a request. Default 64 KiB. */
   readonly maxHeaderListBytes: number;
   /**
-   * Resets that one HTTP/2 connection may send at once before it is closed as an attack. Default 10000: Node's 1000
-   * closes the connection of a client that cancels often, and all its streams.
+   * Resets that one HTTP/2 connection may send at once before it is closed as an attack. Default 10000: with Node's
+   * 1000, a client that cancels often would lose its connection and all its streams.
    */
   readonly streamResetBurst: number;
   /** Resets per second by which the burst refills. Default 500; Node has 33. */
   readonly streamResetRate: number;
-  /** A peer that has not answered one HTTP/2 ping when the next is due is dead. Default 30 s. */
+  /** Interval of HTTP/2 pings; a peer that has not answered a ping when the next is due is dead. Default 30 s. */
   readonly keepaliveIntervalMs: number;
   /**
    * An HTTP/2 connection without a stream for that long gets a GOAWAY. Default 30 minutes, after which gRPC clients
    * close idle connections themselves; Infinity for never.
    */
   readonly maxConnectionIdleMs: number;
-  /** An HTTP/2 connection of that age, a tenth more or less, gets a GOAWAY; calls in flight finish. Default: never. */
+  /**
+   * An HTTP/2 connection of that age, a tenth more or less, gets a GOAWAY; calls in progress finish. Default: never.
+   */
   readonly maxConnectionAgeMs: number;
-  /** Time for calls in flight on a connection that got a GOAWAY for its age. Default: no limit. */
+  /** Time for calls in progress on a connection that got a GOAWAY for its age. Default: no limit. */
   readonly maxConnectionAgeGraceMs: number;
   /** Longest wait for the first bytes of a connection, which show its HTTP version. Default 10 s. */
   readonly protocolTimeoutMs: number;
   /** Longest wait for all headers of an HTTP/1.1 request. Default 10 s. */
   readonly headersTimeoutMs: number;
-  /** Longest wait for the whole of a request, or for each message of a stream of them. Default 300 s. */
+  /** Longest wait for a whole request, or for each message of a stream of requests. Default 300 s. */
   readonly requestTimeoutMs: number;
   /** Longest wait for the next bytes of a request that is not complete. Default 30 s. */
   readonly stallTimeoutMs: number;
@@ -46,7 +48,7 @@ export interface Limits extends HeapLimits {
   readonly idleTimeoutMs: number;
 }
 
-/** The limits of a server without settings of its own. Those of memory fit the heap of this process. */
+/** The limits of a server without configured limits. The memory limits fit the heap of this process. */
 export const DEFAULT_LIMITS: Limits = {
   ...getHeapLimits(),
   maxConnections: 1024,

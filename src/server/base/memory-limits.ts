@@ -7,10 +7,10 @@ export interface HeapLimits extends MemoryLimits {
   readonly maxCalls: number;
 }
 
-/** Heap for a call with everything that belongs to it, its provider's connection included. */
+/** Heap for a call with all its data, the provider's connection included. */
 const HEAP_BYTES_PER_CALL = 256 * 1024;
 
-/** Limits that fit a heap. */
+/** Returns limits that fit a heap. */
 export function getHeapLimits(heapBytes: number = getHeapStatistics().heap_size_limit): HeapLimits {
   return { ...getMemoryLimits(heapBytes), maxCalls: Math.floor(heapBytes / HEAP_BYTES_PER_CALL) };
 }

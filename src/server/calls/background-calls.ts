@@ -1,4 +1,4 @@
-/** Provider calls that no RPC waits for: those of runs in the background. */
+/** Provider calls that no RPC waits for, such as the calls of background runs. */
 import type { CallOptions } from "../../core/adapter.ts";
 import { BatchStream, lazyBatches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
@@ -12,10 +12,10 @@ import type { Inference } from "./inference.ts";
 import { InferenceRecord } from "./inference-record.ts";
 import { recordComplete, recordStream } from "./recorded-calls.ts";
 
-/** Name of these calls in logs and metrics, in the place of an RPC. */
+/** Name of these calls in logs and metrics, in place of an RPC. */
 const BACKGROUND = "background run";
 
-/** Calls the models, and reports each call to the observers as a call of its own. */
+/** Calls the models, and reports each call to the observers as a separate call. */
 export function createBackgroundClient(
   inference: Inference,
   observers: readonly CallObserver[],

@@ -17,9 +17,9 @@ export class CutOffError extends ServerError {
 /** A signal whose reason is one of our errors. */
 export interface CallSignal {
   readonly signal: AbortSignal;
-  /** Ends the work itself. */
+  /** Aborts the work. */
   abort(reason: SDKError): void;
-  /** Stops listening to the call. To be called when the work that the signal ends is over. */
+  /** Stops listening to the call. Must be called when the work that uses the signal is over. */
   release(): void;
 }
 
@@ -28,8 +28,8 @@ export class CallSignals {
   readonly #controllers = new Set<AbortController>();
 
   /**
-   * The signal of a call in the form that adapters take: a deadline aborts it with RequestTimeoutError, a disconnect
-   * with AbortError, so that the call gets the status of the right one.
+   * Returns the signal of a call in the form that adapters take: a deadline aborts it with RequestTimeoutError, a
+   * disconnect with AbortError, so that the call gets the right status.
    */
   open(call: AbortSignal): CallSignal {
     const controller = new AbortController();
@@ -44,21 +44,21 @@ export class CallSignals {
     return { signal: controller.signal, abort: (reason) => controller.abort(reason), release };
   }
 
-  /** Aborts the signals of all calls under way with CutOffError. */
+  /** Aborts the signals of all calls in progress with CutOffError. */
   cutOff(): void {
     for (const controller of this.#controllers) controller.abort(new CutOffError());
   }
 }
 
-/** When the deadline of a call runs out, in milliseconds of `performance.now()`; undefined where it has none. */
+/** Returns the time of a call's deadline, in milliseconds of `performance.now()`; undefined if it has none. */
 export function getDeadline({ timeoutMs }: Pick<HandlerContext, "timeoutMs">): number | undefined {
   const left = timeoutMs();
   return left === undefined ? undefined : performance.now() + left;
 }
 
 /**
- * The error of a call that failed. Where its signal was aborted, other errors are consequences: the reason of the
- * signal is the error, unless the thrown one has the same kind and more detail.
+ * Returns the error of a failed call. If its signal was aborted, other errors are consequences: the reason of the
+ * signal is returned, unless the thrown error has the same kind and more detail.
  */
 export function errorOfCall(thrown: unknown, signal: AbortSignal): SDKError {
   const error = toSdkError(thrown);

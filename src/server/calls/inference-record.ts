@@ -18,19 +18,19 @@ import type { Inference } from "./inference.ts";
 
 const MAX_NAME_BYTES = 128;
 
-/** A provider call of a record. Several can be under way at once. */
+/** A provider call of a record. Several can be in progress at once. */
 export interface RecordedCall {
   /** The options with which to make the call. */
   readonly options: CallOptions;
-  /** What the call has used, as far as that is known. */
+  /** The usage of the call, as far as it is known. */
   usage: Usage | undefined;
-  /** The call gave its answer. */
+  /** Records the response of the call. */
   readonly takeResponse: (response: Response) => void;
-  /** The call gave events. */
+  /** Records events of the call. */
   readonly takeEvents: (batch: readonly StreamEvent[]) => void;
-  /** The call failed. */
+  /** Records the failure of the call. */
   readonly takeFailure: (error: SDKError) => void;
-  /** The call has ended. Can be called again. */
+  /** Records the end of the call. Can be called again. */
   readonly end: () => void;
 }
 
@@ -39,14 +39,14 @@ export interface RecordedCall {
  * model of the last call, and with the usage of all calls.
  */
 export class InferenceRecord {
-  /** Memory for the answers. Undefined: they are counted elsewhere. */
+  /** Memory for the responses. Undefined if they are counted elsewhere. */
   memory: MemoryShare | undefined;
   readonly #recorder: CallRecorder;
   readonly #inference: Inference;
   #requestedModel = "";
   #provider = "";
   #model = "";
-  /** Of the calls that have ended. */
+  /** The usage of the calls that have ended. */
   #usage: Usage | undefined;
   readonly #underWay = new Set<RecordedCall>();
   #error: SDKError | undefined;
@@ -58,7 +58,7 @@ export class InferenceRecord {
     this.#inference = inference;
   }
 
-  /** A provider call begins. */
+  /** Begins the record of a provider call. */
   begin(request: Request, options: CallOptions): RecordedCall {
     const inferenceId = getInferenceId(options);
     const { provider, model } = this.#inference.resolveModel?.(request) ?? request;
@@ -101,13 +101,13 @@ export class InferenceRecord {
     return call;
   }
 
-  /** The RPC failed. Returns the status for it. */
+  /** Records the failure of the RPC. Returns its status. */
   fail(error: SDKError): ConnectError {
     this.#error = error;
     return toConnectError(error, { model: this.#requestedModel });
   }
 
-  /** The RPC has ended. */
+  /** Records the end of the RPC. */
   end({ reason }: AbortSignal): void {
     this.#recorder.report({
       provider: this.#provider,
@@ -125,7 +125,8 @@ export class InferenceRecord {
   }
 
   #takeEvents(call: RecordedCall, batch: readonly StreamEvent[]): void {
-    // Only until the first output each event is looked at; the event that ends a stream is the last of its batch.
+    // Events are inspected one by one only until the first output; the event that ends a stream is the last of its
+    // batch.
     if (!this.#hasOutput) for (const event of batch) this.#takeBeginning(event);
     const last = batch.at(-1)?.event;
     if (last?.case === "finish" && last.value.response !== undefined && isCacheHit(last.value.response))
@@ -141,7 +142,7 @@ export class InferenceRecord {
     }
   }
 
-  /** Names are chosen by clients and servers, and of any length. */
+  /** Clients and servers choose the names, which may have any length. */
   #takeTarget({ provider, model }: { provider: string; model: string }): void {
     this.#provider = bounded(provider) || this.#provider;
     this.#model = bounded(model) || this.#model;
@@ -156,7 +157,7 @@ function bounded(name: string): string {
   return boundedText(name, MAX_NAME_BYTES);
 }
 
-/** Whether an event holds output of the model, or says that a tool call has begun. */
+/** Whether an event holds output of the model, or begins a tool call. */
 function isOutput({ case: kind }: StreamEvent["event"]): boolean {
   switch (kind) {
     case "textDelta":

@@ -4,15 +4,18 @@ import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { ObjectSupport } from "../../generation/loop/model-calls.ts";
 
-/** What answers the calls of InferenceService. A Client is one. */
+/** Calls the models for InferenceService. A Client is one. */
 export interface Inference extends ObjectSupport {
-  /** Where a request goes that names this provider and model; either may be empty. Default: as it says. */
+  /**
+   * Returns the target of a request with this provider and model, either of which may be empty. Default: the names
+   * themselves.
+   */
   resolveModel?(name: CallTarget): CallTarget;
-  /** The whole answer. Throws SDKError. */
+  /** Returns the whole response. Throws SDKError. */
   complete(request: Request, options?: CallOptions): Promise<Response>;
   /**
-   * The answer as events, under the laws of a stream: a failure after the first event is an `error` event and is thrown
-   * after it. Leaving the iteration cancels the call.
+   * Returns the response as events that obey the laws of a stream: a failure after the first event is an `error` event
+   * and is thrown after it. Leaving the iteration cancels the call.
    */
   stream(request: Request, options?: CallOptions): EventStream;
 }

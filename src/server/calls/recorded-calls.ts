@@ -10,8 +10,8 @@ import type { Inference } from "./inference.ts";
 import type { InferenceRecord, RecordedCall } from "./inference-record.ts";
 
 /**
- * An inference whose calls report to a record.
- * @param onFailure Returns what a failed call throws.
+ * Creates an inference whose calls report to a record.
+ * @param onFailure Returns the error to throw for a failed call.
  */
 export function createRecordedClient(
   record: InferenceRecord,
@@ -32,7 +32,7 @@ export function createRecordedClient(
   };
 }
 
-/** Calls a provider for its whole answer. Throws what the inference throws. */
+/** Calls a provider for its whole response. Throws the errors of the inference. */
 export async function recordComplete(
   record: InferenceRecord,
   inference: Inference,
@@ -52,9 +52,9 @@ export async function recordComplete(
   }
 }
 
-/** What follows the end of a recorded stream. */
+/** Hooks for the end of a recorded stream. */
 export interface StreamHooks {
-  /** Returns what the iteration throws. Default: what the inference throws. */
+  /** Returns the error that the iteration throws. Default: the error of the inference. */
   readonly onFailure?: (thrown: unknown) => unknown;
   /** Called once, however the stream ends. */
   readonly onEnd?: () => void;
@@ -76,7 +76,7 @@ export function recordStream(
 
 type Batch = readonly StreamEvent[];
 
-/** A stream that reports its call. Not a generator, which would take several more promises for every batch. */
+/** A stream that reports its call. Not a generator, which would need several more promises for every batch. */
 class RecordedStream implements AsyncIterator<Batch> {
   readonly #events: AsyncIterator<Batch>;
   readonly #call: RecordedCall;

@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { createServiceImplSpec, type MethodImplSpec, type ServiceImpl } from "@connectrpc/connect";
 
-/** A service that a server serves by all its protocols. */
+/** A service that a server offers over all its protocols. */
 export interface Service {
   readonly desc: DescService;
   /** All methods. Those without an implementation answer UNIMPLEMENTED. */
@@ -11,12 +11,12 @@ export interface Service {
   /** Whether it answers without an access key. */
   readonly isOpen: boolean;
   /**
-   * Ends all calls under way with an error, since the server stops. Absent where calls are short, or end by themselves.
+   * Ends all calls in progress with an error when the server stops. Absent if calls are short, or end by themselves.
    */
   readonly cutOff?: (() => void) | undefined;
 }
 
-/** How a service is served. */
+/** Settings of a service. */
 export interface ServiceSettings {
   /** Default true. */
   readonly isInHealth?: boolean;
@@ -27,8 +27,8 @@ export interface ServiceSettings {
 }
 
 /**
- * A service with its implementation. A method that streams may return a `Batched` stream: messages of one batch leave
- * in one write.
+ * Combines a service with its implementation. A streaming method may return a `Batched` stream: messages of one batch
+ * are sent in one write.
  */
 export function createService<Desc extends DescService>(
   desc: Desc,

@@ -38,7 +38,7 @@ function toRoute(route: EndpointRoute, endpoint: Endpoint, parts: EndpointParts)
   };
 }
 
-/** The error of a rejected request, for the API to format. */
+/** Returns the error of a rejected request, which the API formats. */
 function errorOfRejection({ code, message, error }: Rejection): SDKError {
   if (error?.cause instanceof SDKError) return error.cause;
   switch (code) {

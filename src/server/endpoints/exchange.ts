@@ -21,7 +21,7 @@ import type { WebSockets } from "../websocket/web-sockets.ts";
 import { toEndpointRequest } from "./request.ts";
 import { BodyResponse } from "./response.ts";
 
-/** What all requests of an API share. */
+/** The parts that all requests of an API share. */
 export interface EndpointParts {
   /** Calls the models. */
   readonly inference: Inference;
@@ -32,7 +32,7 @@ export interface EndpointParts {
   readonly sockets: WebSockets;
 }
 
-/** A request, and what serves it. */
+/** A request and the parts that serve it. */
 export interface ExchangeOptions extends EndpointParts {
   readonly endpoint: Endpoint;
   readonly route: EndpointRoute;

@@ -15,7 +15,7 @@ import { toRefusalError } from "../requests/refusals.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
 import { boundedText } from "../status/bounded-text.ts";
 
-/** What a request needs from its server. */
+/** The server's parts that a request needs. */
 export interface RequestParts {
   readonly caller: Caller;
   readonly client: ModelClient;
@@ -26,7 +26,7 @@ export interface RequestParts {
   readonly noteFailure: (error: SDKError) => void;
 }
 
-/** The request of an HTTP API. */
+/** Converts a request to the form of the HTTP APIs. */
 export function toEndpointRequest(request: HttpRequest, parts: RequestParts): EndpointRequest {
   const { url = "", method = "" } = request;
   const path = getPath(request);
@@ -65,7 +65,7 @@ async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<
   }
 }
 
-/** The compression of a body. Throws InvalidRequestError for one that is not supported. */
+/** Returns the compression of a body. Throws InvalidRequestError if it is not supported. */
 function findCompression(encoding = "identity"): Compression | undefined {
   const name = encoding.trim().toLowerCase();
   const compression = knownCompression(name);
@@ -79,7 +79,7 @@ function findCompression(encoding = "identity"): Compression | undefined {
 
 const MAX_SHOWN_BYTES = 64;
 
-/** Headers that occur more than once are joined, as HTTP means them. */
+/** Joins the values of headers that occur more than once, as HTTP defines. */
 function singleHeaders({ headers }: HttpRequest): Readonly<Record<string, string | undefined>> {
   const single: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(headers))

@@ -16,7 +16,7 @@ export class BodyResponse extends FlushedResponse {
     this.#response = response;
   }
 
-  /** Whether the response is complete: nothing more will be sent. */
+  /** Whether the response is complete, so that nothing more will be sent. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -24,7 +24,7 @@ export class BodyResponse extends FlushedResponse {
   /**
    * Sends a whole response. Resolves when it is flushed or the peer has disconnected.
    * @param ids Headers by which the caller can name this call. May grow until the body begins.
-   * @throws PeerClosedError, after the body was left. What the body throws.
+   * @throws PeerClosedError, after it stops reading the body. Also throws any error of the body.
    */
   async send(
     { status, headers, body }: EndpointResponse,
@@ -46,7 +46,7 @@ export class BodyResponse extends FlushedResponse {
     return this.#end();
   }
 
-  /** Closes the stream, or the connection of HTTP/1.1: what was sent must not look complete. */
+  /** Closes the stream, or the connection of HTTP/1.1, because a truncated response must not look complete. */
   cutOff(): void {
     this.disconnected = true;
     this.#response.destroy();

@@ -17,7 +17,7 @@ import { discardRest, SocketChannel } from "../websocket/socket-channel.ts";
 import type { EndpointParts } from "./exchange.ts";
 import { toEndpointRequest } from "./request.ts";
 
-/** A socket, and what serves it. */
+/** A socket and the parts that serve it. */
 export interface SocketExchangeOptions extends EndpointParts {
   readonly route: EndpointRoute & Required<Pick<EndpointRoute, "connect">>;
   readonly upgraded: UpgradedConnection;

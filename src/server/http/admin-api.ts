@@ -3,17 +3,18 @@ import { METRICS_CONTENT_TYPE } from "../telemetry/metrics.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
 import type { HttpApi, HttpRoute } from "./http-api.ts";
 
-/** What the admin pages show. */
+/** The data of the admin pages. */
 export interface AdminOptions {
   /** Whether calls are accepted. */
   readonly isReady: () => boolean;
-  /** The metrics in Prometheus' text format; undefined: there is no `/metrics`. */
+  /** The metrics in Prometheus' text format; undefined if there is no `/metrics`. */
   readonly renderMetrics: (() => string) | undefined;
 }
 
 /**
- * The pages for probes and scrapes. `/livez`: the process answers. `/readyz`: 200, or 503 from the start of a drain; it
- * never depends on a provider, whose outage is no reason to stop the program beside us. `/metrics`: Prometheus.
+ * Serves the pages for probes and scrapes. `/livez`: the process answers. `/readyz`: 200, or 503 from the start of a
+ * drain; it never depends on a provider, whose outage is no reason to stop the service that uses this sidecar.
+ * `/metrics`: Prometheus.
  */
 export function createAdminApi({ isReady, renderMetrics }: AdminOptions): HttpApi {
   const routes = new Map<string, HttpRoute>([

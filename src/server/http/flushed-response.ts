@@ -2,37 +2,37 @@ import { yieldTurn } from "../../core/loop-turns.ts";
 import { PeerClosedError } from "./peer-closed-error.ts";
 import type { UnsentResponse, UnsentResponses } from "./unsent-responses.ts";
 
-/** Larger writes leave in slices of so many bytes: whether a peer reads shows by the slices that it takes. */
+/** Larger writes are sent in slices of this many bytes: a peer that reads is recognized by the slices that it takes. */
 export const SLICE_BYTES = 64 * 1024;
 
 /**
- * A response with at most one write unflushed at any time, so that a reader that stops reading costs the bytes of one
- * read of the provider's socket.
+ * A response with at most one unflushed write, so that a reader that stops reading costs the bytes of one read of the
+ * provider's socket.
  */
 export abstract class FlushedResponse implements UnsentResponse {
   readonly #unsent: UnsentResponses;
   #onFlush: (() => void) | undefined;
 
-  /** Whether the last write is not flushed yet. */
+  /** Whether the last write is still unflushed. */
   protected unflushed = false;
 
   /** Whether the peer closed the stream before the response was complete. */
   disconnected = false;
 
-  /** @param unsent Limits what waits for all readers together. */
+  /** @param unsent Limits the unsent bytes of all responses together. */
   constructor(unsent: UnsentResponses) {
     this.#unsent = unsent;
   }
 
   abstract cutOff(): void;
 
-  /** The peer has closed the stream before the response was complete. Ends the wait for a flush. */
+  /** Records that the peer closed the stream before the response was complete. Ends the wait for a flush. */
   disconnect(): void {
     this.disconnected = true;
     this.onFlush();
   }
 
-  /** Resolves when the last write is flushed: flow control has let it pass, and it is with the kernel. */
+  /** Resolves when the last write is flushed: flow control has let it pass, and the kernel has it. */
   protected flushed(): Promise<void> {
     if (!this.unflushed || this.disconnected) return Promise.resolve();
     return new Promise((resolve) => {
@@ -41,7 +41,7 @@ export abstract class FlushedResponse implements UnsentResponse {
   }
 
   /**
-   * Writes all but the last slice of bytes, each when the one before is flushed. Returns the last one.
+   * Writes all slices except the last, each after the previous one is flushed. Returns the last slice.
    * @param write Writes a slice, and calls back when it is flushed.
    * @throws PeerClosedError
    */
@@ -64,13 +64,13 @@ export abstract class FlushedResponse implements UnsentResponse {
     return rest;
   }
 
-  /** A write of so many bytes begins; {@link onFlush} is its callback. */
+  /** Begins a write of this many bytes; {@link onFlush} is its callback. */
   protected beginWrite(bytes: number): void {
     this.unflushed = true;
     this.#unsent.add(this, bytes);
   }
 
-  /** The last write is flushed, or never will be. */
+  /** Called when the last write is flushed, or never will be. */
   protected readonly onFlush = (): void => {
     this.unflushed = false;
     this.#unsent.remove(this);

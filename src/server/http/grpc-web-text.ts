@@ -13,18 +13,21 @@ export function isTextRequest({ "content-type": type = "" }: IncomingHttpHeaders
   return TEXT_TYPE.test(type);
 }
 
-/** Whether a client takes the response as text: its header `accept` says so, or, without one, its own content type. */
+/**
+ * Whether a client takes the response as text: decided by its header `accept` or, without that header, by the content
+ * type of its request.
+ */
 export function takesTextResponse(headers: IncomingHttpHeaders): boolean {
   const accepted = WEB_RANGE.exec(headers.accept ?? "");
   return accepted === null ? isTextRequest(headers) : accepted[1] !== undefined;
 }
 
-/** The content type of the bytes that are inside the text. Other types are returned unchanged. */
+/** Returns the content type of the bytes that the text encodes. Returns other types unchanged. */
 export function toBinaryType(type: string): string {
   return type.replace(TEXT_TYPE, "$1");
 }
 
-/** The content type of the text that holds bytes of the given type. */
+/** Returns the content type of the text that encodes bytes of the given type. */
 export function toTextType(type: string): string {
   return type.replace("application/grpc-web", "application/grpc-web-text");
 }
@@ -38,18 +41,18 @@ export function encodeBase64(bytes: Uint8Array): Buffer {
 }
 
 const GROUP_CHARS = 4;
-// After padding a new run of groups begins.
+// A new run of groups begins after padding.
 const RUN_END = /(?<==)(?=[^=])/;
 const RUN = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$/;
 
-/** Decodes base64, wherever the reads of the network split it. */
+/** Decodes base64, independently of the sizes of network reads. */
 export class Base64Decoder {
-  /** Less than one group. */
+  /** The start of a group, shorter than a whole group. */
   #rest = "";
 
   /**
-   * The bytes of all groups that are complete.
-   * @throws ConnectError INVALID_ARGUMENT where the text is no base64.
+   * Decodes all groups that are complete.
+   * @throws ConnectError INVALID_ARGUMENT if the text is not base64.
    */
   decode(chunk: Uint8Array): Buffer {
     const text =
@@ -61,8 +64,8 @@ export class Base64Decoder {
   }
 
   /**
-   * To be called after the last text.
-   * @throws ConnectError INVALID_ARGUMENT where it ended inside a group.
+   * Must be called after the last text.
+   * @throws ConnectError INVALID_ARGUMENT if the text ends inside a group.
    */
   end(): void {
     if (this.#rest !== "") throw invalid(`ends inside a group of ${GROUP_CHARS} characters`);

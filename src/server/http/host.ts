@@ -1,18 +1,18 @@
 /**
- * Which names a server may be called by. By DNS rebinding a page of any site can send requests to a server that the
- * browser can reach, under the site's own name, and read the answers: to the browser they are of one origin, so no
- * `Origin` is sent with a GET. But the `Host` header then has the site's name.
+ * Decides under which names a server may be called. By DNS rebinding, a page of any site can send requests to a server
+ * that the browser can reach, under the name of that site, and read the answers: to the browser they have the same
+ * origin, so a GET carries no `Origin`. But its `Host` header then has the site's name.
  */
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import type { HttpRequest } from "../base/http-types.ts";
 
-/** Whether a request may be served, by the name in its `Host` header. */
+/** Whether a request may be served, judging by the name in its `Host` header. */
 export type HostCheck = (request: HttpRequest) => boolean;
 
 /**
- * Allows what cannot be the name of a foreign site: IP addresses (probes, Prometheus), names without a dot (services of
- * Docker Compose and of a pod's own namespace), names that public DNS does not have, this machine's own name and the
+ * Allows names that cannot belong to a foreign site: IP addresses (probes, Prometheus), names without a dot (services
+ * of Docker Compose and of a pod's namespace), names that public DNS does not have, the name of this machine and the
  * hosts of the listen addresses. Other names have to be configured. HTTP/2 is not checked, since browsers do not speak
  * it without TLS: the authorities of gRPC clients are free. Nor are Unix sockets, which no browser reaches.
  * @param allowed Further names: `api.example.com`, `*.example.com` for all names below, `*` for all.
@@ -22,21 +22,21 @@ export function createHostCheck(allowed: readonly string[], addresses: readonly 
   const names = new Set([...allowed, ...addresses.map(hostIn), hostname()].map((name) => name.toLowerCase()));
   const suffixes = [...names].filter((name) => name.startsWith("*.")).map((name) => name.slice(1));
   const isAllowed = (host: string): boolean =>
-    isOwnNetwork(host) || names.has(host) || suffixes.some((suffix) => host.endsWith(suffix));
+    isPrivateHost(host) || names.has(host) || suffixes.some((suffix) => host.endsWith(suffix));
   return ({ httpVersionMajor, headers: { host }, socket }) => {
     if (httpVersionMajor !== 1 || host === undefined || names.has("*")) return true;
     return isAllowed(hostIn(host.toLowerCase()).replace(/\.$/, "")) || socket.remoteAddress === undefined;
   };
 }
 
-/** The host of `host:port`, without the port. */
+/** Returns the host of `host:port`. */
 function hostIn(address: string): string {
   return address.replace(/:\d*$/, "");
 }
 
-function isOwnNetwork(host: string): boolean {
+function isPrivateHost(host: string): boolean {
   return isIP(host.replace(/^\[|\]$/g, "")) !== 0 || !host.includes(".") || NOT_PUBLIC.test(host);
 }
 
-// Reserved (RFC 6761, and by ICANN for private use), and what Kubernetes names its services.
+// Reserved names (RFC 6761, and by ICANN for private use), and the names of Kubernetes services.
 const NOT_PUBLIC = /\.(?:localhost|internal|svc|cluster\.local)$/;

@@ -6,10 +6,10 @@ import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
 import type { Rejection } from "./rejection.ts";
 
-/** A part of what a listener serves over HTTP/1.1 and HTTP/2: it finds its routes, and has its own form of error. */
+/** An API that a listener serves over HTTP/1.1 and HTTP/2: it finds its routes and formats its errors. */
 export interface HttpApi {
   /**
-   * The route of a request; undefined where this API has none.
+   * Returns the route of a request; undefined if this API has none.
    * @param path Without the query.
    */
   find(path: string, method: string): HttpRoute | undefined;
@@ -17,34 +17,37 @@ export interface HttpApi {
   reject(request: HttpRequest, response: HttpResponse, rejection: Rejection): TransportOutcome;
 }
 
-/** What answers the requests to a path. */
+/** A handler for the requests to a path. */
 export interface HttpRoute {
   /** Its name in logs and metrics, for instance `outrigger.v1.InferenceService/Stream`. */
   readonly name: string;
-  /** False for routes whose requests are no calls and go to no observer: probes and scrapes. */
+  /** False for requests that are not calls and are not reported to observers: probes and scrapes. */
   readonly isObserved: boolean;
-  /** The protocol that it speaks, for logs and metrics. Absent where the headers of a request say it. */
+  /** The protocol of the route, for logs and metrics. Absent if the headers of a request tell it. */
   readonly protocol?: string;
   /** Whether its requests need no access key. Default false. */
   readonly isOpen?: boolean;
   /** Serves one request to its end. Never rejects. */
   serve(request: HttpRequest, response: HttpResponse, recorder: CallRecorder): Promise<TransportOutcome>;
-  /** Serves a WebSocket to its end. Absent: its path takes none. Never rejects. */
+  /** Serves a WebSocket to its end. Absent if the path accepts none. Never rejects. */
   serveSocket?(upgraded: UpgradedConnection): Promise<TransportOutcome>;
 }
 
-/** A connection of HTTP/1.1 that is a WebSocket now. */
+/** An HTTP/1.1 connection that was upgraded to a WebSocket. */
 export interface UpgradedConnection {
   readonly socket: WebSocket;
   readonly connection: Duplex;
-  /** The request that it began with. */
+  /** The request that opened the WebSocket. */
   readonly request: IncomingMessage;
   readonly recorder: CallRecorder;
-  /** Counts a further request of the same caller. Throws SDKError where it is one too many, or its key is gone. */
+  /**
+   * Counts a further request of the same caller. Throws SDKError if it exceeds a limit, or the caller's key was
+   * removed.
+   */
   readonly admit: () => void;
 }
 
-/** The path of a request, without the query. */
+/** Returns the path of a request, without the query. */
 export function getPath({ url = "" }: HttpRequest): string {
   const end = url.indexOf("?");
   return end < 0 ? url : url.slice(0, end);

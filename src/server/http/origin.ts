@@ -1,6 +1,7 @@
 /**
- * Which browsers may call. The data listener is on loopback, where every page that a user has open can reach it, also
- * by DNS rebinding: so a request that names its origin is rejected unless that origin is allowed. Programs name none.
+ * Decides which browsers may call. The data listener is on loopback, and any page that a user has open can reach it
+ * there, also by DNS rebinding. So a request that names its origin is rejected unless that origin is allowed. Programs
+ * name none.
  */
 import { cors } from "@connectrpc/connect";
 import { SDK_HEADERS } from "../../endpoints/sdk-headers.ts";
@@ -14,7 +15,7 @@ export interface CorsOptions {
   readonly allowedOrigins: readonly string[];
 }
 
-/** What is to happen with a request: it goes on, it was a preflight that is answered now, or it is to be rejected. */
+/** The result of the check: the request may continue, it was a preflight and is answered, or it must be rejected. */
 export type OriginVerdict = "pass" | "answered" | "rejected";
 
 /**
@@ -23,7 +24,7 @@ export type OriginVerdict = "pass" | "answered" | "rejected";
  */
 export type OriginCheck = (request: HttpRequest, response: HttpResponse) => OriginVerdict;
 
-/** @param options Undefined: no origin is allowed. */
+/** @param options Undefined if no origin is allowed. */
 export function createOriginCheck(options: CorsOptions | undefined): OriginCheck {
   const allowed = new Set(options?.allowedOrigins ?? []);
   return (request, response) => {

@@ -1,13 +1,13 @@
 /**
- * Writes to responses so that each has at most one write that is not flushed. Waiting only when Node's buffer is full
- * by bytes would cost a megabyte of bookkeeping for a reader that leaves a thousand small events unread.
+ * Writes to responses so that each has at most one unflushed write. Waiting only when Node's buffer is full by bytes
+ * would cost a megabyte of bookkeeping for a reader that leaves a thousand small events unread.
  */
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { HttpResponse } from "../base/http-types.ts";
 import { PeerClosedError } from "./peer-closed-error.ts";
 
 /**
- * Writes bytes. Resolves when they are flushed: HTTP/2's flow control has let them pass, and they are with the kernel.
+ * Writes bytes. Resolves when they are flushed: HTTP/2's flow control has let them pass, and the kernel has them.
  * @throws PeerClosedError
  */
 export function writePaced(response: HttpResponse, bytes: Uint8Array): Promise<void> {
@@ -42,7 +42,7 @@ export function endWithHeaders(response: HttpResponse, headers: OutgoingHttpHead
   response.end();
 }
 
-/** Like `endWithHeaders`. Resolves when the frame is with HTTP/2, or the peer is gone. */
+/** Like `endWithHeaders`. Resolves when the frame is handed to HTTP/2, or the peer is gone. */
 export function endWithHeadersPaced(
   response: HttpResponse,
   headers: Readonly<Record<string, string>>,
@@ -56,8 +56,8 @@ export function endWithHeadersPaced(
 }
 
 /**
- * Calls back when all of a response is with HTTP/2. Its "finish" event will not do: it waits until the peer has ended
- * its request, too.
+ * Calls back when the whole response is handed to HTTP/2. The "finish" event is too late: it waits until the peer has
+ * ended its request, too.
  */
 function onHttp2End(stream: ServerHttp2Stream, callback: () => void): void {
   // Emitted after the last bytes. The end of the stream follows within the same turn of the event loop.

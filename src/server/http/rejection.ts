@@ -17,7 +17,7 @@ import { RETRY_AFTER_HEADER, toConnectError } from "../status/status.ts";
 import { toTrailers } from "../status/trailers.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
 
-/** Why a request is rejected before a service sees it. */
+/** The reason to reject a request before a service sees it. */
 export interface Rejection {
   /** HTTP status, for all but gRPC. */
   readonly status: number;
@@ -25,15 +25,15 @@ export interface Rejection {
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Whether the rejection is one of HTTP. Connect has no JSON for those: its clients derive the code from the status
-   * (Connect protocol, "HTTP to Error Code").
+   * Whether the rejection belongs to HTTP. Connect has no JSON for such errors: its clients derive the code from the
+   * status (Connect protocol, "HTTP to Error Code").
    */
   readonly plain?: boolean;
-  /** The status with its details, where it is an error of our contract. */
+  /** The status with its details, if it is an error of our contract. */
   readonly error?: ConnectError;
 }
 
-/** The rejection of a request by an error of our contract. */
+/** Returns the rejection of a request for an error of our contract. */
 export function rejectionOfError(error: SDKError): Rejection {
   const status = toConnectError(error);
   const { code, rawMessage: message, metadata } = status;
@@ -45,7 +45,7 @@ export function rejectionOfError(error: SDKError): Rejection {
   return { status: codeToHttpStatus(code), code, message, headers, error: status };
 }
 
-/** The rejection of a path without a route: UNIMPLEMENTED, which clients take for an old server, or 404. */
+/** Returns the rejection of a path without a route: UNIMPLEMENTED, which clients take for an old server, or 404. */
 export function unknownPath(path: string): Rejection {
   const message = `nothing is served under ${JSON.stringify(boundedText(path, MAX_PATH_BYTES))}`;
   return { status: 404, code: Code.Unimplemented, message };
@@ -58,14 +58,14 @@ export const FORBIDDEN_ORIGIN: Rejection = {
   message: "the Origin of this request is not among cors.allowed_origins",
 };
 
-/** The rejection of a request to a name that may be that of a foreign site. */
+/** Returns the rejection of a request whose host may be the name of a foreign site. */
 export function forbiddenHost(host = ""): Rejection {
   const found = JSON.stringify(boundedText(host, MAX_PATH_BYTES));
   const message = `the Host ${found} of this request is not among allowed_hosts`;
   return { status: 403, code: Code.PermissionDenied, message };
 }
 
-/** The rejection that belongs to an HTTP status which one of Connect's handlers returned without a body. */
+/** Returns the rejection for an HTTP status that one of Connect's handlers returned without a body. */
 export function toRejection(status: number, handler: UniversalHandler): Rejection {
   const rpc = handler.requestPath.slice(1);
   switch (status) {
@@ -80,7 +80,7 @@ export function toRejection(status: number, handler: UniversalHandler): Rejectio
       return { status, code: Code.InvalidArgument, message, headers: { "accept-post": types }, plain: true };
     }
     case 505: {
-      // A client that expects full duplex would go on waiting on this connection.
+      // A client that expects full duplex would keep waiting on this connection.
       const headers = { connection: "close" };
       const message = `${rpc} streams in both directions, which needs HTTP/2`;
       return { status, code: Code.Unimplemented, message, headers, plain: true };
@@ -137,7 +137,7 @@ function getPage({ code, message, plain = false, error }: Rejection): {
   return { type: "application/json", body: errorToJsonBytes(status, undefined) };
 }
 
-/** What makes a stream readable without a library, for programs that send plain JSON to it. */
+/** Returns a hint on how to read a stream without a library, for programs that send plain JSON. */
 function linesHint({ method }: UniversalHandler): string {
   if (method.methodKind !== "server_streaming") return "";
   return `; and application/json where Accept is ${EVENT_STREAM} or ${NDJSON}`;

@@ -2,19 +2,20 @@ import { constants } from "node:http2";
 import type { HttpRequest } from "../base/http-types.ts";
 import type { Arrival, ArrivalWatch } from "../requests/arrival-watch.ts";
 
-/** How a body is read. */
+/** Options for reading a body. */
 export interface BodyReader {
-  /** Aborted when the call is over, or its deadline. May be set while the body is read. */
+  /** Aborted when the call ends or its deadline passes. May be set while the body is read. */
   readonly signal: AbortSignal | undefined;
   readonly arrivals: ArrivalWatch;
-  /** Whether the client is in the middle of something: it may pause between the messages of a stream. */
+  /** Whether the client is in the middle of a message: it may pause between the messages of a stream. */
   isIncomplete(): boolean;
 }
 
 /**
- * The bytes of a body, until it ends, the reader's signal is aborted, or the bytes come too slowly: a client that stalls
- * is not waited for beyond its deadline and our limits. Leaving the iteration early does not destroy the request, unlike
- * `for await` over the request: on HTTP/1.1 that would close the connection before the error response is sent.
+ * Reads the bytes of a body, until it ends, the reader's signal is aborted, or the bytes come too slowly: a stalled
+ * client is not waited for beyond its deadline and our limits. Leaving the iteration early does not destroy the
+ * request, unlike `for await` over the request: on HTTP/1.1 that would close the connection before the error response
+ * is sent.
  */
 export async function* readBody(request: HttpRequest, reader: BodyReader): AsyncGenerator<Uint8Array> {
   const wait = new BodyWait(request, reader);
@@ -50,7 +51,7 @@ class BodyWait implements Arrival {
     this.#reader = reader;
   }
 
-  /** Resolves when there is more to read, or the end. Rejects when the request breaks, or is not waited for any more. */
+  /** Resolves when more bytes can be read, or at the end. Rejects when the request breaks or its wait is ended. */
   async forMore(): Promise<void> {
     const { arrivals, signal } = this.#reader;
     if (this.#reader.isIncomplete()) this.#watch();

@@ -11,13 +11,13 @@ import { getPath, type HttpApi, type HttpRoute } from "./http-api.ts";
 import type { OriginCheck } from "./origin.ts";
 import { FORBIDDEN_ORIGIN, forbiddenHost, type Rejection, rejectionOfError } from "./rejection.ts";
 
-/** What a request handler is made of. */
+/** The parts of a request handler. */
 export interface RequestHandlerOptions {
-  /** Asked in this order for the route of a request. What none of them has is answered by `fallbackApi`. */
+  /** Asked in this order for the route of a request. A request without a route is answered by `fallbackApi`. */
   readonly apis: readonly HttpApi[];
   readonly checkHost: HostCheck;
   readonly checkOrigin: OriginCheck;
-  /** Undefined: requests need no access key. */
+  /** Undefined if requests need no access key. */
   readonly access?: AccessControl | undefined;
   readonly observers: readonly CallObserver[];
 }
@@ -35,7 +35,7 @@ export function createRequestHandler(checks: RequestChecks): HttpHandler {
   };
 }
 
-/** What every request of a listener passes before it is served: its route, and whether it may go on. */
+/** The checks that every request of a listener passes before it is served: its route, and whether it is admitted. */
 export class RequestChecks {
   readonly #options: RequestHandlerOptions;
 
@@ -43,7 +43,7 @@ export class RequestChecks {
     this.#options = options;
   }
 
-  /** The route of a request. */
+  /** Returns the route of a request. */
   find(request: HttpRequest): FoundRoute {
     return findRoute(this.#options.apis, request);
   }
@@ -67,7 +67,7 @@ export class RequestChecks {
     return { found, recorder, rejection: verdict.rejection };
   }
 
-  /** Counts a further request of the caller of a request. Throws SDKError where it may not go on. */
+  /** Counts a further request of the caller of a request. Throws SDKError if it is refused. */
   admitAgain({ headers }: HttpRequest): void {
     const refusal = this.#options.access?.admit(headers).refusal;
     if (refusal !== undefined) throw refusal;
@@ -78,17 +78,17 @@ export class RequestChecks {
 export interface CheckedRequest {
   readonly found: FoundRoute;
   readonly recorder: CallRecorder;
-  /** Why it is not served. */
+  /** The reason not to serve the request. */
   readonly rejection: Rejection | undefined;
 }
 
-/** Whether a request may be served, and for whom. */
+/** Whether a request may be served, and its caller. */
 interface Verdict {
   readonly caller?: Caller;
   readonly rejection?: Rejection;
 }
 
-/** Checks a request before anything of its body is read. Answers it where it is a preflight. */
+/** Checks a request before its body is read. Answers it if it is a preflight. */
 function check(
   { checkHost, checkOrigin, access }: RequestHandlerOptions,
   { isOpen = false }: HttpRoute,
@@ -125,7 +125,9 @@ const PROTOCOLS: readonly (readonly [RegExp, string])[] = [
   [/^application\/(?:connect\+)?(?:json|proto)(?:$|;)/, "connect"],
 ];
 
-/** The RPC protocol of a request by its content type; that of a GET without one, as Connect has them, by its query. */
+/**
+ * Returns the RPC protocol of a request by its content type, or by its query for Connect's GET without a content type.
+ */
 function createProtocol({ headers, url = "" }: HttpRequest): string {
   const type = headers["content-type"];
   if (type === undefined) return /[?&]connect=v1(?:&|$)/.test(url) ? "connect" : "";

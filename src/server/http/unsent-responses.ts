@@ -7,33 +7,35 @@ export interface UnsentResponse {
   cutOff(): void;
 }
 
-/** Smaller writes are not counted: a call has one at most, and the number of calls is limited. */
+/** Smaller writes are not counted: a call has at most one, and the number of calls is limited. */
 const MIN_BYTES = 16 * 1024;
 
-/** A peer that has not taken a write, or a slice of a large one, for so many milliseconds does not read. */
+/** A peer has stalled if it has not taken a write, or a slice of a large one, for this many milliseconds. */
 const STALLED_MS = 2000;
 
-/** How often stalled responses are looked for while too many bytes wait, in milliseconds. */
+/** Interval of the checks for stalled responses while too many bytes wait, in milliseconds. */
 const CHECK_INTERVAL_MS = 500;
 
-/** So many times the limit may wait while no peer has stalled. Then even a peer that may read is cut off. */
+/**
+ * Multiple of the limit that may wait while no peer has stalled. Above it, even a peer that may be reading is cut off.
+ */
 const MAX_EXCESS = 2;
 
 interface Waiting {
   readonly bytes: number;
-  /** When its peer has last taken something, in milliseconds of a monotonic clock. */
+  /** Time at which the peer last took bytes, in milliseconds of a monotonic clock. */
   readonly since: number;
 }
 
 /**
- * The bytes of responses that wait for their readers, in the whole process. Each response has one write under way at
- * most, so what is counted is how large the writes are. While they are too many, or others wait for memory, responses
+ * Counts the bytes of responses that wait for their readers, in the whole process. Each response has at most one write
+ * in progress, so the sizes of those writes are counted. If they exceed the limit, or others wait for memory, responses
  * whose peers have stopped reading are cut off. A response whose peer reads is not.
  */
 export class UnsentResponses {
   readonly #pool: MemoryPool;
   readonly #now: () => number;
-  /** By the time of their last progress, oldest first. */
+  /** In the order of their last progress, oldest first. */
   readonly #waiting = new Map<UnsentResponse, Waiting>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -44,12 +46,12 @@ export class UnsentResponses {
     for (const pool of [account.answers, account.reads]) pool.onShortage(() => this.#cutOffStalled());
   }
 
-  /** Bytes that wait, in writes that are counted. */
+  /** Number of waiting bytes, in writes that are counted. */
   get bytes(): number {
     return this.#pool.usedBytes;
   }
 
-  /** A response waits from now on until that many bytes have left. Replaces its earlier wait. */
+  /** Adds a response that waits until that many bytes have left. Replaces its earlier wait. */
   add(response: UnsentResponse, bytes: number): void {
     this.remove(response);
     if (bytes < MIN_BYTES) return;
@@ -58,7 +60,7 @@ export class UnsentResponses {
     if (this.#isOver()) this.#relieve();
   }
 
-  /** The bytes of a response have left, or never will. */
+  /** Removes a response whose bytes have left, or never will. */
   remove(response: UnsentResponse): void {
     if (this.#waiting.size === 0) return;
     const waiting = this.#waiting.get(response);
@@ -73,7 +75,7 @@ export class UnsentResponses {
 
   #relieve(): void {
     for (const [response, { since }] of this.#waiting) {
-      // The newest one, which may be larger than all that is allowed, has not had a chance to be read.
+      // The last one is kept even if it exceeds the limit: its peer has not had a chance to read it.
       if (!this.#isOver() || this.#waiting.size === 1) break;
       if (this.#now() - since < STALLED_MS && !this.#isOver(MAX_EXCESS)) break;
       this.#end(response);

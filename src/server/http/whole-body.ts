@@ -1,4 +1,4 @@
-/** Bodies of requests that are one message. */
+/** Request bodies that hold a single message. */
 
 import type { Limits } from "../base/limits.ts";
 import { type Compression, decompress } from "../requests/decompress.ts";
@@ -6,9 +6,9 @@ import { GrowingBuffer } from "../requests/growing-buffer.ts";
 import { tooLarge } from "../requests/refusals.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
 
-/** A body, and what pays for it. */
+/** A body and the share that accounts for its memory. */
 export interface WholeBody {
-  /** Its bytes as they come. */
+  /** The bytes of the body as they arrive. */
   readonly chunks: AsyncIterable<Uint8Array>;
   /** The header `content-length`. */
   readonly announced: string | undefined;
@@ -19,7 +19,7 @@ export interface WholeBody {
 
 /**
  * Reads a body to its end and decompresses it.
- * @throws ConnectError RESOURCE_EXHAUSTED where it exceeds a limit, or where there is no memory for it.
+ * @throws ConnectError RESOURCE_EXHAUSTED if it exceeds a limit, or if there is no memory for it.
  */
 export async function readWholeBody({
   chunks,

@@ -1,6 +1,7 @@
 /**
- * Error texts of other packages that we read, since these errors have no code. Written for @connectrpc/connect 2.2.0,
- * @bufbuild/protobuf 2.17.0 and V8 13.6 (Node 24); test/server/internals/error-texts.test.ts provokes each of them.
+ * Reads the error texts of other packages, since these errors have no code. Written for @connectrpc/connect 2.2.0,
+ * @bufbuild/protobuf 2.17.0 and V8 13.6 (Node 24); test/server/internals/error-texts.test.ts provokes each of these
+ * errors.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 
@@ -8,7 +9,7 @@ const PARSE_FAULT = "parse binary: ";
 const JSON_FAULT = /^cannot decode \w+ [\w.]+ from JSON: /;
 const WRITE_FAULT = /^(?:serialize binary: |cannot encode )/;
 
-/** Connect: the error of a message that does not parse. Made here, too, by the gRPC transport, with the same words. */
+/** Connect: creates the error of a message that does not parse. The gRPC transport uses it too, for the same words. */
 export function parseFault(error: unknown): ConnectError {
   const reason = error instanceof Error ? error.message : String(error);
   return new ConnectError(`${PARSE_FAULT}${reason}`, Code.Internal);
@@ -29,16 +30,16 @@ export function isWriteFault({ rawMessage }: ConnectError): boolean {
   return WRITE_FAULT.test(rawMessage);
 }
 
-// Before and after decompression.
+// Matches the error before and the error after decompression.
 const TOO_LARGE = /^message (?:size )?(\d+ )?is larger than configured readMaxBytes (\d+)/;
 
-/** Connect: the sizes in an error about a message over `readMaxBytes`; undefined for other texts. */
+/** Connect: reads the sizes in an error about a message over `readMaxBytes`; returns undefined for other texts. */
 export function tooLargeSizes(message: string): { size: string | undefined; limit: string } | undefined {
   const [, size, limit] = TOO_LARGE.exec(message) ?? [];
   return limit === undefined ? undefined : { size: size?.trim(), limit };
 }
 
-// V8 quotes what is around the token.
+// V8 quotes the text around the token.
 const SYNTAX_ERROR = /from JSON: Unexpected token .*$/s;
 
 // protobuf-es quotes a text of at most 30 characters, at the end or before a reason.
@@ -46,7 +47,7 @@ const QUOTED_VALUE = /(from JSON: |got |map entry |map key )"(.*)"/s;
 
 const ENUM_VALUE = /^cannot decode enum [\w.]+ from JSON: "[\w-]*"$/;
 
-/** protobuf-es and V8: an error about JSON, without the texts of the request that it quotes. Enum values are kept. */
+/** protobuf-es and V8: removes the texts of the request that an error about JSON quotes. Enum values are kept. */
 export function withoutQuotes(message: string): string {
   if (ENUM_VALUE.test(message)) return message;
   return message
@@ -56,7 +57,7 @@ export function withoutQuotes(message: string): string {
 
 const ENUM_ERROR = /^cannot decode enum ([\w.]+) from JSON: /;
 
-/** protobuf-es: the type name in an error about an enum value; undefined for other texts. */
+/** protobuf-es: returns the type name in an error about an enum value; undefined for other texts. */
 export function enumTypeIn(message: string): string | undefined {
   return ENUM_ERROR.exec(message)?.[1];
 }

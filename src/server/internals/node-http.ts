@@ -1,6 +1,6 @@
 /**
  * Uses of Node's HTTP servers beyond their documented methods. Written for Node 24;
- * test/server/internals/node-http.test.ts checks each of them.
+ * test/server/internals/node-http.test.ts checks each use.
  */
 import { type Server as Http1Server, type IncomingMessage, ServerResponse } from "node:http";
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
@@ -21,7 +21,7 @@ export function injectConnection(server: Http1Server | Http2Server, socket: Sock
 
 /** Stands between a connection of HTTP/1.1 and its parser. */
 export interface ReadInterception {
-  /** Gives bytes to the parser, which begins with the requests in them at once. */
+  /** Gives bytes to the parser, which starts on the requests in them at once. */
   parse(bytes: Buffer): void;
   /** Leaves the bytes of the connection to other listeners. */
   end(): void;
@@ -43,13 +43,13 @@ export function interceptReading(socket: Socket, read: (bytes: Buffer) => void):
   };
 }
 
-/** What the HTTP/1.1 server of a connection is doing with it. */
+/** The state of the HTTP/1.1 parser of a connection. */
 export interface ParserState {
   /** False after an upgrade, or if the connection is closed. */
   readonly isParsing: boolean;
-  /** The server takes no bytes until the socket has sent what waits. */
+  /** The server takes no bytes until the socket has sent its queued bytes. */
   readonly isPaused: boolean;
-  /** The response that is being written. Undefined once all of it has been handed to the system. */
+  /** The response that is being written. Undefined once its last byte has been handed to the system. */
   readonly response: ServerResponse<IncomingMessage> | undefined;
 }
 
@@ -62,7 +62,7 @@ export function getParserState(socket: Socket): ParserState {
   };
 }
 
-/** Hands a stream to a server, whose request listener gets it as a request and a response. */
+/** Hands a stream to a server, whose request listener gets a request and a response. */
 export function injectStream(
   server: Http2Server,
   stream: ServerHttp2Stream,
@@ -73,8 +73,8 @@ export function injectStream(
 }
 
 /**
- * Reads no more from a connection in this turn of the event loop. Its `pause()` will not do where HTTP/2 has taken it
- * over, and libuv reads up to 32 times in one turn.
+ * Stops reading from a connection for this turn of the event loop. Its `pause()` has no effect after HTTP/2 has taken
+ * it over, and libuv reads up to 32 times in one turn.
  */
 export function readOnInNextTurn(session: ServerHttp2Session): void {
   const handle: unknown = session.destroyed ? undefined : Reflect.get(session.socket, "_handle");
@@ -94,7 +94,7 @@ function isReadHandle(handle: unknown): handle is ReadHandle {
   return typeof handle === "object" && handle !== null && "readStop" in handle && "readStart" in handle;
 }
 
-/** Whether the last frame of a stream has left: nghttp2's state of it. Node has no event for that. */
+/** Whether the last frame of a stream has left, by nghttp2's state of the stream. Node has no event for that. */
 export function hasSentLastFrame(stream: ServerHttp2Stream): boolean {
   return stream.state.localClose === 1;
 }

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../core/errors.ts";
 
-/** Where a listener listens. */
+/** The address of a listener. */
 export type ListenAddress =
   | { readonly kind: "tcp"; readonly host: string | undefined; readonly port: number }
   | { readonly kind: "unix"; readonly path: string };
@@ -19,24 +19,26 @@ export function parseAddress(text: string, field: string): ListenAddress {
   return { kind: "tcp", host: match[1] ?? match[2], port };
 }
 
-/** The address as `parseAddress` reads it. */
+/** Formats an address as `parseAddress` reads it. */
 export function formatAddress(address: ListenAddress): string {
   if (address.kind === "unix") return `unix://${address.path}`;
   const host = address.host ?? "";
   return `${host.includes(":") ? `[${host}]` : host}:${address.port}`;
 }
 
-/** Whether a bound address can be reached from this machine (in a pod: from the pod) alone. */
+/** Whether a bound address can be reached only from this machine (in a pod: from the pod). */
 export function isLocal(bound: string): boolean {
   return /^(?:unix:|127\.|\[::1\]:)/.test(bound);
 }
 
-/** Whether an address that `parseAddress` reads is one of this machine alone. A name other than `localhost` is not. */
+/**
+ * Whether an address that `parseAddress` reads belongs to this machine alone. A name other than `localhost` does not.
+ */
 export function isLocalSetting(text: string): boolean {
   return isLocal(text) || /^localhost:/i.test(text);
 }
 
-/** A setting of an address that cannot be used: names it, what was found, and what to do. */
+/** Creates the error of an unusable address: it names the setting and what was found, and says what to do. */
 export function addressError(
   field: string,
   address: string,
@@ -49,7 +51,7 @@ export function addressError(
 
 const TCP_ADDRESS = /^(?:\[([0-9A-Za-z:.%]+)\]|([A-Za-z0-9._-]+))?:([0-9]{1,5})$/;
 const MAX_PORT = 65_535;
-// What the kernel's sockaddr_un holds on Linux, without the closing zero.
+// The longest path that the kernel's sockaddr_un holds on Linux, without the closing zero.
 const MAX_PATH_BYTES = 107;
 
 function parsePath(text: string, field: string): string {

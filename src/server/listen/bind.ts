@@ -3,7 +3,7 @@ import type { ConfigurationError } from "../../core/errors.ts";
 import { addressError, formatAddress, type ListenAddress } from "./address.ts";
 import { removeStaleSocket, setSocketMode } from "./unix-socket.ts";
 
-/** How an address is bound. */
+/** Options for binding an address. */
 export interface BindOptions {
   /** Name of the setting, for the error. */
   readonly field: string;
@@ -75,7 +75,7 @@ function adviceFor(code: string, { kind }: ListenAddress): string {
     case "EPERM":
       return "this process may not bind that port; choose one from 1024 on";
     case "EADDRNOTAVAIL":
-      return "this machine has no such address; choose one of its own, or :<port> for all of them";
+      return "this machine has no such address; choose one of its addresses, or :<port> for all of them";
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return "the host name does not resolve; check its spelling or give an IP address";

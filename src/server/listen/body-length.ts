@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders } from "node:http";
 
 /** Finds the end of a request's body in the bytes of its connection. */
 export interface BodyLength {
-  /** How many of the next bytes belong to the body, at most all of them. */
+  /** Returns how many of the next bytes belong to the body, at most their number. */
   take(bytes: Uint8Array): number;
 }
 
-/** The body that the headers of an HTTP/1.1 request announce. Its framing is checked by Node's parser. */
+/** Finds the end of the body that the headers of an HTTP/1.1 request announce. Node's parser checks the framing. */
 export function createBodyLength(headers: IncomingHttpHeaders): BodyLength {
   if (headers["transfer-encoding"] !== undefined) return new ChunkedBody();
   return new CountedBody(Number(headers["content-length"] ?? 0));
@@ -54,7 +54,7 @@ class ChunkedBody implements BodyLength {
     if (byte === LF) return this.#endLine();
     if (byte === CR) return;
     const digit = Number.parseInt(String.fromCharCode(byte), 16);
-    // What follows the digits is a chunk extension.
+    // A chunk extension follows the digits.
     if (Number.isNaN(digit)) this.#isSize = false;
     else if (this.#isSize) this.#size = this.#size * 16 + digit;
     this.#lineLength += 1;

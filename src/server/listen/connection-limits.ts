@@ -34,7 +34,7 @@ function startIdleTimer(session: ServerHttp2Session, idleMs: number): Stop {
     open += 1;
     stream.once("close", () => {
       open -= 1;
-      // Restarts the timer even where it has fired meanwhile.
+      // Restarts the timer even if it has fired meanwhile.
       if (open === 0 && !session.destroyed) timer.refresh();
     });
   });
@@ -51,7 +51,7 @@ function startAgeTimer(session: ServerHttp2Session, limits: ConnectionLimits): S
   return () => clearTimeout(timer);
 }
 
-/** Up to a tenth more or less, so that connections that were opened together are not all closed together. */
+/** Varies a time by up to a tenth, so that connections that were opened together are not all closed together. */
 function spread(ms: number): number {
   return ms * (0.9 + 0.2 * Math.random());
 }

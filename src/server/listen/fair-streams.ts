@@ -8,7 +8,7 @@ const MAX_READ_PER_TURN = 100;
 const MAX_SERVED_PER_TURN = 20;
 
 /**
- * Keeps a connection that opens streams as fast as it can from holding up all others: what it sends is then read in
+ * Prevents a connection that opens streams as fast as it can from delaying all others: its bytes are then read in
  * portions, one for each turn of the event loop.
  */
 export function readFairly(session: ServerHttp2Session): void {
@@ -23,20 +23,20 @@ export function readFairly(session: ServerHttp2Session): void {
   });
 }
 
-/** Serves a stream, with whatever else the server's event has. */
+/** Serves a stream, with the further arguments of the server's event. */
 type Serve = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...rest: unknown[]) => void;
 
 /**
- * Serves the streams of each connection in portions as well, in their order. One read can hold a thousand of them.
+ * Also serves the streams of each connection in portions, in their order. A single read can hold a thousand streams.
  * Streams that were reset before their turn are not served, so that opening and resetting streams costs little.
  */
 export function serveFairly(serve: Serve): Serve {
   const queues = new WeakMap<Http2Session, StreamQueue>();
   return (stream, headers, ...rest) => {
-    // Without a listener, the error of a stream that is not served would end the process.
+    // Without a listener, the error of an unserved stream would end the process.
     stream.on("error", ignore);
     const { session } = stream;
-    // Gone with its connection.
+    // The stream is gone with its connection.
     if (session === undefined) return;
     const queue = queues.get(session) ?? new StreamQueue();
     queues.set(session, queue);
@@ -83,5 +83,5 @@ class StreamQueue {
 }
 
 function ignore(): void {
-  // See where it is attached.
+  // Empty: see the comment at the use.
 }

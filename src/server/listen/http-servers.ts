@@ -7,7 +7,7 @@ import type { Limits } from "../base/limits.ts";
 import { injectStream, startConnectionChecks } from "../internals/node-http.ts";
 import { serveFairly } from "./fair-streams.ts";
 
-/** An HTTP/1.1 server. To be closed when its last connection is closed. */
+/** Creates an HTTP/1.1 server, which must be closed when its last connection is closed. */
 export function createHttp1(limits: Limits, handler: HttpHandler, upgrades?: UpgradeHandler): Http1Server {
   const server = createHttp1Server(
     {
@@ -16,12 +16,12 @@ export function createHttp1(limits: Limits, handler: HttpHandler, upgrades?: Upg
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.idleTimeoutMs,
       connectionsCheckingInterval: Math.min(limits.headersTimeoutMs, MAX_CHECK_INTERVAL_MS),
-      // Clients that offer HTTP/2 by `Upgrade: h2c` get their answer over HTTP/1.1.
+      // Clients that offer HTTP/2 by `Upgrade: h2c` get a response over HTTP/1.1.
       shouldUpgradeCallback: (request) => upgrades?.takes(request) ?? false,
     },
     handler,
   );
-  // Before Node 24.9 every request with an `Upgrade` would come here.
+  // Before Node 24.9 every request with an `Upgrade` header would come here.
   if (upgrades !== undefined && "shouldUpgradeCallback" in server) {
     server.on("upgrade", (request, connection, head) => {
       if (connection instanceof Socket) upgrades.serve(request, connection, head);
@@ -33,7 +33,7 @@ export function createHttp1(limits: Limits, handler: HttpHandler, upgrades?: Upg
 }
 
 /**
- * An HTTP/2 server without TLS, with limits of our own.
+ * Creates an HTTP/2 server without TLS, with our limits.
  * @param streams Asked first. Streams that it does not take become requests and responses for the handler.
  */
 export function createHttp2(limits: Limits, handler: HttpHandler, streams?: StreamHandler): Http2Server {
@@ -47,7 +47,7 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
     },
     streamResetBurst: limits.streamResetBurst,
     streamResetRate: limits.streamResetRate,
-    // Metadata is limited by its bytes. Node's own limit of 128 fields resets the stream without a status.
+    // Metadata is limited by its bytes. Node's limit of 128 fields resets the stream without a status.
     maxHeaderListPairs: Math.ceil(limits.maxHeaderListBytes / MIN_FIELD_BYTES),
     maxSessionMemory: NO_LIMIT_MIB,
     // Cancelled streams count as open until Node has cleaned up, so a client that cancels often exceeds its limit
@@ -64,17 +64,17 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
   return server;
 }
 
-// What HTTP/2 counts for a field besides its name and value (RFC 9113 §6.5.2).
+// The bytes that HTTP/2 counts for a field besides its name and value (RFC 9113 §6.5.2).
 const MIN_FIELD_BYTES = 32;
 
 const MAX_CHECK_INTERVAL_MS = 5000;
 
-// Node never takes the unsent bytes of a cancelled stream off the memory that it counts for a connection, which would
-// be refused all streams one day. What a connection may use is limited by its streams, `RequestMemory` and
-// `UnsentResponses` instead. Node multiplies the value by a million.
+// Node never subtracts the unsent bytes of a cancelled stream from the memory that it counts for a connection, so in
+// time it would refuse all streams of that connection. The memory of a connection is limited by its streams,
+// `RequestMemory` and `UnsentResponses` instead. Node multiplies the value by a million.
 const NO_LIMIT_MIB = 1_000_000;
 
-// Requests carry images. With HTTP/2's initial window of 64 KiB a sender waits for 512 window updates on the way to
-// 32 MiB, and one slow upload delays all others of its connection.
+// Requests carry images. With HTTP/2's initial window of 64 KiB a sender of 32 MiB waits for 512 window updates, and
+// one slow upload delays all others of its connection.
 const STREAM_WINDOW_BYTES = 256 * 1024;
 const CONNECTION_WINDOW_BYTES = 1024 * 1024;

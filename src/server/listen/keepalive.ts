@@ -3,7 +3,7 @@ import type { ServerHttp2Session } from "node:http2";
 /**
  * Detects peers that vanished: pings every session, and destroys one that has not answered when the next ping is due.
  * One timer for all sessions.
- * @returns Stops it.
+ * @returns A function that stops the checks.
  */
 export function startKeepalive(sessions: ReadonlySet<ServerHttp2Session>, intervalMs: number): () => void {
   const waiting = new WeakSet<ServerHttp2Session>();

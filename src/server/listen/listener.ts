@@ -22,7 +22,7 @@ import { startKeepalive } from "./keepalive.ts";
 import { serveOneByOne } from "./one-by-one.ts";
 import { sniff } from "./sniff.ts";
 
-/** What a listener is made of. */
+/** The parts of a listener. */
 export interface ListenerOptions {
   /** Name of the setting that holds the addresses, for errors. */
   readonly field: string;
@@ -30,12 +30,12 @@ export interface ListenerOptions {
   readonly addresses: readonly string[];
   /** Permissions of Unix sockets. Default 0660. */
   readonly unixSocketMode?: number | undefined;
-  /** Its limits hold for connections too. Its timers end with the listener. */
+  /** Its limits apply to connections too. Its timers end with the listener. */
   readonly intake: Pick<Intake, "limits" | "arrivals">;
   readonly handler: HttpHandler;
   /** Asked before the handler for every stream of HTTP/2. */
   readonly streams?: StreamHandler | undefined;
-  /** Takes over connections of HTTP/1.1. Undefined: none are upgraded. */
+  /** Takes over connections of HTTP/1.1. Undefined if none are upgraded. */
   readonly upgrades?: UpgradeHandler | undefined;
   /** Called for a connection that is closed at once because too many are open. */
   readonly onRefused?: (() => void) | undefined;
@@ -50,7 +50,7 @@ export interface Listener {
    * finish. Resolves when the last connection is closed.
    */
   drain(): Promise<void>;
-  /** Cuts off all connections. Resolves when everything is closed. */
+  /** Aborts all connections. Resolves when everything is closed. */
   close(): Promise<void>;
 }
 
@@ -106,9 +106,9 @@ class ConnectionHandler {
     this.#stopKeepalive = startKeepalive(this.#sessions, limits.keepaliveIntervalMs);
   }
 
-  /** A server for one address, not bound yet. */
+  /** Creates a server for one address, without binding it. */
   createServer(): Server {
-    // Half-open like Node's own HTTP server: a client may close its side before it has its response.
+    // Half-open like Node's HTTP server: a client may close its side before it has its response.
     const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
       this.#accept(socket),
     );
@@ -174,13 +174,13 @@ class ConnectionHandler {
     handler(request, response);
   }
 
-  /** Closes an HTTP/1.1 connection that is busy when the drain starts after its response. */
+  /** Closes an HTTP/1.1 connection after its response if it is busy when the drain starts. */
   #keepDrainable(response: HttpResponse): void {
     if (this.#draining) response.setHeader("connection", "close");
     else response.once("close", () => this.#draining && this.#http1.closeIdleConnections());
   }
 
-  /** Resolves when the addresses are free and all their connections closed. */
+  /** Resolves when the addresses are free and all their connections are closed. */
   #stopAccepting(): Promise<void> {
     this.#draining = true;
     this.#closed ??= Promise.all(this.#servers.map(closeServer)).then(() => this.#stopTimers());

@@ -4,9 +4,9 @@ import { getParserState, interceptReading } from "../internals/node-http.ts";
 import { type BodyLength, createBodyLength } from "./body-length.ts";
 
 /**
- * Serves the requests of an HTTP/1.1 connection one after the other. Requests that a client sends before it has its
- * answer (pipelining) wait unparsed in the socket, which reads no more than its buffer holds. Node itself parses and
- * serves all requests of a read at once: thousands of the smallest fit into its 64 KiB.
+ * Serves the requests of an HTTP/1.1 connection one after the other. Requests that a client sends before its previous
+ * response (pipelining) wait unparsed in the socket, which reads no more than its buffer holds. Node alone would parse
+ * and serve all requests of a read at once: thousands of the smallest fit into its 64 KiB.
  * @param socket A connection of an HTTP/1.1 server of Node.
  */
 export function serveOneByOne(socket: Socket): void {
@@ -37,7 +37,7 @@ class OneByOne {
     this.#interception = interception;
   }
 
-  /** Parses bytes up to the end of the next request. Holds back what follows it. */
+  /** Parses bytes up to the end of the next request. Keeps the bytes after it. */
   read(bytes: Buffer): void {
     let rest = bytes;
     while (rest.length > 0) {
@@ -57,7 +57,7 @@ class OneByOne {
     if (this.#progress === undefined && response !== undefined) {
       const { req: request } = response;
       this.#progress = { request, body: createBodyLength(request.headers), isAnswered: false };
-      // Also after a response that Node writes by itself, and when its last bytes have left.
+      // Emitted also after a response that Node writes by itself, and when its last bytes have left.
       response.once("finish", () => this.#noteAnswer());
     }
     this.#endProgress();
@@ -69,7 +69,7 @@ class OneByOne {
     if (this.#isHolding && this.#progress === undefined) setImmediate(() => this.#readOn());
   }
 
-  /** A request ends when its body has been read and its answer written, in either order. */
+  /** Ends a request when its body has been read and its response written, in either order. */
   #endProgress(): void {
     if (this.#progress?.isAnswered && this.#progress.request.complete) this.#progress = undefined;
   }
@@ -80,13 +80,13 @@ class OneByOne {
     this.#socket.unshift(rest);
   }
 
-  /** In a turn of the event loop of its own, so that a client with many requests does not hold up the others. */
+  /** Continues in another turn of the event loop, so that a client with many requests does not delay the others. */
   #readOn(): void {
     this.#isHolding = false;
     this.#socket.resume();
   }
 
-  /** The connection was upgraded: what follows the request belongs to the new protocol. */
+  /** Ends the interception after an upgrade: the bytes after the request belong to the new protocol. */
   #leave(rest: Buffer): void {
     this.#interception.end();
     if (rest.length > 0) this.#socket.unshift(rest);
@@ -95,9 +95,9 @@ class OneByOne {
 
 const END_OF_HEADERS = "\n\r\n";
 
-/** Finds the end of a request's headers in the bytes of its connection: Node's parser takes no other line breaks. */
+/** Finds the end of a request's headers in the bytes of its connection. Node's parser accepts no other line breaks. */
 class HeadersEnd {
-  /** The last bytes so far, with which the end may begin. */
+  /** The last bytes so far, which may begin the end of the headers. */
   #tail: Buffer = Buffer.alloc(0);
 
   take(bytes: Buffer): number {

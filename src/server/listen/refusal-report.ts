@@ -4,7 +4,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 /** Shortest time between two lines about refused connections, in milliseconds. */
 const INTERVAL_MS = 10_000;
 
-/** Counts the connections that a listener refuses, and logs them: one line for many. */
+/** Counts the connections that a listener refuses, and logs many refusals in one line. */
 export function createRefusalReport(
   listener: "data" | "admin",
   limit: number,

@@ -30,7 +30,7 @@ export function sniff(socket: Socket, timeoutMs: number, decide: (version: HttpV
   socket.on("readable", onReadable).on("end", onEnd).on("close", stop).on("error", ignore);
 }
 
-/** The version that the first bytes of a connection show; undefined while both are possible. */
+/** Returns the version that the first bytes of a connection show; undefined while both are possible. */
 export function readVersion(bytes: Uint8Array): HttpVersion | undefined {
   const length = Math.min(bytes.length, HTTP2_PREFACE.length);
   if (HTTP2_PREFACE.compare(bytes, 0, length, 0, length) !== 0) return "http1";
@@ -41,5 +41,5 @@ export function readVersion(bytes: Uint8Array): HttpVersion | undefined {
 const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 function ignore(): void {
-  // See where it is attached.
+  // Empty: see the comment at the use.
 }

@@ -5,7 +5,7 @@ import { addressError, formatAddress } from "./address.ts";
 /**
  * Removes a socket file that no process answers, which a killed process leaves behind. Other files are left alone.
  * @param field Name of the setting, for the error.
- * @throws ConfigurationError where the path holds another kind of file, or a socket that is in use.
+ * @throws ConfigurationError if the path holds another kind of file, or a socket that is in use.
  */
 export async function removeStaleSocket(path: string, field: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
@@ -20,7 +20,7 @@ export async function removeStaleSocket(path: string, field: string): Promise<vo
   await unlink(path);
 }
 
-/** Sets who may connect: on Linux, those who may write to the socket. */
+/** Sets who may connect: on Linux, everyone who may write to the socket. */
 export async function setSocketMode(path: string, mode: number): Promise<void> {
   await chmod(path, mode);
 }
@@ -33,7 +33,7 @@ function isAnswered(path: string): Promise<boolean> {
       resolve(answered);
     };
     socket.once("connect", () => settle(true));
-    // Refused: no process listens. After other failures (no permission, a full queue) one may.
+    // Refused: no process listens. After other failures (no permission, a full queue) a process may be listening.
     socket.once("error", (error: NodeJS.ErrnoException) => settle(error.code !== "ECONNREFUSED"));
   });
 }

@@ -1,37 +1,37 @@
 import { tooSlow } from "./refusals.ts";
 
-/** Limits of the time in which a request arrives; see Limits. */
+/** Limits on the time in which a request arrives; see Limits. */
 export interface ArrivalLimits {
   readonly requestTimeoutMs: number;
   readonly stallTimeoutMs: number;
 }
 
-/** A request that is waited for. */
+/** A request whose bytes are awaited. */
 export interface Arrival {
-  /** Ends the wait with an error, discards what has arrived, and gives back its memory. */
+  /** Ends the wait with an error, discards the received bytes, and gives back their memory. */
   fail(reason: unknown): void;
 }
 
 interface Progress {
-  /** Sweeps before the first wait. */
+  /** Number of sweeps before the wait began. */
   readonly begun: number;
-  /** Sweeps before the last bytes. */
+  /** Number of sweeps before the last bytes came. */
   touched: number;
 }
 
 /** Longest time between two sweeps, in milliseconds. */
 const MAX_INTERVAL_MS = 1000;
 
-/** Sweeps for which the shortest limit is at least waited. */
+/** Minimum number of sweeps within the shortest limit. */
 const MIN_SWEEPS = 4;
 
-/** Where memory is short, a request that made no progress for so many sweeps is not waited for. */
+/** When memory is short, a request that made no progress for this many sweeps is rejected. */
 const SWEEPS_AT_SHORTAGE = 2;
 
 /**
- * Ends requests whose bytes do not come: slow ones by `request_timeout`, stalled ones by `stall_timeout`. One timer for
- * all requests, which counts sweeps: reading a clock or setting a timer for each would cost more than the rest of a
- * wait.
+ * Ends requests whose bytes do not arrive: slow ones by `request_timeout`, stalled ones by `stall_timeout`. One timer
+ * for all requests counts sweeps: reading a clock or setting a timer for each request would cost more than the rest of
+ * a wait.
  */
 export class ArrivalWatch {
   readonly #limits: ArrivalLimits;
@@ -46,29 +46,29 @@ export class ArrivalWatch {
     this.#intervalMs = Math.min(MAX_INTERVAL_MS, Math.max(1, shortest / MIN_SWEEPS));
   }
 
-  /** A request is waited for from now on. */
+  /** Starts to wait for a request. */
   begin(arrival: Arrival): void {
     this.#waiting.set(arrival, { begun: this.#sweeps, touched: this.#sweeps });
     this.#timer ??= setInterval(() => this.#sweep(), this.#intervalMs).unref();
   }
 
-  /** Bytes of a request have come. */
+  /** Records that bytes of a request have arrived. */
   touch(arrival: Arrival): void {
     const progress = this.#waiting.get(arrival);
     if (progress !== undefined) progress.touched = this.#sweeps;
   }
 
-  /** A request is not waited for any more. */
+  /** Ends the wait for a request. */
   end(arrival: Arrival): void {
     this.#waiting.delete(arrival);
   }
 
-  /** Ends the requests that do not go on, before their time: others need their memory. */
+  /** Ends stalled requests before their time limit, since others need their memory. */
   endStalled(): void {
     this.#expire(({ touched }) => this.#sweeps - touched >= SWEEPS_AT_SHORTAGE, "stall_timeout");
   }
 
-  /** Ends the request that is waited for longest: another one needs its place. Returns whether there is one. */
+  /** Ends the request with the longest wait, since another one needs its place. Returns whether there was one. */
   endOldest(): boolean {
     const [oldest] = this.#waiting;
     if (oldest === undefined) return false;
@@ -76,7 +76,7 @@ export class ArrivalWatch {
     return true;
   }
 
-  /** Ends all requests that are waited for: the server stops. */
+  /** Ends all waits when the server stops. */
   endAll(createReason: () => unknown): void {
     for (const [arrival] of this.#waiting) {
       this.#waiting.delete(arrival);
@@ -84,7 +84,7 @@ export class ArrivalWatch {
     }
   }
 
-  /** Stops the timer: the server is closed. */
+  /** Stops the timer when the server is closed. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -5,18 +5,18 @@ import { countElements } from "./element-counter.ts";
 /** Decodes the messages of one type, in one format. */
 export interface Codec {
   /**
-   * Counts what a message will cost besides its bytes, without decoding it.
+   * Counts the elements that a message will hold, without decoding it.
    * @throws ConnectError for more than `max` fields and values.
    */
   countElements(bytes: Uint8Array, max: number): number;
-  /** Decodes a message. Throws the ConnectError of one that is malformed. */
+  /** Decodes a message. Throws a ConnectError if it is malformed. */
   decode(bytes: Uint8Array): Message;
 }
 
-/** Options for protobuf-es: a field that no schema knows would cost more memory than one that is known. */
+/** Options for protobuf-es: an unknown field would cost more memory than a known one. */
 export const BINARY_OPTIONS = { readUnknownFields: false } as const;
 
-/** Decodes protobuf's binary format. Its errors are those that `describeProtocolError` recognizes. */
+/** Decodes protobuf's binary format. `describeProtocolError` recognizes its errors. */
 export function binaryCodec(desc: DescMessage): Codec {
   return {
     countElements: (bytes, max) => countElements(desc, bytes, max),

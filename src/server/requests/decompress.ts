@@ -6,7 +6,7 @@ import type { RequestShare } from "./request-memory.ts";
 /** Compressions of requests. */
 export type Compression = "gzip" | "br";
 
-/** The compression of a name; undefined for other names. */
+/** Returns the compression with a name; undefined for other names. */
 export function knownCompression(name: string | undefined): Compression | undefined {
   return name === "gzip" || name === "br" ? name : undefined;
 }
@@ -17,17 +17,17 @@ export interface DecompressionLimits {
   readonly maxCompressionRatio: number;
 }
 
-/** Size after decompression up to which any ratio is fine. */
+/** Size after decompression up to which any ratio is allowed. */
 const ALWAYS_ALLOWED_BYTES = 1024 * 1024;
 
 /** Bytes that are decompressed at once. */
 const CHUNK_BYTES = 16 * 1024;
 
 /**
- * Decompresses a message. Memory is taken from the share as the result grows, so that no small message can become a
+ * Decompresses a message. Takes memory from the share as the result grows, so that a small message cannot become a
  * large one unnoticed.
- * @throws ConnectError RESOURCE_EXHAUSTED where a limit is exceeded, at which decompression stops; INVALID_ARGUMENT
- *   where the bytes are not compressed in that way.
+ * @throws ConnectError RESOURCE_EXHAUSTED if a limit is exceeded, and stops there; INVALID_ARGUMENT if the bytes are
+ *   not compressed in that way.
  */
 export function decompress(
   bytes: Uint8Array,

@@ -5,8 +5,9 @@ import { countJsonElements } from "./json-element-counter.ts";
 import { tooManyElements } from "./refusals.ts";
 
 /**
- * What the length-delimited field of a number holds, as far as it is made of elements: a message, the packed values of a
- * repeated field, or JSON text, which is parsed later. Other texts and bytes are one element and have no entry.
+ * The contents of the length-delimited fields, by their numbers, that consist of several elements: a message, the
+ * packed values of a repeated field, or JSON text, which is parsed later. Other texts and bytes are one element and
+ * have no entry.
  */
 type Shape = ReadonlyMap<number, Content>;
 
@@ -17,12 +18,12 @@ const JSON_TEXT = "json";
 
 const shapes = new WeakMap<DescMessage, Shape>();
 
-/** The shape of a message, made for the first one. */
+/** Returns the shape of a message type, which is created for its first message. */
 function getShape(desc: DescMessage): Shape {
   const known = shapes.get(desc);
   if (known !== undefined) return known;
   const shape = new Map<number, Content>();
-  // Before the fields: types may contain themselves.
+  // Stored before the fields are read, since types may contain themselves.
   shapes.set(desc, shape);
   for (const field of desc.fields) {
     const content = getContent(field);
@@ -46,7 +47,7 @@ function getContent(field: DescField): Content | undefined {
   }
 }
 
-/** Whether a field of the contract holds JSON text, which its name tells. */
+/** Whether a field of the contract holds JSON text, by its name. */
 function isJsonField(name: string): boolean {
   return name.endsWith("_json");
 }
@@ -64,11 +65,11 @@ function isDelimited(type: ScalarType): boolean {
 }
 
 /**
- * Counts the fields of an encoded message, those of the messages in it and unknown ones included, and the values of the
- * JSON texts in it, without decoding it: each costs an object or a value, however few bytes it has. Takes a few
- * nanoseconds a field.
- * @param max At most so many are counted.
- * @throws ConnectError RESOURCE_EXHAUSTED over `max`, INVALID_ARGUMENT where the bytes are no message.
+ * Counts the fields of an encoded message, including nested messages' fields and unknown fields, and the values of the
+ * JSON texts in the message, without decoding it: each costs an object or a value, however few bytes it has. Takes a
+ * few nanoseconds a field.
+ * @param max Stops counting above this number.
+ * @throws ConnectError RESOURCE_EXHAUSTED over `max`, INVALID_ARGUMENT if the bytes are not a message.
  */
 export function countElements(desc: DescMessage, bytes: Uint8Array, max: number): number {
   return new ElementCounter(bytes, max).count(getShape(desc));
@@ -86,7 +87,7 @@ class ElementCounter {
   }
 
   count(root: Shape): number {
-    // The messages that enclose the position; a stack of our own, since a message may be nested a million times.
+    // The messages that enclose the position. An explicit stack, since messages may be nested a million deep.
     const outer: { readonly shape: Shape; readonly end: number }[] = [];
     let shape = root;
     let end = this.#bytes.length;
@@ -104,10 +105,10 @@ class ElementCounter {
     }
   }
 
-  /** End of the message that `#next` has returned the shape of. */
+  /** End of the message whose shape `#next` has returned. */
   #innerEnd = 0;
 
-  /** Passes a field. Returns the shape of its message where it has one, which is then to be counted. */
+  /** Skips a field. Returns the shape of its message, if it has one, whose fields must then be counted. */
   #next(shape: Shape, end: number): Shape | undefined {
     this.#add(1);
     const tag = this.#varint();
@@ -156,7 +157,7 @@ class ElementCounter {
     if (this.#elements > this.#max) throw tooManyElements(this.#max);
   }
 
-  /** Reads a varint; of one over 32 bits only the lower ones. */
+  /** Reads a varint; returns only the lower 32 bits of a longer one. */
   #varint(): number {
     const bytes = this.#bytes;
     let byte = bytes[this.#position++] ?? END;

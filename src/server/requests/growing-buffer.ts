@@ -4,21 +4,21 @@ const NOTHING = Buffer.alloc(0);
 const MIN_BYTES = 16 * 1024;
 
 /**
- * Collects bytes that come in several reads, in one buffer that doubles: many small reads cost no more than their
- * bytes, and what is announced and does not come costs nothing.
+ * Collects bytes from several reads in one buffer that doubles: many small reads cost no more than their bytes, and
+ * announced bytes that never arrive cost nothing.
  */
 export class GrowingBuffer {
   #buffer = NOTHING;
   #length = 0;
 
-  /** Bytes that are collected. */
+  /** Number of collected bytes. */
   get length(): number {
     return this.#length;
   }
 
   /**
    * Adds bytes.
-   * @param maxLength What the buffer may grow to, where that is known.
+   * @param maxLength Largest size of the buffer, if it is known.
    */
   append(bytes: Uint8Array, maxLength: number = Number.POSITIVE_INFINITY): void {
     const needed = this.#length + bytes.byteLength;
@@ -27,7 +27,7 @@ export class GrowingBuffer {
     this.#length = needed;
   }
 
-  /** The collected bytes. The buffer is empty afterwards. */
+  /** Returns the collected bytes and empties the buffer. */
   take(): Buffer {
     const taken = this.#buffer.subarray(0, this.#length);
     this.#buffer = NOTHING;

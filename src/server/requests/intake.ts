@@ -3,7 +3,7 @@ import type { Limits } from "../base/limits.ts";
 import { ArrivalWatch } from "./arrival-watch.ts";
 import { RequestMemory } from "./request-memory.ts";
 
-/** What all requests of a listener pass before a service sees them. */
+/** Limits the requests of a listener before a service sees them: their size, memory and time of arrival. */
 export interface Intake {
   readonly limits: Limits;
   readonly memory: RequestMemory;
@@ -12,7 +12,7 @@ export interface Intake {
 
 /**
  * Creates the intake of a listener. When memory is short, stalled requests are rejected instead of awaited.
- * @param account Default: one of its own.
+ * @param account Default: a new account with these limits.
  */
 export function createIntake(limits: Limits, account: MemoryAccount = new MemoryAccount({ limits })): Intake {
   const arrivals = new ArrivalWatch(limits);

@@ -1,25 +1,25 @@
 import { tooManyElements } from "./refusals.ts";
 
 /**
- * Counts the values of a JSON text, and those of the JSON texts in it that the contract's fields hold, without parsing
- * it: each costs an object or a value, however few bytes it has. The count of a text that is not JSON means nothing; the
- * parser rejects it.
+ * Counts the values of a JSON text, and the values of the JSON texts that the contract's fields in it hold, without
+ * parsing: each costs an object or a value, however few bytes it has. The count of a text that is not JSON means
+ * nothing; the parser rejects it.
  * @param json In UTF-8.
- * @param max At most so many are counted.
- * @param isJsonText Whether the field of a key, given by the place of its name in the JSON, holds JSON text. Default:
- *   those of the contract.
+ * @param max Stops counting above this number.
+ * @param isJsonText Whether the field of a key, given by the position of its name in the JSON, holds JSON text.
+ *   Default: the rule of the contract.
  * @throws ConnectError RESOURCE_EXHAUSTED over `max`.
  */
 export function countJsonElements(json: Uint8Array, max: number, isJsonText: IsJsonText = isJsonKey): number {
   return new JsonElementCounter(json, max, isJsonText).count();
 }
 
-/** Says of a key whether its field holds JSON text. */
+/** Whether the field of a key holds JSON text. */
 export type IsJsonText = (json: Uint8Array, start: number, end: number) => boolean;
 
 const ARGUMENTS = Buffer.from("arguments");
 
-/** The fields of OpenAI's APIs that hold JSON text: the arguments of calls. */
+/** Whether a key names a field of OpenAI's APIs that holds JSON text: the arguments of calls. */
 export function isArgumentsKey(json: Uint8Array, start: number, end: number): boolean {
   if (hasEscape(json, start, Math.min(end, start + MAX_KEY_BYTES))) return true;
   return end - start === ARGUMENTS.length && ARGUMENTS.equals(json.subarray(start, end));
@@ -31,9 +31,9 @@ class JsonElementCounter {
   readonly #holdsJsonText: IsJsonText;
   #elements = 0;
   #depth = 0;
-  /** Whether a text at this place is JSON text. */
+  /** Whether a text at the current position is JSON text. */
   #isJsonText = false;
-  /** Depth inside of the list or map whose texts are all JSON texts. */
+  /** Depth inside the list or map whose texts are all JSON texts. */
   #jsonDepth = Number.POSITIVE_INFINITY;
 
   constructor(json: Uint8Array, max: number, holdsJsonText: IsJsonText) {
@@ -78,7 +78,7 @@ class JsonElementCounter {
     this.#isJsonText = false;
   }
 
-  /** Passes a key or a text. Returns the position of its end. */
+  /** Skips a key or a text. Returns the position of its end. */
   #passText(start: number): number {
     const json = this.#json;
     const end = endOfText(json, start);
@@ -106,12 +106,12 @@ function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Longest name of a field, in bytes, and what it can grow to by escapes. */
+/** Longest name of a field, in bytes, including the growth by escapes. */
 const MAX_KEY_BYTES = 6 * 64;
 
 /**
- * Whether a key names a field that holds JSON text: its name ends in `_json`, or `Json` in the spelling of JSON. One with
- * escapes may: who writes those in the name of a field has a reason.
+ * Whether a key names a field that holds JSON text: its name ends in `_json`, or `Json` in the spelling of JSON. A name
+ * with escapes counts as such a name, because no ordinary client escapes the characters of a field name.
  */
 function isJsonKey(json: Uint8Array, start: number, end: number): boolean {
   if (end - start > MAX_KEY_BYTES) return false;
@@ -133,7 +133,10 @@ function hasEscape(json: Uint8Array, start: number, end: number): boolean {
   return false;
 }
 
-/** Counts the values of a JSON text inside of another, where its quotes and some of its characters are escaped. */
+/**
+ * Counts the values of a JSON text that is a string in another JSON text, so its quotes and some of its characters are
+ * escaped.
+ */
 function countInText(json: Uint8Array, start: number, end: number): number {
   let elements = 0;
   for (let position = start; position < end; position++) {
@@ -152,7 +155,7 @@ function countInText(json: Uint8Array, start: number, end: number): number {
   return elements;
 }
 
-/** Whether an escape stands for a comma, brace or bracket: `\u002c`, `\u007b`, `\u005b`; or for a few others. */
+/** Whether an escape stands for a comma, brace or bracket: `\u002c`, `\u007b`, `\u005b`; true also for a few others. */
 function isEscapedOpening(json: Uint8Array, backslash: number): boolean {
   if (json[backslash + 1] !== SMALL_U || json[backslash + 2] !== ZERO || json[backslash + 3] !== ZERO)
     return false;
@@ -182,7 +185,7 @@ const BACKSLASH = 0x5c;
 /** Bytes up to which a loop is faster than a call into Node. */
 const LOOPED_BYTES = 32;
 
-/** Position of the quote that ends a text, or the end of the JSON. */
+/** Returns the position of the quote that ends a text, or the end of the JSON. */
 function endOfText(json: Uint8Array, start: number): number {
   const loopEnd = Math.min(start + LOOPED_BYTES, json.length);
   for (let position = start; position < loopEnd; position++) {
@@ -193,7 +196,9 @@ function endOfText(json: Uint8Array, start: number): number {
   return json.length;
 }
 
-/** The same for a long text: from quote to quote. `start` does not follow a backslash that escapes it. */
+/**
+ * Does the same for a long text, by searching from quote to quote. `start` does not follow a backslash that escapes it.
+ */
 function searchEnd(json: Uint8Array, start: number): number {
   for (let from = start; ; ) {
     const quote = json.indexOf(QUOTE, from);

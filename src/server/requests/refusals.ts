@@ -3,10 +3,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { RateLimitError, RequestTimeoutError, type SDKError, toSdkError } from "../../core/errors.ts";
 import { toConnectError, toFailure } from "../status/status.ts";
 
-/** Seconds after which a refused client should come again: most calls end sooner or free some memory by then. */
+/** Seconds after which a refused client should try again: most calls end or free some memory within that time. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** A message of too many fields or values. */
+/** Creates the error for a message with too many fields or values. */
 export function tooManyElements(max: number): ConnectError {
   return new ConnectError(
     `the message has too many elements: expected at most ${max} fields and values (limits.max_message_elements)`,
@@ -14,7 +14,7 @@ export function tooManyElements(max: number): ConnectError {
   );
 }
 
-/** A message that is over the limit, before or after decompression. */
+/** Creates the error for a message over the limit, before or after decompression. */
 export function tooLarge(found: string, maxBytes: number): ConnectError {
   return new ConnectError(
     `the message is too large: expected at most ${maxBytes} bytes (limits.max_message_bytes), found ${found}`,
@@ -22,7 +22,7 @@ export function tooLarge(found: string, maxBytes: number): ConnectError {
   );
 }
 
-/** A compressed message that unfolds more than any real one. */
+/** Creates the error for a compressed message that expands more than any ordinary one. */
 export function tooCompressed(found: number, maxRatio: number): ConnectError {
   return new ConnectError(
     `the message is compressed too much: ${found} bytes are more than ${maxRatio} times as many after decompression ` +
@@ -31,19 +31,19 @@ export function tooCompressed(found: number, maxRatio: number): ConnectError {
   );
 }
 
-/** A call beyond the number of calls that are served at once. */
+/** Creates the error for a call beyond the number of concurrent calls. */
 export function tooManyCalls(max: number): ConnectError {
   return overloaded(`${max} calls are under way, as many as are served at once (limits.max_calls)`);
 }
 
-/** A call of an access key that has more calls under way than one key may have. */
+/** Creates the error for a call of an access key that has reached its number of concurrent calls. */
 export function tooManyCallsOfOwner(max: number): ConnectError {
   return overloaded(
     `${max} calls of this access key are under way, as many as one key may have (three quarters of limits.max_calls)`,
   );
 }
 
-/** A request whose bytes do not come. */
+/** Creates the error for a request whose bytes do not arrive. */
 export function tooSlow(limit: string, ms: number): ConnectError {
   return toConnectError(
     new RequestTimeoutError(`the request did not arrive in time: waited ${ms} ms (limits.${limit})`),

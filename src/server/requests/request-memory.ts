@@ -6,21 +6,21 @@ import type { HeapLimits } from "../base/memory-limits.ts";
 import { toConnectError } from "../status/status.ts";
 import { tooManyCalls, tooManyCallsOfOwner } from "./refusals.ts";
 
-/** Memory of one decoded field or value at most: an empty message with its lists and its place in one. Measured. */
+/**
+ * Largest memory of one decoded field or value: an empty message with its lists and its place in another message.
+ * Measured.
+ */
 const ELEMENT_BYTES = 256;
 
-/** Ends requests that arrive too slowly, where others need what they hold. */
+/** Ends requests that arrive too slowly, if others need their memory or their place. */
 export interface Reclaim {
-  /** Ends those that do not go on; they give back their memory at once. */
+  /** Ends stalled requests; they give back their memory at once. */
   memory(): void;
-  /** Ends the one that is waited for longest. Returns whether there was one; its call ends soon. */
+  /** Ends the request with the longest wait. Returns whether there was one; its call ends soon. */
   call(): boolean;
 }
 
-/**
- * The calls of a process and the memory of their requests. A call that does not fit is refused; it does not wait for
- * others to end.
- */
+/** The calls of a process and the memory of their requests. A call that does not fit is refused instead of queued. */
 export class RequestMemory {
   readonly #maxCalls: number;
   readonly #account: MemoryAccount;
@@ -34,12 +34,12 @@ export class RequestMemory {
     this.#reclaim = reclaim;
   }
 
-  /** Calls under way. */
+  /** Calls in progress. */
   get calls(): number {
     return this.#calls;
   }
 
-  /** Bytes that are in use. */
+  /** Bytes in use. */
   get usedBytes(): number {
     return this.#account.requests.usedBytes;
   }
@@ -47,7 +47,7 @@ export class RequestMemory {
   /**
    * Begins a call.
    * @param owner Name of the caller's access key; empty if there is none.
-   * @throws ConnectError RESOURCE_EXHAUSTED, to be retried, if as many calls are under way as may be.
+   * @throws ConnectError RESOURCE_EXHAUSTED, which can be retried, if too many calls are in progress.
    */
   begin(owner = ""): RequestShare {
     const max = this.#maxCalls;
@@ -60,12 +60,12 @@ export class RequestMemory {
     return new RequestShare(this, owner, this.openMemory(owner));
   }
 
-  /** Memory for what a call holds besides its request. */
+  /** Opens an account for memory that a call uses besides its request. */
   openMemory(owner: string): CallMemory {
     return new CallMemory(this.#account, owner);
   }
 
-  /** Ends a call that uses nothing any more. */
+  /** Ends a call that has given back all its memory. */
   end(owner: string): void {
     this.#calls -= 1;
     if (owner === "") return;
@@ -75,15 +75,15 @@ export class RequestMemory {
   }
 
   /**
-   * Changes what a call uses, beyond what is free.
-   * @throws ConnectError RESOURCE_EXHAUSTED if there is not that much; the call uses what it did before.
+   * Changes the memory of a call.
+   * @throws ConnectError RESOURCE_EXHAUSTED if there is not enough; the memory of the call is unchanged then.
    */
   change(fromBytes: number, toBytes: number, owner: string): void {
     if (toBytes > fromBytes) this.check(fromBytes, toBytes, owner);
     this.#account.requests.change(toBytes - fromBytes, owner);
   }
 
-  /** Throws what `change` would throw. */
+  /** Throws the error that `change` would throw. */
   check(fromBytes: number, toBytes: number, owner: string): void {
     const { requests } = this.#account;
     if (toBytes > requests.maxBytes)
@@ -95,11 +95,11 @@ export class RequestMemory {
 }
 
 /**
- * What one call uses: the bytes of its request as they are buffered, then the decoded message, until the call ends. All
- * that was taken is given back by `release`, on every way out of a call.
+ * The memory of one call: the bytes of its request while they are buffered, then the decoded message, until the call
+ * ends. `release` gives back everything that was taken, on every way out of a call.
  */
 export class RequestShare {
-  /** What the call holds besides its request. */
+  /** The memory of the call besides its request. */
   readonly memory: CallMemory;
   readonly #requests: RequestMemory;
   readonly #owner: string;
@@ -113,31 +113,31 @@ export class RequestShare {
   }
 
   /**
-   * Takes memory for bytes that are about to be kept.
-   * @throws ConnectError RESOURCE_EXHAUSTED where there is not that much. Nothing is taken then.
+   * Takes memory for bytes that are about to be stored.
+   * @throws ConnectError RESOURCE_EXHAUSTED if there is not enough. Nothing is taken then.
    */
   take(bytes: number): void {
     this.#set(this.#bytes + bytes);
   }
 
-  /** Takes memory for the fields and values of a decoded message. Returns how many bytes that are. */
+  /** Takes memory for the fields and values of a decoded message. Returns the number of bytes. */
   takeElements(elements: number): number {
     const bytes = elements * ELEMENT_BYTES;
     this.take(bytes);
     return bytes;
   }
 
-  /** Throws what `take` would throw: for a size that is announced. */
+  /** Throws the error that `take` would throw, for an announced size. */
   expect(bytes: number): void {
     this.#requests.check(getCountedBytes(this.#bytes), getCountedBytes(this.#bytes + bytes), this.#owner);
   }
 
-  /** Gives back some of what was taken. */
+  /** Gives back a part of the taken memory. */
   give(bytes: number): void {
     this.#set(this.#bytes - bytes);
   }
 
-  /** Gives back everything: the call has ended. Can be called again. */
+  /** Gives back everything when the call has ended. Can be called again. */
   release(): void {
     if (this.#isReleased) return;
     this.#set(0);
@@ -147,7 +147,7 @@ export class RequestShare {
   }
 
   #set(bytes: number): void {
-    // A late read of a call that has ended keeps nothing.
+    // A late read of an ended call keeps nothing.
     if (this.#isReleased) return;
     this.#requests.change(getCountedBytes(this.#bytes), getCountedBytes(bytes), this.#owner);
     this.#bytes = bytes;
@@ -159,12 +159,12 @@ export const requestShareKey = createContextKey<RequestShare | undefined>(undefi
   description: "the memory of the call being served",
 });
 
-/** Memory for the answers of the call that a service answers. Undefined if the transport has set none. */
+/** Returns the memory for the responses of a service's call. Undefined if the transport has set none. */
 export function answerMemory(context: Pick<HandlerContext, "values">): MemoryShare | undefined {
   return getRequestShare(context)?.memory.answers;
 }
 
-/** The share of the call that a service answers. Undefined where the transport has set none. */
+/** Returns the share of a service's call. Undefined if the transport has set none. */
 export function getRequestShare({ values }: Pick<HandlerContext, "values">): RequestShare | undefined {
   return values.get(requestShareKey);
 }

@@ -7,12 +7,12 @@ import type { Health } from "./health-service.ts";
 import { createReflectionIndex } from "./reflection-index.ts";
 import { createReflectionV1, createReflectionV1Alpha } from "./reflection-service.ts";
 
-/** `grpc.health.v1`. Needs no access key: probes and load balancers have none. */
+/** Creates `grpc.health.v1`. Needs no access key, since probes and load balancers have none. */
 export function createHealthService(health: Health): Service {
   return createService(HealthService, health.service, { isInHealth: false, isOpen: true });
 }
 
-/** `grpc.reflection` in both versions, over the descriptors of services and its own. */
+/** Creates `grpc.reflection` in both versions, over the descriptors of the given services and of reflection itself. */
 export function createReflectionServices(services: readonly Service[]): readonly Service[] {
   const index = createReflectionIndex(
     [...services.map(({ desc }) => desc), ReflectionV1, ReflectionV1Alpha],

@@ -12,10 +12,10 @@ import { boundedText } from "../status/bounded-text.ts";
 import { toConnectError } from "../status/status.ts";
 import { createRecorder } from "../telemetry/call-recorder.ts";
 
-/** What answers the calls of CatalogService: the lookups of the model catalog. */
+/** The lookups of the model catalog that CatalogService calls. */
 export type Catalog = Pick<ModelCatalog, "getModelInfo" | "listModels" | "getLatestModel">;
 
-/** CatalogService over the three lookups of a catalog. */
+/** Creates CatalogService over the three lookups of a catalog. */
 export function createCatalogService(catalog: Catalog): Service {
   return createService(CatalogService, {
     listModels: ({ provider, capabilities, pageSize, pageToken }, context) =>
@@ -40,13 +40,13 @@ export function createCatalogService(catalog: Catalog): Service {
   });
 }
 
-/** Largest page, and the size of a page where none is asked for. */
+/** Largest page, and the default size of a page. */
 const MAX_PAGE_SIZE = 1000;
 
 /**
- * The models after the one that the token names. A token holds that model's provider and id, so that it stays valid
- * when the catalog grows.
- * @throws InvalidRequestError for a negative size or a token that no earlier response gave.
+ * Returns the models after the one that the token names. A token holds that model's provider and id, so that it stays
+ * valid when the catalog grows.
+ * @throws InvalidRequestError for a negative size or a token that no earlier response returned.
  */
 function readPage(
   models: readonly ModelInfo[],

@@ -4,16 +4,16 @@ import { CallSignals } from "../calls/call-signal.ts";
 import type { Inference } from "../calls/inference.ts";
 import { createService, type Service } from "../calls/service.ts";
 
-/** What GenerationService may use. */
+/** Limits of GenerationService. */
 export interface GenerationServiceLimits {
   /** Calls of the model in one generation, whatever its caller asks for. Default 100. */
   readonly maxGenerationSteps: number;
 }
 
-/** The limits of a service without settings of its own. */
+/** The limits of a service that is created without limits. */
 const DEFAULT_GENERATION_LIMITS: GenerationServiceLimits = { maxGenerationSteps: 100 };
 
-/** GenerationService over what calls the models. Independent of the protocol that carries a call. */
+/** Creates GenerationService over an inference. Independent of the protocol that carries a call. */
 export function createGenerationService(
   inference: Inference,
   limits: Partial<GenerationServiceLimits> = {},
@@ -40,7 +40,7 @@ export function createGenerationService(
   );
 }
 
-/** A sidecar whose callers use InferenceService only never loads the rest: less memory, and an earlier start. */
+/** A sidecar whose callers use only InferenceService never loads the rest, which saves memory and startup time. */
 function loadMethods() {
   return import("./generation/methods.ts");
 }

@@ -16,12 +16,12 @@ export interface Health {
   readonly service: ServiceImpl<typeof HealthService>;
   /** Whether calls are accepted. */
   readonly serving: boolean;
-  /** Changes the status of all services to NOT_SERVING for good. Watches report it and end. */
+  /** Sets the status of all services to NOT_SERVING for good. Watches report it and end. */
   shutDown(): void;
 }
 
 /**
- * The health of a server that is serving.
+ * Creates the health of a serving server.
  * @param serviceNames Full names of its services. The empty name, the server itself, is added.
  */
 export function createHealth(serviceNames: readonly string[]): Health {
@@ -60,7 +60,10 @@ type StatusLookup = (service: string) => ServingStatus;
 
 const MAX_NAME_BYTES = 128;
 
-/** Watches at once. They need no access key and do not end: they must not take the calls of those who have one. */
+/**
+ * Maximum number of concurrent watches. They need no access key and do not end, so they must not use up the calls of
+ * callers with a key.
+ */
 const MAX_WATCHES = 100;
 
 function tooManyWatches(): ConnectError {
@@ -73,7 +76,7 @@ function check({ service }: HealthCheckRequest, getStatus: StatusLookup): Health
   throw new ConnectError(`unknown service "${boundedText(service, MAX_NAME_BYTES)}"`, Code.NotFound);
 }
 
-/** Reports the status now, and when it changes. It changes once: when the server shuts down. */
+/** Reports the current status and its change. It changes once, when the server shuts down. */
 async function* watch(
   { service }: HealthCheckRequest,
   context: HandlerContext,

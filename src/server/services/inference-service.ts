@@ -12,7 +12,7 @@ import { createService, type Service } from "../calls/service.ts";
 import { answerMemory } from "../requests/request-memory.ts";
 import { createRecorder } from "../telemetry/call-recorder.ts";
 
-/** InferenceService over what answers it. Independent of the protocol that carries a call. */
+/** Creates InferenceService over an inference. Independent of the protocol that carries a call. */
 export function createInferenceService(inference: Inference): Service {
   const signals = new CallSignals();
   return createService(

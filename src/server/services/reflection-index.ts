@@ -14,18 +14,18 @@ import { withImports } from "../../core/descriptor-files.ts";
 export interface ReflectionIndex {
   /** Full names of the services, sorted. */
   readonly services: readonly string[];
-  /** A file by its path, for instance `outrigger/v1/request.proto`. */
+  /** Returns a file by its path, for instance `outrigger/v1/request.proto`. */
   file(name: string): DescFile | undefined;
-  /** The file that declares a service, method, message, field, oneof, enum, enum value or extension. */
+  /** Returns the file that declares a service, method, message, field, oneof, enum, enum value or extension. */
   fileOfSymbol(fullName: string): DescFile | undefined;
-  /** The file that extends a message by a field of this number. */
+  /** Returns the file that extends a message by a field of this number. */
   fileOfExtension(message: string, fieldNumber: number): DescFile | undefined;
-  /** Numbers of the extensions of a message; undefined where there is no such message. */
+  /** Returns the numbers of the extensions of a message; undefined if there is no such message. */
   extensionNumbers(message: string): readonly number[] | undefined;
 }
 
 /**
- * Indexes the files of services, and all that they import.
+ * Indexes the files of services and all their imports.
  * @param files Additional files, for instance with the messages of error details.
  */
 export function createReflectionIndex(
@@ -54,7 +54,8 @@ export function createReflectionIndex(
 }
 
 /**
- * A file and its imports, without the imports that are in `sent`; adds them there. The file itself is always included.
+ * Returns a file and its imports, without the imports in `sent`, and adds the imports to `sent`. The file itself is
+ * always included.
  */
 export function serializeWithImports(file: DescFile, sent: Set<string>): Uint8Array[] {
   const missing = [...withImports([file]).values()].filter(
@@ -79,7 +80,7 @@ function* listSymbols(file: DescFile): Generator<string> {
     if (type.kind === "message") yield* toMembers(type);
     if (type.kind === "service") yield* type.methods.map((method) => `${type.typeName}.${method.name}`);
     if (type.kind === "enum") {
-      // Values of an enum are siblings of their type, not members of it.
+      // Enum values are siblings of their type, not members.
       const scope = type.typeName.slice(0, -type.name.length);
       yield* type.values.map((value) => `${scope}${value.name}`);
     }

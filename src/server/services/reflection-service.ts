@@ -11,7 +11,7 @@ import type {
 import { boundedText } from "../status/bounded-text.ts";
 import { type ReflectionIndex, serializeWithImports } from "./reflection-index.ts";
 
-/** `grpc.reflection.v1`. */
+/** Creates `grpc.reflection.v1`. */
 export function createReflectionV1(index: ReflectionIndex): ServiceImpl<typeof ServerReflectionV1> {
   return {
     async *serverReflectionInfo(requests) {
@@ -22,7 +22,7 @@ export function createReflectionV1(index: ReflectionIndex): ServiceImpl<typeof S
   };
 }
 
-/** `grpc.reflection.v1alpha`, its old name, which many tools still call first. */
+/** Creates `grpc.reflection.v1alpha`, the old name of the service, which many tools still call first. */
 export function createReflectionV1Alpha(index: ReflectionIndex): ServiceImpl<typeof ServerReflectionV1Alpha> {
   return {
     async *serverReflectionInfo(requests) {
@@ -33,7 +33,7 @@ export function createReflectionV1Alpha(index: ReflectionIndex): ServiceImpl<typ
   };
 }
 
-/** The answer of both versions, which have the same fields. */
+/** The response of both versions, which have the same fields. */
 type Answer =
   | { case: "listServicesResponse"; value: { service: { name: string }[] } }
   | { case: "fileDescriptorResponse"; value: { fileDescriptorProto: Uint8Array[] } }

@@ -6,8 +6,8 @@ import type { Inference } from "../calls/inference.ts";
 import { createService, type Service } from "../calls/service.ts";
 
 /**
- * RunService over an engine. Independent of the protocol that carries a call.
- * @param inference Calls the models for the runs whose callers wait for them, so that they are in the callers' log lines.
+ * Creates RunService over an engine. Independent of the protocol that carries a call.
+ * @param inference Calls the models for runs whose callers wait, so that these calls are in the callers' log lines.
  */
 export function createRunService(engine: RunEngine, inference: Inference): Service {
   const signals = new CallSignals();
@@ -31,7 +31,7 @@ export function createRunService(engine: RunEngine, inference: Inference): Servi
   );
 }
 
-/** A sidecar whose callers keep no runs never loads the rest: less memory, and an earlier start. */
+/** A sidecar whose callers store no runs never loads the rest, which saves memory and startup time. */
 function loadMethods() {
   return import("./runs/methods.ts");
 }

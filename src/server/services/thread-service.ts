@@ -4,7 +4,7 @@ import { CallSignals } from "../calls/call-signal.ts";
 import type { Inference } from "../calls/inference.ts";
 import { createService, type Service } from "../calls/service.ts";
 
-/** ThreadService over an engine. @param inference As for RunService; these methods call no model. */
+/** Creates ThreadService over an engine. @param inference As for RunService; these methods call no model. */
 export function createThreadService(engine: RunEngine, inference: Inference): Service {
   const signals = new CallSignals();
   const parts = { engine, inference, signals };

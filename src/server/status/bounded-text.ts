@@ -4,15 +4,15 @@
  * @param maxBytes At least 3, the size of the ellipsis.
  */
 export function boundedText(text: string, maxBytes: number): string {
-  // A code unit takes at least one byte: a longer text is shortened in any case.
+  // A code unit takes at least one byte, so a longer text is shortened in any case.
   const whole = text.slice(0, maxBytes + 1).toWellFormed();
   if (text.length <= maxBytes && Buffer.byteLength(whole) <= maxBytes) return whole;
-  return `${prefixOf(whole, maxBytes - Buffer.byteLength(ELLIPSIS))}${ELLIPSIS}`;
+  return `${takePrefix(whole, maxBytes - Buffer.byteLength(ELLIPSIS))}${ELLIPSIS}`;
 }
 
 const ELLIPSIS = "…";
 
-function prefixOf(text: string, maxBytes: number): string {
+function takePrefix(text: string, maxBytes: number): string {
   let bytes = 0;
   let end = 0;
   for (const character of text) {

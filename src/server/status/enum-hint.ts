@@ -5,8 +5,8 @@ import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts
 import { enumTypeIn } from "../internals/error-texts.ts";
 
 /**
- * The known values, for a message about an enum value that does not parse: `; expected one of ROLE_SYSTEM, ROLE_USER`.
- * Empty for any other message. Hand-written JSON tends to have `"role": "user"`.
+ * Lists the known values for a message about an enum value that does not parse: `; expected one of ROLE_SYSTEM,
+ * ROLE_USER`. Empty for any other message. Hand-written JSON often has `"role": "user"`.
  */
 export function enumHint(message: string): string {
   const typeName = enumTypeIn(message) ?? "";

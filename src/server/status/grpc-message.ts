@@ -7,7 +7,10 @@ export function encodeGrpcMessage(message: string): string {
   return encodeURI(message);
 }
 
-/** Trailers with a `grpc-message` that all gRPC clients can decode: Connect escapes every `:` and `/` in it. */
+/**
+ * Returns trailers with a `grpc-message` that all gRPC clients can decode: Connect escapes every `:` and `/` in that
+ * text.
+ */
 export function readableTrailers(trailers: Headers): Record<string, string> {
   const readable = Object.fromEntries(trailers);
   const message = readable[GRPC_MESSAGE];

@@ -1,6 +1,6 @@
 /**
- * Finds what is wrong with the JSON of a message. protobuf-es stops at the first mistake and names the field, but not
- * where in the request it is. Runs only for JSON that was refused.
+ * Finds the errors in the JSON of a message. protobuf-es stops at the first mistake and names the field without its
+ * path in the request. Runs only for JSON that was refused.
  */
 import {
   type DescEnum,
@@ -15,17 +15,17 @@ import { didYouMean } from "../../config/suggest.ts";
 import type { FieldViolation } from "../../core/errors.ts";
 import { boundedText } from "./bounded-text.ts";
 
-/** Violations that are reported. The search ends with the last one. */
+/** Maximum number of reported violations. The search ends with the last one. */
 const MAX_VIOLATIONS = 10;
 
-/** Levels of messages, as in protobuf-es. */
+/** Maximum number of nested messages, as in protobuf-es. */
 const MAX_LEVELS = 100;
 
 const MAX_NAME_BYTES = 64;
 
 /**
- * The violations of a message's JSON, in its order. Fields are named as in proto files; texts are not shown. Empty where
- * nothing is wrong, or nothing that this search knows of.
+ * Returns the violations of a message's JSON, in document order. Fields are named as in proto files; texts are not
+ * shown. Empty if the JSON is valid, or if this search does not know the error.
  * @param registry Types that an Any may hold.
  */
 export function findJsonViolations(desc: DescMessage, json: unknown, registry?: Registry): FieldViolation[] {
@@ -68,7 +68,7 @@ class Search {
     this.#add(joined(path, boundedText(found, MAX_NAME_BYTES)), `is no field of ${name}${hint}`);
   }
 
-  /** Whether neither a field nor another one of its oneof was set before. */
+  /** Records that a field is set. Adds a violation and returns false if the field, or its oneof, was set before. */
   #isFirst(field: DescField, name: string, value: unknown, path: string, set: Map<unknown, string>): boolean {
     if (value === null && field.oneof !== undefined) return true;
     const key = field.oneof ?? field;
@@ -103,7 +103,7 @@ class Search {
     }
   }
 
-  /** A single value: that of a field, or one of a list or map. */
+  /** Checks a single value: the value of a field, or an item of a list or map. */
   #item(field: DescField, value: unknown, path: string, level: number): void {
     if (field.message !== undefined) this.message(field.message, value, path, level + 1);
     else if (field.enum !== undefined) this.#enum(field.enum, value, path);
@@ -115,7 +115,7 @@ class Search {
     if (typeof value === "number" && Number.isInteger(value)) return;
     if (values.some(({ name }) => name === value)) return;
     const known = values.filter(({ number }) => number !== 0).map(({ name }) => name);
-    // A misspelt value is shown, a text is not.
+    // A misspelt value is shown, longer text is not.
     const isWord = typeof value === "string" && /^[\w-]{1,64}$/.test(value);
     const found = isWord ? JSON.stringify(value) : describe(value);
     this.#add(path, `expected one of ${known.join(", ")}, found ${found}`);
@@ -129,7 +129,7 @@ class Search {
     this.violations.push({ field: path === "" ? "request" : path, description });
   }
 
-  /** Whether protobuf-es takes a value: it knows all forms of numbers and base64. */
+  /** Whether protobuf-es accepts a value: it knows all forms of numbers and base64. */
   #decodesItem(field: DescField, value: unknown): boolean {
     const whole = field.fieldKind === "list" ? [value] : field.fieldKind === "map" ? { "0": value } : value;
     return this.#decodes(field.parent, { [field.jsonName]: whole });
@@ -149,7 +149,7 @@ type JsonFields = Readonly<Record<string, unknown>>;
 
 const NAMES = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
 
-/** The fields by their names in proto files and in JSON. */
+/** Indexes the fields by their names in proto files and in JSON. */
 function fieldsByName(desc: DescMessage): ReadonlyMap<string, DescField> {
   const known = NAMES.get(desc);
   if (known !== undefined) return known;

@@ -1,14 +1,14 @@
 import type { OutgoingHttpHeaders } from "node:http2";
 
 /**
- * Metadata of a call, with the interface of the web's Headers, which Connect's contexts have. Node's own class loads
+ * Metadata of a call, with the interface of the web's Headers, which Connect's contexts have. Node's `Headers` loads
  * its fetch, 17 MB of memory for a map of strings. Values of names that end in `-bin` are base64, as everywhere in
  * Connect.
  */
 export class Metadata implements Headers {
   readonly #values = new Map<string, string[]>();
 
-  /** Metadata from the headers of a request. */
+  /** Creates metadata from the headers of a request. */
   static from(headers: Readonly<Record<string, string | string[] | undefined>>): Metadata {
     const metadata = new Metadata();
     for (const [name, value] of Object.entries(headers)) {

@@ -3,8 +3,8 @@ import { boundedText } from "./bounded-text.ts";
 import { enumHint } from "./enum-hint.ts";
 
 /**
- * The message for a request that Connect or protobuf-es could not read: their text, at most 384 bytes, without the
- * texts of the request that it quotes, since a text in the place of a list of parts usually is the prompt. An unknown
+ * Returns the message for a request that Connect or protobuf-es could not read: their text, at most 384 bytes, without
+ * the parts of the request that it quotes, since a text in place of a list of parts usually is the prompt. An unknown
  * enum value is kept, and the known values are added.
  */
 export function protocolMessage(message: string): string {

@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { ErrorKind, ErrorKindSchema } from "../../gen/outrigger/v1/error_pb.ts";
 
-/** The RPC status of an error kind; UNKNOWN for an unknown kind. */
+/** Returns the RPC status of an error kind; UNKNOWN for an unknown kind. */
 export function getCode(kind: ErrorKind): Code {
   switch (kind) {
     case ErrorKind.AUTHENTICATION:
@@ -38,12 +38,12 @@ export function getCode(kind: ErrorKind): Code {
   }
 }
 
-/** The name of a kind without its prefix, for instance `RATE_LIMIT`. An unknown number is `KIND_<number>`. */
+/** Returns the name of a kind without its prefix, for instance `RATE_LIMIT`. An unknown number is `KIND_<number>`. */
 export function kindName(kind: ErrorKind): string {
   return ErrorKindSchema.value[kind]?.localName ?? `KIND_${kind}`;
 }
 
-/** The canonical name of a status, for instance `DEADLINE_EXCEEDED`. Undefined is `OK`. */
+/** Returns the canonical name of a status, for instance `DEADLINE_EXCEEDED`. Undefined is `OK`. */
 export function codeName(code: Code | undefined): string {
   if (code === undefined) return "OK";
   return CODE_NAMES[code];

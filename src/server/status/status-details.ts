@@ -40,32 +40,32 @@ export interface StatusDetail {
   readonly value: MessageInitShape<DescMessage>;
 }
 
-/** Facts of a call that its error contains. */
+/** Facts about a call that its error contains. */
 export interface ErrorFacts {
   /** Requested model. */
   readonly model?: string | undefined;
 }
 
-/** The message of a failure for clients. Messages of internal errors are not shown. */
+/** Returns the message of a failure for clients. Messages of internal errors are not shown. */
 export function publicMessage(error: SDKError): string {
   return error.kind === ErrorKind.INTERNAL ? INTERNAL_MESSAGE : boundedText(error.message, MAX_MESSAGE_BYTES);
 }
 
-/** The error for events and details: like `toProto()`, bounded, and without the messages of internal errors. */
+/** Returns the error for events and details: like `toProto()`, bounded, and without the messages of internal errors. */
 function publicError(error: SDKError): InferenceError {
   return boundedError(error.toProto(), MAX_MESSAGE_BYTES, MAX_CAUSES);
 }
 
-/** Seconds to wait before a retry; undefined where none is known or none helps. */
-export function retryDelayOf(error: SDKError): number | undefined {
+/** Returns the seconds to wait before a retry; undefined if no delay is known or no retry helps. */
+export function getRetryDelay(error: SDKError): number | undefined {
   const { kind, retryable, retryAfter } = error;
   if (!retryable || kind === ErrorKind.QUOTA_EXCEEDED) return undefined;
   return retryAfter !== undefined && retryAfter >= 0 ? retryAfter : undefined;
 }
 
 /**
- * The details of a failure, InferenceError first. Together with the status message they stay under MAX_STATUS_BYTES:
- * the cause, the provider's body and the last field violations are omitted where they do not fit.
+ * Returns the details of a failure, InferenceError first. Together with the status message they stay under
+ * MAX_STATUS_BYTES: the cause, the provider's body and the last field violations are omitted if they do not fit.
  */
 export function toDetails(error: SDKError, facts: ErrorFacts = {}): StatusDetail[] {
   const full = publicError(error);
@@ -74,7 +74,7 @@ export function toDetails(error: SDKError, facts: ErrorFacts = {}): StatusDetail
     detail(InferenceErrorSchema, inference),
     detail(ErrorInfoSchema, toErrorInfo(error, facts)),
   ];
-  const delay = retryDelayOf(error);
+  const delay = getRetryDelay(error);
   if (delay !== undefined)
     details.push(detail(RetryInfoSchema, { retryDelay: durationFromMs(Math.ceil(delay * 1000)) }));
   let remainingBytes = MAX_STATUS_BYTES - Buffer.byteLength(publicMessage(error)) - getSize(details);
@@ -97,7 +97,7 @@ const MAX_CAUSE_BYTES = 256;
 const MAX_CAUSES = 2;
 const MAX_WORD_BYTES = 128;
 const MAX_VIOLATION_BYTES = 320;
-// Of `NoObject`; its comments in the contract have the same numbers.
+// Limits of `NoObject`; its comments in the contract have the same numbers.
 const MAX_NO_OBJECT_TEXT_BYTES = 1536;
 const MAX_NO_OBJECT_VIOLATIONS = 20;
 const MAX_VIOLATIONS_BYTES = 768;
@@ -129,7 +129,10 @@ function toErrorInfo(error: SDKError, facts: ErrorFacts): MessageInitShape<typeo
   return { reason: getReason(error), domain: "outrigger", metadata };
 }
 
-/** The kind of the error, but for a provider that refused Outrigger's key: the caller's access key is fine. */
+/**
+ * Returns the kind of the error, except for a provider that refused Outrigger's key, because the caller's access key is
+ * valid.
+ */
 function getReason(error: SDKError): string {
   const isProviderKey = error instanceof AuthenticationError && !error.isAccessKey;
   return isProviderKey ? "PROVIDER_KEY_REFUSED" : kindName(error.kind);
@@ -182,7 +185,7 @@ function withoutExtras(error: InferenceError): InferenceError {
 }
 
 /**
- * Adds the object that was not generated, the cause and the body where they fit. A truncated body would not be JSON: it
+ * Adds the object that was not generated, the cause and the body if they fit. A truncated body would not be JSON, so it
  * is added whole or not at all.
  */
 function addExtras(bare: InferenceError, full: InferenceError, remainingBytes: number): void {
@@ -200,13 +203,13 @@ function addExtras(bare: InferenceError, full: InferenceError, remainingBytes: n
   if (sizeOfError(bare) - before > remainingBytes) bare.providerFailure.rawJson = "";
 }
 
-/** The complete steps of a failed generation, as many as fit, without the bodies of providers. */
+/** Returns the complete steps of a failed generation, as many as fit, without the bodies of providers. */
 function progressWithin(
   remainingBytes: number,
   error: SDKError,
 ): MessageInitShape<typeof FailedGenerationSchema> | undefined {
   const messages = error.steps.map((step) => step.toProto());
-  // The count takes a tag and a number.
+  // The count needs a tag and a number.
   let left = remainingBytes - DETAIL_OVERHEAD - 8;
   if (messages.length === 0 || left < 0) return undefined;
   const takeWhileFitting = <Desc extends DescMessage>(desc: Desc, items: readonly MessageShape<Desc>[]) => {

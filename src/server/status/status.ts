@@ -1,4 +1,4 @@
-/** The one place where failures become RPC statuses: our errors, and those that a transport found. */
+/** Converts failures to RPC statuses: our errors, and errors that a transport found. No other module does that. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { InvalidRequestError, invalidFields, RequestTimeoutError, type SDKError } from "../../core/errors.ts";
@@ -7,18 +7,17 @@ import { isJsonFault, isParseFault, isWriteFault } from "../internals/error-text
 import { findJsonViolations } from "./json-violations.ts";
 import { protocolMessage } from "./protocol-message.ts";
 import { getCode } from "./status-code.ts";
-import { type ErrorFacts, publicMessage, retryDelayOf, toDetails } from "./status-details.ts";
+import { type ErrorFacts, getRetryDelay, publicMessage, toDetails } from "./status-details.ts";
 
-/** Trailer that steers the automatic retries of a gRPC client: milliseconds to wait, or -1 for no retry. */
+/** Trailer that controls the automatic retries of a gRPC client: milliseconds to wait, or -1 for no retry. */
 export const RETRY_PUSHBACK_TRAILER = "grpc-retry-pushback-ms";
 
-/** Header that says the same to HTTP clients, in whole seconds. */
+/** Header with the same meaning for HTTP clients, in whole seconds. */
 export const RETRY_AFTER_HEADER = "retry-after";
 
 /**
- * The status of a failure: code and message, the details InferenceError and ErrorInfo, RetryInfo
- * and BadRequest where they apply, and the trailers that steer retries. The error itself is
- * the `cause`, which is not sent.
+ * Returns the status of a failure: code and message, the details InferenceError and ErrorInfo, RetryInfo and BadRequest
+ * if they apply, and the trailers that control retries. The error itself is the `cause`, which is not sent.
  */
 export function toConnectError(error: SDKError, facts: ErrorFacts = {}): ConnectError {
   return new ConnectError(
@@ -30,7 +29,10 @@ export function toConnectError(error: SDKError, facts: ErrorFacts = {}): Connect
   );
 }
 
-/** The code of an error: that of its kind, unless what the call is about has to change before it can succeed. */
+/**
+ * Returns the code of the error's kind, or FAILED_PRECONDITION if the state of the call's object has to change before
+ * it can succeed.
+ */
 function codeOfError(error: SDKError): Code {
   return error instanceof RunStateError ? Code.FailedPrecondition : getCode(error.kind);
 }
@@ -42,8 +44,8 @@ export interface Failure {
 }
 
 /**
- * The failure of a call that threw: a ConnectError as it is, with the details of our contract where a transport made
- * it; any other value is a bug of this program.
+ * Returns the failure of a call that threw: a ConnectError as it is, with the details of our contract if a transport
+ * created it; any other value is a bug of this program.
  * @param rpc Service and method of the call.
  */
 export function toFailure(thrown: unknown, rpc: string): Failure {
@@ -55,9 +57,9 @@ export function toFailure(thrown: unknown, rpc: string): Failure {
 }
 
 /**
- * Rewrites a status that a transport made (a message that does not parse or is too large, a deadline that ran out). It
- * does so in place, because Connect sends the object that it threw. Calls of Outrigger's own services get the details
- * of their contract, others code and message. A status that has details, or another code, is left alone.
+ * Rewrites a status that a transport created (a message that does not parse or is too large, an expired deadline). It
+ * does so in place, because Connect sends the object that it threw. Calls of Outrigger's services get the details of
+ * their contract, others code and message. A status that has details, or another code, is left alone.
  */
 export function describeProtocolError(error: ConnectError, rpc: string): void {
   if (error.details.length > 0) return;
@@ -66,10 +68,10 @@ export function describeProtocolError(error: ConnectError, rpc: string): void {
 }
 
 /**
- * Rewrites the status of a request whose JSON does not fit its type, in place: names all fields that are wrong, where
- * they are, and what was found and expected. Other errors, and messages of foreign services, are left alone.
+ * Rewrites the status of a request whose JSON does not fit its type, in place: names all wrong fields with their paths,
+ * what was found and what was expected. Other errors, and messages of foreign services, are left alone.
  * @param desc Type of the request.
- * @param json What was refused, in UTF-8.
+ * @param json The refused text, in UTF-8.
  */
 export function describeJsonFault(error: unknown, desc: DescMessage, json: Uint8Array): void {
   const isOurs = error instanceof ConnectError && isJsonFault(error) && OUR_RPC.test(desc.typeName);
@@ -79,7 +81,7 @@ export function describeJsonFault(error: unknown, desc: DescMessage, json: Uint8
   if (violations.length > 0) replace(error, toConnectError(invalidFields(violations)), true);
 }
 
-/** Undefined where the bytes are no JSON. */
+/** Parses JSON. Undefined if the bytes are not JSON. */
 function parsedJson(json: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(json).toString("utf8"));
@@ -109,8 +111,8 @@ function toProtocolError(error: ConnectError): SDKError | undefined {
     case Code.ResourceExhausted:
       return new InvalidRequestError(message);
     case Code.Internal:
-      // Other faults of a request stay INTERNAL, as in gRPC: a compressed message that no header announces, unknown
-      // flags.
+      // Other errors in a request stay INTERNAL, as in gRPC: a compressed message without a header that announces it,
+      // unknown flags.
       return isParseFault(error) ? new InvalidRequestError(message) : undefined;
     case Code.DeadlineExceeded:
       return new RequestTimeoutError("the caller's deadline ran out");
@@ -121,7 +123,7 @@ function toProtocolError(error: ConnectError): SDKError | undefined {
 
 function toRetryTrailers(error: SDKError): Record<string, string> {
   if (!error.retryable) return { [RETRY_PUSHBACK_TRAILER]: "-1" };
-  const delay = retryDelayOf(error);
+  const delay = getRetryDelay(error);
   if (delay === undefined) return {};
   return {
     [RETRY_PUSHBACK_TRAILER]: String(Math.ceil(delay * 1000)),

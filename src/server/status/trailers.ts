@@ -7,9 +7,9 @@ import { encodeGrpcMessage } from "../status/grpc-message.ts";
 import type { Metadata } from "./metadata.ts";
 
 /**
- * The trailers of a call: its status (PROTOCOL-HTTP2, Trailers), the details as
- * `grpc-status-details-bin`, and the metadata of the service and of the error.
- * @param error Undefined: the call succeeded.
+ * Creates the trailers of a call: its status (PROTOCOL-HTTP2, Trailers), the details as `grpc-status-details-bin`, and
+ * the metadata of the service and of the error.
+ * @param error Undefined if the call succeeded.
  */
 export function toTrailers(
   metadata: Metadata | undefined,
@@ -25,7 +25,7 @@ export function toTrailers(
   return trailers;
 }
 
-/** Base64 without padding, as gRPC requires of senders of metadata. */
+/** Encodes base64 without padding, as gRPC requires of senders of metadata. */
 function encodeBinary(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64").replace(/=+$/, "");
 }

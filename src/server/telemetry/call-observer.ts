@@ -5,7 +5,7 @@ import type { Outcome } from "./outcome.ts";
 export interface Attempt {
   /** Id of the provider call; in `stream_start`, in `Response` and in the header `outrigger-inference-id`. */
   readonly inferenceId: string;
-  /** Provider that is asked, bounded. Empty where none is registered. */
+  /** Provider that is asked, bounded. Empty if none is registered. */
   readonly provider: string;
   /** Model that is asked for, bounded. */
   readonly model: string;
@@ -22,16 +22,16 @@ export interface FirstOutput {
 }
 
 /**
- * Follows all calls of a server: a log, metrics, traces. `call` is the same object in all methods. No method may throw.
- * A call that is neither an inference nor a stream has only `begin` and `end`.
+ * Follows all calls of a server, for a log, metrics or traces. `call` is the same object in all methods. No method may
+ * throw. For a call that is neither an inference nor a stream, only `begin` and `end` are called.
  */
 export interface CallObserver {
-  /** A call has arrived. */
+  /** Called when a call arrives. */
   begin(call: Call): void;
-  /** A request to a provider begins. */
+  /** Called when a request to a provider begins. */
   attempt?(call: Call, attempt: Attempt): void;
-  /** The first output of a stream has arrived. At most once for each attempt. */
+  /** Called when the first output of a stream arrives. At most once for each attempt. */
   firstOutput?(call: Call, output: FirstOutput): void;
-  /** A call has ended. Once for each `begin`. */
+  /** Called when a call has ended, once for each `begin`. */
   end(call: Call, outcome: Outcome): void;
 }

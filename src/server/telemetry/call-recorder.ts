@@ -5,14 +5,14 @@ import type { Attempt, CallObserver, FirstOutput } from "./call-observer.ts";
 import type { ServiceOutcome, TransportOutcome } from "./outcome.ts";
 
 /**
- * Follows one call for the observers. The transport that carries the call makes it and ends it; the service that
- * answers the call finds it in the context values and reports what it knows.
+ * Follows one call for the observers. The transport that carries the call creates and ends the recorder; the service
+ * that answers the call finds it in the context values and reports what it knows.
  */
 export class CallRecorder {
   readonly call: Call;
   /**
-   * Headers by which a client can name this call. A transport sends them with the first frame of the response, also
-   * where that frame is the trailers of a call that failed.
+   * Headers by which a client can name this call. A transport sends them with the first frame of the response, even if
+   * that frame holds the trailers of a failed call.
    */
   readonly responseIds: Record<string, string>;
   readonly #observers: readonly CallObserver[];
@@ -27,13 +27,13 @@ export class CallRecorder {
     for (const observer of observers) observer.begin(call);
   }
 
-  /** A request to a provider begins. */
+  /** Reports that a request to a provider begins. */
   attempt(attempt: Attempt): void {
     this.#attempt = attempt;
     for (const observer of this.#observers) observer.attempt?.(this.call, attempt);
   }
 
-  /** The first output of a stream has arrived. */
+  /** Reports that the first output of a stream has arrived. */
   firstOutput(source: Omit<FirstOutput, "elapsedMs">): void {
     const elapsedMs = performance.now() - this.call.startedAt;
     this.#firstOutputMs ??= elapsedMs;
@@ -41,12 +41,12 @@ export class CallRecorder {
     for (const observer of this.#observers) observer.firstOutput?.(this.call, output);
   }
 
-  /** How the call ended for the service. To be called once, before the transport ends the call. */
+  /** Takes the service's outcome of the call. Must be called once, before the transport ends the call. */
   report(outcome: ServiceOutcome): void {
     this.#report = outcome;
   }
 
-  /** How the call ended for the transport. To be called once, and last. */
+  /** Takes the transport's outcome of the call. Must be called once, and last. */
   end({ code, disconnected, fault }: TransportOutcome): void {
     const attempt = this.#attempt;
     const report = this.#report;
@@ -72,7 +72,7 @@ export const recorderKey = createContextKey<CallRecorder | undefined>(undefined,
   description: "the recorder of the call being served",
 });
 
-/** The recorder of the call that a service answers. One without observers where the transport set none. */
+/** Returns the recorder of a service's call. If the transport has set none, returns a recorder without observers. */
 export function createRecorder({ method, values }: Pick<HandlerContext, "method" | "values">): CallRecorder {
   const recorder = values.get(recorderKey);
   if (recorder !== undefined) return recorder;

@@ -1,17 +1,20 @@
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { createCounter, type Metric } from "./prometheus.ts";
 
-/** What callers with access keys did, as metrics. */
+/** The usage of callers with access keys, as metrics. */
 export interface CallerMetrics {
-  /** A call has ended. Without effect where its caller has no name. */
+  /** Counts a call that has ended. Has no effect if its caller has no name. */
   end(caller: string, code: string, usage: Usage | undefined): void;
   readonly all: readonly Metric[];
 }
 
-/** Callers that get a label of their own. Their names are the operator's, but may change for as long as the process runs. */
+/**
+ * Maximum number of callers with a separate label. The operator chooses their names, but may change them while the
+ * process runs.
+ */
 const MAX_CALLER_LABELS = 1000;
 
-/** Makes the metrics by caller. Without access keys they have no samples. */
+/** Creates the metrics by caller. Without access keys they have no samples. */
 export function createCallerMetrics(): CallerMetrics {
   const requests = createCounter({
     name: "outrigger_caller_requests_total",

@@ -5,31 +5,31 @@ import type { Call } from "./call.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { isProbe } from "./logging.ts";
 
-/** Returns memory to the system when a load is over. Probes are no load: a sidecar that is only probed is idle. */
+/** Returns memory to the system after a load. Probes are not a load: a sidecar that is only probed is idle. */
 export interface IdleMemory extends CallObserver {
   /** Stops all further collections. */
   stop(): void;
 }
 
-/** What the collections depend on. */
+/** The inputs of the collections, which tests replace. */
 export interface IdleMemoryOptions {
   /** Collects garbage and returns free pages to the system. */
   readonly collect?: () => void;
-  /** Resident memory of the process in bytes. */
+  /** Returns the resident memory of the process in bytes. */
   readonly readResidentBytes?: () => number;
-  /** The share of the time since its last call in which the event loop was busy, from 0 to 1. */
+  /** Returns the share of the time since its last call in which the event loop was busy, from 0 to 1. */
   readonly readBusyShare?: () => number;
 }
 
 /** How long the event loop must have been almost idle, in milliseconds. */
 export const QUIET_MS = 3000;
 
-/** Calls that arrived or ended, after which another collection is worth its time while there are always calls. */
+/** Number of calls that must arrive or end before another collection is worthwhile while calls never cease. */
 export const MIN_CHANGES = 200;
 
 /**
- * Growth of the resident memory after which a collection is worth its time. Resident memory, because V8 keeps the pages
- * that its own collections emptied in a pool, which its statistics do not count.
+ * Growth of the resident memory that makes a collection worthwhile. Resident memory, because V8 keeps the pages that
+ * its ordinary collections emptied in a pool, which its statistics do not count.
  */
 export const MIN_GROWTH_BYTES = 16 * 1024 * 1024;
 
@@ -37,7 +37,7 @@ export const MIN_GROWTH_BYTES = 16 * 1024 * 1024;
 const MAX_QUIET_SHARE = 0.02;
 
 /**
- * V8 collects garbage when something is allocated, and it returns the emptied pages minutes later, or never: a process
+ * Watches a server and collects garbage when it becomes idle. V8 collects garbage when something is allocated, and it returns the emptied pages minutes later, or never: a process
  * that becomes idle, or whose clients all stop reading, keeps the memory of its last load for hours. One collection
  * while it is idle returns that memory at once.
  */
@@ -52,8 +52,8 @@ export function createIdleMemory({
   let timer: NodeJS.Timeout | undefined;
   const look = () => {
     const isQuiet = readBusyShare() <= MAX_QUIET_SHARE;
-    if (isQuiet) collections.collectWhereWorthwhile();
-    // The last look follows a time without changes.
+    if (isQuiet) collections.collectIfWorthwhile();
+    // The last check follows a time without changes.
     isWatching = collections.forgetRecentChanges() > 0 || !isQuiet;
     if (isWatching) timer?.refresh();
   };
@@ -76,21 +76,21 @@ export function createIdleMemory({
   };
 }
 
-/** Follows calls and resident memory, and decides whether a collection would return much. */
+/** Follows calls and resident memory, and decides whether a collection would return much memory. */
 function createCollections(collect: () => void, readResidentBytes: () => number) {
   let openCalls = 0;
-  /** Calls that arrived or ended since the last collection, and since the last look. */
+  /** Calls that arrived or ended since the last collection, and since the last check. */
   let changes = 0;
   let recentChanges = 0;
-  /** Resident memory after the last collection, and after the last one at rest. */
+  /** Resident memory after the last collection, and after the last collection at rest. */
   let keptBytes = readResidentBytes();
   let restBytes = keptBytes;
-  /** No call is under way, nor has one just ended, whose memory may still be in use. */
+  /** No call is in progress, and none has just ended, whose memory may still be in use. */
   const isAtRest = () => openCalls === 0 && recentChanges === 0;
   const isWorthwhile = () => {
     const residentBytes = readResidentBytes();
     if (residentBytes < restBytes + MIN_GROWTH_BYTES) return false;
-    // What calls held at the last collection is garbage when they have ended.
+    // The data of calls that were open at the last collection is garbage when they have ended.
     return isAtRest() || changes >= MIN_CHANGES || residentBytes >= keptBytes + MIN_GROWTH_BYTES;
   };
   return {
@@ -99,7 +99,7 @@ function createCollections(collect: () => void, readResidentBytes: () => number)
       changes += 1;
       recentChanges += 1;
     },
-    collectWhereWorthwhile(): void {
+    collectIfWorthwhile(): void {
       if (!isWorthwhile()) return;
       collect();
       changes = 0;
@@ -127,9 +127,9 @@ type Gc = (options: { type: "major"; flavor: "last-resort" }) => void;
 
 /**
  * Node exposes a collection only by this flag, which takes effect in new contexts. Only the last-resort flavor returns
- * the pages of V8's pool. It marks the heap at least twice, and takes 40 to 90 ms after most loads; 0.2 s where it
- * returns 400 MB, and another 0.2 s for each 100 MB in use. No other way is shorter: V8's memory reducer, which works in
- * steps, may wait for minutes until it starts.
+ * the pages of V8's pool. It marks the heap at least twice. That takes 40 to 90 ms after most loads; 0.2 s if it
+ * returns 400 MB, and another 0.2 s for each 100 MB in use. No other way is shorter: V8's memory reducer, which works
+ * in steps, may take minutes to start.
  */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");

@@ -1,4 +1,4 @@
-/** Where the lines of the log go. A log that takes nothing more costs lines, never a call or the memory of the process. */
+/** The destination of the log. If it accepts nothing more, lines are lost, but no call fails and no memory grows. */
 import { fstatSync, writeSync, write as writeToFile } from "node:fs";
 import { Socket } from "node:net";
 import type { DestinationStream } from "pino";
@@ -7,17 +7,20 @@ import type { DestinationStream } from "pino";
 export interface LogOutput extends DestinationStream {
   /** Lines that could not be written, or were not accepted because too many were waiting. */
   readonly droppedLines: number;
-  /** Writes the lines that wait. Calls back when they are written or dropped, at the latest after a second. */
+  /** Writes the waiting lines. Calls back when they are written or dropped, at the latest after a second. */
   flush(done?: () => void): void;
 }
 
-/** Lines that wait for a slow reader, in characters: a few thousand lines. Later ones are dropped. */
+/**
+ * Maximum size of the lines that wait for a slow reader, in characters: a few thousand lines. Later ones are dropped.
+ */
 export const MAX_WAITING = 1024 * 1024;
 
 /**
- * An output with a buffer, since a write for each call would cost more than the rest of its line. Never blocks: a pipe
- * without an active reader leaves the lines in the buffer. A write that fails, for instance on a full disk, loses its lines;
- * the next one is tried all the same. What is left is written when the process exits, as far as it can be at once.
+ * Creates an output with a buffer, since a write for each call would cost more than the rest of its line. Never blocks:
+ * if nobody reads a pipe, the lines stay in the buffer. A write that fails, for instance on a full disk, loses its
+ * lines; the next write is tried all the same. When the process exits, the remaining lines are written as far as
+ * possible without waiting.
  */
 export function createLogOutput(fd: number): LogOutput {
   const output = new BufferedOutput(fd, isPipe(fd) ? pipeWriter(fd) : fileWriter(fd));
@@ -25,7 +28,7 @@ export function createLogOutput(fd: number): LogOutput {
   return output;
 }
 
-/** Writes bytes. Calls back once, with whether all of them are written. */
+/** Writes bytes. Calls back once, and tells whether all bytes were written. */
 type Writer = (bytes: Buffer, done: (isWritten: boolean) => void) => void;
 
 const BUFFER_SIZE = 16 * 1024;
@@ -67,7 +70,7 @@ class BufferedOutput implements LogOutput {
     this.#writeWaiting();
   }
 
-  /** For the exit of the process: one attempt, which does not wait. */
+  /** Called when the process exits: one attempt, which does not wait. */
   writeRest(): void {
     try {
       if (this.#waiting !== "") writeSync(this.#fd, this.#waiting);
@@ -105,10 +108,13 @@ function isPipe(fd: number): boolean {
   return stats.isFIFO() || stats.isSocket();
 }
 
-/** A socket of Node never blocks on a pipe, where a write by the file system would hold a thread until it is read. */
+/**
+ * Creates a writer for a pipe. Node's sockets never block on a pipe; a write through the file system would hold a
+ * thread until the pipe is read.
+ */
 function pipeWriter(fd: number): Writer {
   const socket = new Socket({ fd, readable: false, writable: true });
-  // A reader that has left: all writes fail from then on, each with its callback.
+  // If the reader has gone, all later writes fail, each with its callback.
   socket.on("error", () => {});
   return (bytes, done) => void socket.write(bytes, (error) => done(error === null || error === undefined));
 }
@@ -123,7 +129,7 @@ function fileWriter(fd: number): Writer {
     });
   };
   return (bytes, done) => {
-    // The rest of a line that was cut off must not swallow the next one.
+    // A truncated line must not swallow the next one.
     writeFrom(isMidLine ? Buffer.concat([Buffer.from("\n"), bytes]) : bytes, 0, done);
   };
 }

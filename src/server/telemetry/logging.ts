@@ -7,20 +7,20 @@ import type { Call } from "./call.ts";
 import type { CallObserver } from "./call-observer.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** How to make a logger. */
+/** Options of a logger. */
 export interface LoggerOptions {
   /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Default `info`. */
   readonly level?: string | undefined;
-  /** Where lines go. */
+  /** The destination of the lines. */
   readonly destination: DestinationStream;
 }
 
 /**
- * The logger of the program: JSON lines, in which the values of headers and fields that hold a key are `[redacted]`, up
- * to two levels deep.
+ * Creates the logger of the program: JSON lines, in which the values of headers and fields that hold a key are
+ * `[redacted]`, up to two levels deep.
  */
 export function createLogger({ level = "info", destination }: LoggerOptions): Logger {
-  // Not pino's own redaction: with every name at every depth it costs a tenth of a whole call.
+  // pino's redaction is not used: with every name at every depth it costs a tenth of a whole call.
   const options: PinoOptions = {
     level,
     formatters: { log: (object) => redact(object), bindings: (object) => redact(object) },
@@ -29,8 +29,8 @@ export function createLogger({ level = "info", destination }: LoggerOptions): Lo
 }
 
 /**
- * Logs each call when it has ended: info for calls of Outrigger, debug for probes and for calls that their client
- * cancelled, warn for calls that a shutdown cut off, error for bugs of this program.
+ * Logs each call when it has ended: info for calls of Outrigger, debug for probes and calls that their client
+ * cancelled, warn for calls that a shutdown aborted, error for bugs of this program.
  */
 export function createCallLog(logger: Logger): CallObserver {
   return { begin() {}, end: (call, outcome) => logCall(logger, call, outcome) };
@@ -52,8 +52,8 @@ export function isProbe(rpc: string): boolean {
 }
 
 /**
- * What the log may hold of a thrown value: its type, its system code and its stack. Not its message: a JSON parser, for
- * instance, quotes the text that it cannot parse.
+ * Returns the facts about a thrown value that the log may hold: its type, its system code and its stack. Its message is
+ * left out: a JSON parser, for instance, quotes the text that it cannot parse.
  */
 export function describeFault(thrown: unknown): Record<string, unknown> {
   if (!(thrown instanceof Error)) return { type: typeof thrown };
@@ -70,10 +70,10 @@ export function describeFault(thrown: unknown): Record<string, unknown> {
   };
 }
 
-/** An object for the log, without the values of secret names. */
+/** Copies an object for the log, without the values of secret names. */
 function redact(object: Record<string, unknown>, depth = MAX_REDACTED_DEPTH): Record<string, unknown> {
   let result = object;
-  // For every call: a loop over the entries would make a list of lists.
+  // Runs for every call: a loop over the entries would create a list of lists.
   for (const name in object) {
     const value = object[name];
     const clean = SECRET_NAMES.has(name) ? "[redacted]" : redactWithin(value, depth);
@@ -128,7 +128,7 @@ function toLine(call: Call, outcome: Outcome): Record<string, unknown> {
   };
 }
 
-/** Milliseconds with one decimal. */
+/** Rounds milliseconds to one decimal. */
 function roundedMs(ms: number): number {
   return Math.round(ms * 10) / 10;
 }
@@ -144,7 +144,8 @@ function errorFields({ error }: Outcome): Record<string, unknown> {
 }
 
 /**
- * The thrown value of a bug; undefined where there was none: INTERNAL is also the status for a client that breaks gRPC.
+ * Returns the thrown value of a bug; undefined if there was none, since INTERNAL is also the status for a client that
+ * breaks gRPC.
  */
 function getFault({ code, error, fault }: Outcome): unknown {
   return code === Code.Internal ? (fault ?? error?.cause ?? error) : undefined;

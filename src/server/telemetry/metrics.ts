@@ -8,34 +8,34 @@ import { createRunMetrics, type RunMetrics } from "./run-metrics.ts";
 
 /** The metrics of the server. */
 export interface Metrics extends Required<CallObserver>, Required<MiddlewareObserver> {
-  /** Is notified of runs. */
+  /** Receives the events of runs. */
   readonly runs: Pick<RunMetrics, "runEnded" | "queueMeasured">;
-  /** A connection was closed because too many are open. */
+  /** Counts a connection that was closed because too many are open. */
   connectionRefused(listener: string): void;
-  /** All metrics in Prometheus' text format. */
+  /** Renders all metrics in Prometheus' text format. */
   render(): string;
 }
 
 /** Media type of the rendered metrics. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Models that get a label of their own, whatever they are called. Later ones need to be known. */
+/** Maximum number of models with a separate label, whatever their names. Later models must be known. */
 export const MAX_MODEL_LABELS = 100;
 
-/** What the metrics of a server depend on. */
+/** Options of the server's metrics. */
 export interface MetricsOptions {
   /** Version of the program. */
   readonly version: string;
   /**
-   * Whether a model is known, so that it gets a label of its own even where callers have used up all others with
-   * invented names. Must be true of finitely many. Asked only then.
+   * Whether a model is known, so that it gets a separate label even if callers have used up all others with invented
+   * names. Must be true for finitely many models. Called only in that case.
    */
   readonly isKnownModel?: ((provider: string, model: string) => boolean) | undefined;
-  /** Lines that the log has dropped so far. Default: there is no such metric. */
+  /** Returns the number of lines that the log has dropped so far. Default: there is no such metric. */
   readonly readDroppedLogLines?: (() => number) | undefined;
 }
 
-/** Makes the server's metrics. */
+/** Creates the server's metrics. */
 export function createMetrics({ version, isKnownModel, readDroppedLogLines }: MetricsOptions): Metrics {
   const requests = createCounter({
     name: "outrigger_requests_total",

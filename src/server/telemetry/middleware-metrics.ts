@@ -4,7 +4,7 @@ import type { MiddlewareObserver } from "../../middleware/observer.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { createCounter, createGaugeSet, type Metric } from "./prometheus.ts";
 
-/** What middleware decided, as metrics. */
+/** The decisions of middleware, as metrics. */
 export interface MiddlewareMetrics {
   readonly observer: Required<MiddlewareObserver>;
   readonly all: readonly Metric[];
@@ -12,12 +12,12 @@ export interface MiddlewareMetrics {
 
 const TARGET = ["provider", "model"];
 
-/** Names are chosen by callers, and of any length. */
+/** Callers choose the names, which may have any length. */
 const MAX_NAME_BYTES = 128;
 
 const CIRCUIT_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0, half_open: 1, open: 2 };
 
-/** @param getLabel Labels of a provider and a model, of which there are finitely many. */
+/** @param getLabel Returns the labels of a provider and a model. There are finitely many. */
 export function createMiddlewareMetrics(
   getLabel: (provider: string, model: string) => readonly [string, string],
 ): MiddlewareMetrics {

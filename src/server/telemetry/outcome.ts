@@ -2,9 +2,9 @@ import { Code } from "@connectrpc/connect";
 import type { SDKError } from "../../core/errors.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 
-/** How a call ended, as its transport knows it. */
+/** The outcome of a call, as its transport knows it. */
 export interface TransportOutcome {
-  /** Status that the call ended with; undefined is OK. */
+  /** Status of the call; undefined is OK. */
   readonly code: Code | undefined;
   /** Whether the client closed the stream before the response was complete. */
   readonly disconnected: boolean;
@@ -12,31 +12,31 @@ export interface TransportOutcome {
   readonly fault?: unknown;
 }
 
-/** How a call ended, as the service that answered it knows it. */
+/** The outcome of a call, as its service knows it. */
 export interface ServiceOutcome {
-  /** Provider that answered, bounded; undefined where there is none. */
+  /** Provider that answered, bounded; undefined if there is none. */
   readonly provider?: string | undefined;
-  /** Model that answered or was asked for, bounded; undefined where there is none. */
+  /** Model that answered or was asked for, bounded; undefined if there is none. */
   readonly model?: string | undefined;
-  /** Undefined where no usage is known. */
+  /** Undefined if no usage is known. */
   readonly usage?: Usage | undefined;
-  /** Why the service failed. */
+  /** The error of the service. */
   readonly error?: SDKError | undefined;
-  /** Whether the server stopped before the call had ended. */
+  /** Whether the server stopped before the call ended. */
   readonly isCutOff?: boolean | undefined;
 }
 
-/** How a call ended. */
+/** The outcome of a call. */
 export interface Outcome extends TransportOutcome, ServiceOutcome {
-  /** From the arrival of the call to its last byte, in milliseconds. */
+  /** Time from the arrival of the call to its last byte, in milliseconds. */
   readonly durationMs: number;
-  /** From the arrival of the call to its first output, in milliseconds; undefined where it streamed none. */
+  /** Time from the arrival of the call to its first output, in milliseconds; undefined if it streamed none. */
   readonly firstOutputMs: number | undefined;
-  /** Undefined where the call is no inference. */
+  /** Undefined if the call is not an inference. */
   readonly inferenceId: string | undefined;
 }
 
-/** The outcome of a call whose client closed the stream. */
+/** Returns the outcome of a call whose client closed the stream. */
 export function disconnectedOutcome(): TransportOutcome {
   return { code: Code.Canceled, disconnected: true };
 }

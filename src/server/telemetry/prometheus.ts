@@ -2,7 +2,7 @@
 
 /** A metric that can write its samples. */
 export interface Metric {
-  /** Its lines, `# HELP` and `# TYPE` first, each with its line break. */
+  /** Returns its lines, `# HELP` and `# TYPE` first, each with its line break. */
   render(): string;
 }
 
@@ -25,7 +25,7 @@ export interface Histogram extends Metric {
   observe(labelValues: readonly string[], value: number): void;
 }
 
-/** Makes a counter. Its name ends in `_total`. */
+/** Creates a counter. Its name ends in `_total`. */
 export function createCounter(init: MetricInit): Counter {
   const samples = new Map<string, number>();
   const getLabels = createLabels(init);
@@ -40,7 +40,7 @@ export function createCounter(init: MetricInit): Counter {
   };
 }
 
-/** Makes a gauge with fixed labels that is read when the metrics are rendered. */
+/** Creates a gauge with fixed labels that is read when the metrics are rendered. */
 export function createGauge(
   init: Omit<MetricInit, "labels">,
   read: () => number,
@@ -55,7 +55,7 @@ export interface GaugeSet extends Metric {
   set(labelValues: readonly string[], value: number): void;
 }
 
-/** Makes a gauge whose values are set. */
+/** Creates a gauge whose values are set. */
 export function createGaugeSet(init: MetricInit): GaugeSet {
   const samples = new Map<string, number>();
   const getLabels = createLabels(init);
@@ -66,12 +66,12 @@ export function createGaugeSet(init: MetricInit): GaugeSet {
   };
 }
 
-/** Makes a counter without labels that is read when the metrics are rendered. Its name ends in `_total`. */
+/** Creates a counter without labels that is read when the metrics are rendered. Its name ends in `_total`. */
 export function createReadCounter(init: Omit<MetricInit, "labels">, read: () => number): Metric {
   return { render: () => head(init, "counter") + sample(init.name, "", read()) };
 }
 
-/** Makes a histogram. `buckets` are upper bounds, lowest first; `+Inf` is added. */
+/** Creates a histogram. `buckets` are upper bounds, lowest first; `+Inf` is added. */
 export function createHistogram(init: MetricInit, buckets: readonly number[]): Histogram {
   const series = new Map<string, Distribution>();
   const getLabels = createLabels(init);

@@ -1,16 +1,16 @@
 import { type Run, type RunStatus, RunStatusSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import { createCounter, createGauge, type Metric } from "./prometheus.ts";
 
-/** What happens to runs, as metrics. */
+/** Events of runs, as metrics. */
 export interface RunMetrics {
-  /** A run that this process executed is over, or waits for its caller. */
+  /** Counts a run that this process executed and that has ended or waits for its caller. */
   runEnded(run: Run): void;
-  /** How many runs wait in the queue. */
+  /** Records the number of queued runs. */
   queueMeasured(queued: number): void;
   readonly all: readonly Metric[];
 }
 
-/** Makes the metrics of runs. */
+/** Creates the metrics of runs. */
 export function createRunMetrics(): RunMetrics {
   const ended = createCounter({
     name: "outrigger_runs_total",
@@ -31,7 +31,7 @@ export function createRunMetrics(): RunMetrics {
   };
 }
 
-/** The status without the prefix of its enum: `COMPLETED`. */
+/** Returns the status without the prefix of its enum: `COMPLETED`. */
 function statusName(status: RunStatus): string {
   return RunStatusSchema.value[status]?.localName ?? String(status);
 }

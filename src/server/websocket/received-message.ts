@@ -13,10 +13,10 @@ export interface ReceivedMessageOptions {
   readonly bytes: number;
   /** The share of the request memory that the messages of the socket use. */
   readonly share: RequestShare;
-  /** For what the message causes: answers, and what is read from the store. */
+  /** Memory for the effects of the message: responses, and data that is read from the store. */
   readonly memory: CallMemory;
   readonly signal: AbortSignal;
-  /** Most JSON values that it may have. */
+  /** Maximum number of JSON values. */
   readonly maxElements: number;
   /** Counts a request of the caller. Throws SDKError if it is over a limit. */
   readonly admit: () => void;

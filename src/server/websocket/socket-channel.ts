@@ -18,7 +18,7 @@ export interface SocketChannelOptions
   readonly connection: Duplex;
   readonly limits: Limits;
   readonly unsent: UnsentResponses;
-  /** Memory for what a message causes. */
+  /** Opens an account for the memory of a message's effects. */
   readonly openMemory: () => CallMemory;
   /** Counts a further request of the caller. Throws SDKError if it is over a limit. */
   readonly admit: () => void;
@@ -26,7 +26,7 @@ export interface SocketChannelOptions
   readonly onClose: () => void;
 }
 
-/** Maximum number of messages without a complete answer: those that are answered at once, and as many that wait. */
+/** Maximum number of messages without a complete response: the messages in progress, and as many that wait. */
 const MAX_MESSAGES = 32;
 
 /** Bytes around the content of a small frame of a client. */
@@ -48,13 +48,13 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
   readonly messages: AsyncIterable<SocketMessage>;
   readonly #options: SocketChannelOptions;
   readonly #waiting: ReceivedMessage[] = [];
-  /** How many messages were given to be answered, and are not released. */
+  /** Number of messages that are being answered and are not released yet. */
   #inProgress = 0;
   #wake: (() => void) | undefined;
   /** Bytes of a message that is not complete. */
   #arriving = 0;
   #lastByteAt = performance.now();
-  /** Since when no message is being answered. Undefined while one is. */
+  /** Time since which no message is being answered. Undefined while one is. */
   #idleSince: number | undefined = performance.now();
   #isAlive = true;
   #ending: Ending | undefined;
@@ -101,7 +101,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     const isSmall = text.length <= SLICE_BYTES;
     const content = isSmall ? text : Buffer.from(text);
     this.#checkOpen();
-    // A large message leaves in fragments: whether the peer reads shows by those that it takes.
+    // A large message leaves in fragments: a peer that reads is recognized by the fragments that it takes.
     const last =
       typeof content === "string"
         ? content
@@ -138,7 +138,7 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
     this.#wake?.();
   }
 
-  /** To be called at each interval: checks whether the peer responds, and whether it is idle or too slow. */
+  /** Must be called at each interval: checks whether the peer responds, and whether it is idle or too slow. */
   check(now: number): void {
     const { socket, limits } = this.#options;
     if (!this.#isAlive) return this.cutOff();
@@ -234,8 +234,8 @@ export class SocketChannel extends FlushedResponse implements EndpointSocket {
 }
 
 /**
- * Discards what else comes. The library would go on to buffer it until the peer has answered the closing of the
- * connection, for which a peer that reads gets a moment.
+ * Discards all further bytes. The library would continue to buffer them until the peer has answered the close frame; a
+ * peer that reads gets a moment to do that.
  */
 export function discardRest({
   socket,

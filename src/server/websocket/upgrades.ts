@@ -118,7 +118,7 @@ class Handshake {
   }
 }
 
-/** Checks what the library would refuse with errors of its own. */
+/** Checks what the library would refuse with other errors. */
 function isHandshake({ method, headers }: IncomingMessage): boolean {
   const { "sec-websocket-key": key = "", "sec-websocket-version": version } = headers;
   return method === "GET" && /^[+/0-9A-Za-z]{22}==$/.test(key) && (version === "13" || version === "8");

@@ -15,12 +15,12 @@ describe("the names of tools", () => {
       { type: "web_search" },
       namespace("agents", read, { type: "custom", name: "say" }),
     ]);
-    expect(names.called("read")).toEqual({ ...read, ownName: "read", namespace: undefined });
+    expect(names.called("read")).toEqual({ ...read, callerName: "read", namespace: undefined });
     expect(names.called("patch")?.type).toBe("custom");
     expect(names.called("agents__read")).toEqual({
       type: "function",
       name: "agents__read",
-      ownName: "read",
+      callerName: "read",
       namespace: "agents",
     });
     expect(names.called("agents__say")?.type).toBe("custom");
@@ -49,7 +49,7 @@ describe("the names of tools", () => {
     expect(first).toMatch(/^fs_v1__x+_[0-9a-f]{8}$/);
     expect(first).toHaveLength(64);
     expect(first).not.toBe(second);
-    expect(names.called(second)?.ownName).toBe(`${long}2`);
+    expect(names.called(second)?.callerName).toBe(`${long}2`);
   });
 
   it("are the same for a tool that an earlier turn had", () => {

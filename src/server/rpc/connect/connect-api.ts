@@ -25,7 +25,7 @@ import { toUniversalRequest } from "./request.ts";
 import type { BodyOptions } from "./request-body.ts";
 import { sendResponse } from "./response.ts";
 
-/** What Connect's handlers serve, and how. */
+/** The services that Connect's handlers serve, and the limits on their requests. */
 export interface ConnectApiOptions {
   readonly services: readonly Service[];
   readonly intake: Intake;
@@ -35,9 +35,9 @@ export interface ConnectApiOptions {
 }
 
 /**
- * Serves gRPC-Web, Connect and JSON, and gRPC where the gRPC transport does not take it, over HTTP/1.1 and HTTP/2.
- * Calls that are answered with a stream go to `streaming/`, all others to Connect's handlers. Both are made for the first
- * request: a server whose clients all speak gRPC never needs them.
+ * Serves gRPC-Web, Connect and JSON over HTTP/1.1 and HTTP/2, and the gRPC requests that the gRPC transport does not
+ * take. Calls with a streamed response go to `streaming/`, all others to Connect's handlers. Both are created for the
+ * first request: a server whose clients all speak gRPC never needs them.
  */
 export function createConnectApi(options: ConnectApiOptions): HttpApi {
   let routes: ReadonlyMap<string, HttpRoute> | undefined;
@@ -75,8 +75,8 @@ function createRoutes(options: ConnectApiOptions): ReadonlyMap<string, HttpRoute
 }
 
 /**
- * A compression as Connect takes it. Connect decompresses only the messages of GET requests, which travel in the query
- * and may be no larger than any other one.
+ * Returns a compression in Connect's form. Connect decompresses only the messages of GET requests, which travel in the
+ * query and have the same size limit as other messages.
  */
 function queryCompression(name: Compression, maxBytes: number): ConnectCompression {
   const compression = name === "gzip" ? compressionGzip : compressionBrotli;
@@ -86,12 +86,14 @@ function queryCompression(name: Compression, maxBytes: number): ConnectCompressi
   };
 }
 
-/** The types that an Any may hold in JSON, which names them: all that the files of the services declare. */
+/**
+ * Returns the types that an Any may hold in JSON, which names them: all types that the files of the services declare.
+ */
 function getTypes(services: readonly Service[]): Registry {
   return createRegistry(...withImports(services.map(({ desc }) => desc.file)).values());
 }
 
-// Clients are on the same machine, where bytes cost less than compressing them.
+// Clients run on the same machine, so compression costs more than the bytes that it saves.
 const NEVER_COMPRESS = Number.MAX_SAFE_INTEGER;
 
 function toRoute(
@@ -152,7 +154,7 @@ async function serve(
 
 const OK = 200;
 
-/** The outcome where sending broke off: the peer is gone, or there is a bug and the peer gets a reset. */
+/** Returns the outcome after sending broke off: the peer is gone, or there is a bug and the peer gets a reset. */
 function outcomeOfBreak(exchange: ConnectExchange, error: unknown, response: HttpResponse): TransportOutcome {
   if (exchange.disconnected || error instanceof PeerClosedError) return disconnectedOutcome();
   response.destroy();

@@ -3,8 +3,8 @@ import { requestShareKey } from "../../requests/request-memory.ts";
 import { exchangeKey } from "./exchange.ts";
 
 /**
- * Follows a call through Connect's pipeline. Connect runs it as its request gate, before it reads the body. Connect
- * also aborts the context exactly once, with the error where there is one, before it writes that error. So every
+ * Follows a call through Connect's pipeline. Connect runs this as its request gate, before it reads the body. Connect
+ * also aborts the context exactly once, with the error if the call failed, before it writes that error. So every
  * failure of every protocol passes here while its details can still be added.
  */
 export function watchContext({ method, values, signal }: HandlerContext): void {
@@ -20,7 +20,7 @@ export function watchContext({ method, values, signal }: HandlerContext): void {
   values.set(requestShareKey, exchange.share);
 }
 
-/** Connect ends a call that succeeded by an abort without a reason, which makes an AbortError. */
+/** Connect ends a successful call by an abort without a reason, which creates an AbortError. */
 function isPlainEnd(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === "AbortError";
 }

@@ -1,7 +1,7 @@
 import { MAX_TIMER_MS } from "../grpc/deadline.ts";
 
 /**
- * Removes a deadline over 24.8 days, the longest timer. Clients without a deadline send such deadlines; as a timer it
+ * Removes a deadline over 24.8 days, the longest timer. Clients without a deadline send such values; as a timer they
  * would overflow and fire at once.
  */
 export function withoutEndlessDeadline(header: Headers): Headers {
@@ -18,7 +18,7 @@ export function withoutEndlessDeadline(header: Headers): Headers {
 const GRPC_TIMEOUT = "grpc-timeout";
 const CONNECT_TIMEOUT = "connect-timeout-ms";
 
-// Milliseconds of the units of gRPC's timeout that can exceed that with eight digits.
+// Milliseconds of those units of gRPC's timeout that can exceed the longest timer with eight digits.
 const LONG_UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000 };
 
 function grpcTimeoutMs(timeout: string | null): number {

@@ -8,7 +8,7 @@ import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/outc
 /** The state of one call on its way through Connect's handlers. */
 export class ConnectExchange {
   readonly recorder: CallRecorder;
-  /** Ends with the call, its deadline or its connection. Undefined until Connect has made it. */
+  /** Aborted when the call, its deadline or its connection ends. Undefined until Connect has created it. */
   signal: AbortSignal | undefined;
   /** Whether the client closed the stream before the response was complete. */
   disconnected = false;
@@ -23,12 +23,14 @@ export class ConnectExchange {
     this.#memory = memory;
   }
 
-  /** Begins the call. Throws ConnectError where as many are under way as may be. */
+  /** Begins the call. Throws ConnectError if too many calls are in progress. */
   begin(): void {
     this.share = this.#memory.begin(this.recorder.call.caller.name);
   }
 
-  /** Passes the JSON of a request on, and keeps it for the case that it is refused: the error names what is wrong in it. */
+  /**
+   * Passes the JSON of a request on and keeps a copy, so that the error of an invalid request can name the wrong field.
+   */
   async *keepJson(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of body) {
       this.#json.push(chunk);
@@ -36,19 +38,19 @@ export class ConnectExchange {
     }
   }
 
-  /** The request was read: its JSON is not needed any more. */
+  /** Drops the JSON of a request that has been read. */
   dropJson(): void {
     this.#json = [];
   }
 
-  /** The call failed. The details of our contract are added to what was thrown, before Connect writes it. */
+  /** Adds the details of our contract to the error of a failed call, before Connect writes it. */
   fail(thrown: unknown, { input }: DescMethod): void {
     if (this.#json.length > 0) describeJsonFault(thrown, input, Buffer.concat(this.#json));
     this.dropJson();
     if (!this.disconnected) this.#failure = toFailure(thrown, this.recorder.call.rpc);
   }
 
-  /** How the call ended. */
+  /** The outcome of the call. */
   get outcome(): TransportOutcome {
     if (this.disconnected) return disconnectedOutcome();
     return { code: this.#failure?.status.code, disconnected: false, fault: this.#failure?.fault };

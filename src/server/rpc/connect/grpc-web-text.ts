@@ -4,19 +4,19 @@ import { Base64Decoder, encodeBase64, toBinaryType, toTextType } from "../../htt
 
 const CONTENT_TYPE = "content-type";
 
-/** The bytes of a body that is text. */
+/** Decodes a body in the text form. */
 export async function* decodeBody(text: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const decoder = new Base64Decoder();
   for await (const chunk of text) yield decoder.decode(chunk);
   decoder.end();
 }
 
-/** Sets the content type of the bytes that are inside the text. */
+/** Sets the content type of the bytes that the text encodes. */
 export function setBinaryType(header: Headers): void {
   header.set(CONTENT_TYPE, toBinaryType(header.get(CONTENT_TYPE) ?? ""));
 }
 
-/** A response of gRPC-Web in its text form. Responses of other protocols are returned unchanged. */
+/** Converts a gRPC-Web response to the text form. Returns responses of other protocols unchanged. */
 export function toTextResponse(response: UniversalServerResponse): UniversalServerResponse {
   const { header, body } = response;
   const type = header?.get(CONTENT_TYPE) ?? "";

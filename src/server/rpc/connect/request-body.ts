@@ -1,4 +1,4 @@
-/** The bodies of requests as Connect's handlers take them: decompressed, checked, and paid for. */
+/** Request bodies in the form that Connect's handlers read: decompressed, checked, and accounted for in memory. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { yieldTurn } from "../../../core/loop-turns.ts";
 import type { HttpRequest } from "../../base/http-types.ts";
@@ -14,28 +14,31 @@ import { COMPRESSED, FRAME_HEADER_BYTES, type Frame, FrameReader, writeFrameHead
 import type { ConnectExchange } from "./exchange.ts";
 import { decodeBody } from "./grpc-web-text.ts";
 
-/** What a body belongs to. */
+/** The call of a body and its limits. */
 export interface BodyOptions {
   readonly exchange: ConnectExchange;
   readonly intake: Intake;
   readonly method: DescMethod;
-  /** Compressions that are undone here. A body with another one is left to Connect, which rejects it. */
+  /** Compressions that are undone here. A body with any other compression is left to Connect, which rejects it. */
   readonly compressions: readonly Compression[];
 }
 
-/** Header that names the compression of a body which is one message. It is undone here, so Connect must not see it. */
+/**
+ * Header that names the compression of a body with a single message. It is undone here, so Connect must not see the
+ * header.
+ */
 export const BODY_ENCODING = "content-encoding";
 
 /**
- * The body of a request: one message, or frames with one message each.
- * @throws ConnectError for a message that exceeds a limit, or where there is no memory for it.
+ * Returns the checked body of a request: one message, or frames with one message each.
+ * @throws ConnectError for a message that exceeds a limit, or if there is no memory for it.
  */
 export function checkedBody(request: HttpRequest, options: BodyOptions): AsyncGenerator<Uint8Array> {
   const body = new CheckedBody(request, options);
   return FRAMED.test(request.headers["content-type"] ?? "") ? body.frames() : body.whole();
 }
 
-/** The compression of a body that is undone here; undefined where there is none. */
+/** Returns the compression of a body that is undone here; undefined if there is none. */
 export function findCompression(
   header: string | readonly string[] | undefined,
   compressions: readonly Compression[],
@@ -89,7 +92,7 @@ class CheckedBody {
       for (let frame = frames.next(); frame !== undefined; frame = frames.next()) {
         const { usedBytes, frame: plain } = await this.#plain(frame);
         yield plain;
-        // The next one is asked for: of a stream of messages the service is done with this one.
+        // The next message is requested, so the service is done with this one.
         if (!isSingle) share.give(usedBytes);
       }
     }
@@ -118,7 +121,7 @@ class CheckedBody {
   async #plain({ flags, bytes }: Frame): Promise<{ readonly frame: Uint8Array; readonly usedBytes: number }> {
     const isCompressed = (flags & COMPRESSED) !== 0;
     const compression = isCompressed ? this.#frameCompression : undefined;
-    // Rejected by Connect before it is parsed.
+    // Connect rejects it before parsing.
     const isUnreadable = isCompressed && compression === undefined;
     const admitted = isUnreadable
       ? { bytes, usedBytes: bytes.byteLength }
@@ -144,7 +147,7 @@ class CheckedBody {
     return { bytes: plain, usedBytes: plain.byteLength + this.#takeElements(plain) };
   }
 
-  /** Takes memory for the elements of a message. Returns how many bytes that are. */
+  /** Takes memory for the elements of a message. Returns the number of bytes. */
   #takeElements(plain: Uint8Array): number {
     const { intake, method } = this.#options;
     const { maxMessageElements: max } = intake.limits;

@@ -8,7 +8,7 @@ import { type ConnectExchange, exchangeKey } from "./exchange.ts";
 import { setBinaryType } from "./grpc-web-text.ts";
 import { BODY_ENCODING, type BodyOptions, checkedBody, findCompression } from "./request-body.ts";
 
-/** The request in the form of Connect's handlers, with the exchange and its recorder in the context values. */
+/** Converts a request to the form of Connect's handlers, with the exchange and its recorder in the context values. */
 export function toUniversalRequest(
   options: BodyOptions,
   request: HttpRequest,
@@ -49,7 +49,10 @@ function createHeaders({ headers, method }: HttpRequest, { compressions }: BodyO
   return result;
 }
 
-/** A signal that is aborted when the peer closes the stream before the response is complete. Also notes that. */
+/**
+ * Creates a signal that is aborted when the peer closes the stream before the response is complete. Also records the
+ * disconnect.
+ */
 function createDisconnectSignal(exchange: ConnectExchange, response: HttpResponse): AbortSignal {
   const controller = new AbortController();
   response.once("close", () => {

@@ -6,21 +6,22 @@ import { PeerClosedError } from "../../http/peer-closed-error.ts";
 import type { UnsentResponse, UnsentResponses } from "../../http/unsent-responses.ts";
 import { readableTrailers } from "../../status/grpc-message.ts";
 
-/** What the sender of a response needs to know of its call. */
+/** The facts about a call that the sender of its response needs. */
 export interface Flow {
-  /** Whether the body is one message, which leaves together with the end. */
+  /** Whether the body is one message, which is sent together with the end. */
   readonly isUnary: boolean;
   /** Whether the peer is gone. A write would then never be flushed. */
   isDisconnected(): boolean;
-  /** Called with the size of the one message, of which no other form is needed any more. */
+  /** Called with the size of the one message when no other copy of that message is needed any more. */
   onMessage(bytes: number): void;
-  /** Limits what waits for all readers together. */
+  /** Limits the unsent bytes of all responses together. */
   readonly unsent: UnsentResponses;
 }
 
 /**
  * Sends a response of one of Connect's handlers to its end. Headers leave with the first frame of the body.
- * @throws PeerClosedError, after which the body is not read any further, which ends the call. What the body throws.
+ * @throws PeerClosedError, after which the body is not read any further, which ends the call. Also throws any error of
+ *   the body.
  */
 export async function sendResponse(
   { status, header, body, trailer }: UniversalServerResponse,
@@ -43,17 +44,17 @@ export async function sendResponse(
   flow.unsent.remove(waiting);
 }
 
-/** What was sent of a body. */
+/** The result of sending a body. */
 interface SentBody {
-  /** Whether there was a frame, and with it the headers were sent. */
+  /** Whether a frame was sent, and the headers with it. */
   readonly hasBegun: boolean;
-  /** Bytes that the end of the response waits for. */
+  /** Bytes that must be flushed before the end of the response. */
   readonly unflushedBytes: number;
 }
 
 const NOTHING: SentBody = { hasBegun: false, unflushedBytes: 0 };
 
-/** Sends the frames of a body, the headers before the first one. */
+/** Sends the headers and then the frames of a body. */
 async function sendBody(
   body: AsyncIterable<Uint8Array>,
   response: HttpResponse,
@@ -76,7 +77,7 @@ async function sendBody(
   return { hasBegun, unflushedBytes };
 }
 
-/** Writes a large message but for its last slice, which it returns. @throws PeerClosedError */
+/** Writes a large message except its last slice, which it returns. @throws PeerClosedError */
 async function writeAllButLast(
   bytes: Uint8Array,
   response: HttpResponse,

@@ -11,7 +11,7 @@ import { type RequestShare, requestShareKey } from "../../requests/request-memor
 import { Metadata } from "../../status/metadata.ts";
 import { type CallRecorder, recorderKey } from "../../telemetry/call-recorder.ts";
 
-/** The request of a call, as its protocol has read it. */
+/** The request of a call, as read by its protocol. */
 export interface ContextOptions {
   /** Connect's name of the protocol: `grpc`, `grpc-web` or `connect`. */
   readonly protocolName: string;
@@ -20,11 +20,11 @@ export interface ContextOptions {
   readonly path: string;
 }
 
-/** The HandlerContext of a call, the same that a service gets from Connect. Its parts are made on first use. */
+/** The HandlerContext of a call, as a service gets it from Connect. Its parts are created on first use. */
 export class CallContext implements HandlerContext {
   readonly method: DescMethod;
   readonly requestMethod = "POST";
-  /** The memory of the call, for services that keep what they read. To be set before the service is called. */
+  /** The memory of the call, for services that keep request data. Must be set before the service is called. */
   share: RequestShare | undefined;
   readonly #recorder: CallRecorder;
   readonly #options: ContextOptions;
@@ -97,13 +97,13 @@ export class CallContext implements HandlerContext {
     this.#timer = setTimeout(() => this.abort(deadlineExceeded()), timeoutMs);
   }
 
-  /** The headers that the service has set; undefined where it has none. */
-  get ownHeader(): Metadata | undefined {
+  /** The headers that the service has set; undefined if there are none. */
+  get serviceHeader(): Metadata | undefined {
     return this.#responseHeader;
   }
 
-  /** The trailers that the service has set; undefined where it has none. */
-  get ownTrailer(): Metadata | undefined {
+  /** The trailers that the service has set; undefined if there are none. */
+  get serviceTrailer(): Metadata | undefined {
     return this.#responseTrailer;
   }
 
@@ -113,14 +113,14 @@ export class CallContext implements HandlerContext {
     if (this.#aborted) listener?.(this.#reason);
   }
 
-  /** Ends the call early: aborts its signal. Without effect on a call that has ended. */
+  /** Ends the call early: aborts its signal. Has no effect on a call that has ended. */
   abort(reason: unknown): void {
     if (this.#aborted) return;
     this.#stop(reason);
     this.#onAbort?.(reason);
   }
 
-  /** The call has ended. Aborts its signal too, as Connect does. */
+  /** Ends the call. Aborts its signal too, as Connect does. */
   finish(): void {
     if (!this.#aborted) this.#stop(FINISHED);
   }
@@ -133,7 +133,9 @@ export class CallContext implements HandlerContext {
   }
 }
 
-/** Reason of the signal of a call whose client disconnected. One instance for all calls: only its name matters. */
+/**
+ * Reason of the signal of a call whose client disconnected. One instance for all calls: only the error's name matters.
+ */
 export const DISCONNECTED = new DOMException("the client disconnected", "AbortError");
 
 const FINISHED = new DOMException("the call has ended", "AbortError");

@@ -5,8 +5,8 @@ import { boundedText } from "../../status/bounded-text.ts";
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * The timeout in the header `grpc-timeout` (PROTOCOL-HTTP2, Timeout), in milliseconds. Undefined where there is none,
- * or one over 24.8 days, the longest timer: clients without a deadline send such timeouts.
+ * Parses the timeout in the header `grpc-timeout` (PROTOCOL-HTTP2, Timeout), in milliseconds. Undefined if there is no
+ * header, and for a timeout over 24.8 days, the longest timer: clients without a deadline send such values.
  * @throws ConnectError INVALID_ARGUMENT for other texts.
  */
 export function parseTimeout(header: string | undefined): number | undefined {

@@ -26,7 +26,7 @@ export function encodeFrames(encode: MessageEncoder, messages: readonly Message[
   return sink.take();
 }
 
-/** Encodes a message as one frame, compressed where it is large enough. */
+/** Encodes a message as one frame, and compresses it if it is large enough. */
 export async function encodeFrame(encode: MessageEncoder, message: Message): Promise<Buffer> {
   const plain = encodeFrames(encode, [message]);
   if (plain.byteLength < MIN_COMPRESSED_BYTES) return plain;

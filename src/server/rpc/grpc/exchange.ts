@@ -24,7 +24,7 @@ import { ResponseWriter } from "./response.ts";
 /** A method of a service, prepared for calls. */
 export interface GrpcMethod {
   readonly spec: MethodImplSpec;
-  /** Whether it needs no access key. */
+  /** Whether calls need no access key. */
   readonly isOpen: boolean;
   /** Decodes its request messages. */
   readonly codec: Codec;
@@ -32,13 +32,13 @@ export interface GrpcMethod {
   readonly encode: MessageEncoder;
 }
 
-/** What a call arrived with. */
+/** The request of a call. */
 export interface ExchangeOptions {
   readonly method: GrpcMethod;
   readonly recorder: CallRecorder;
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
-  /** Why the call is refused. Undefined: it is not. */
+  /** The reason to refuse the call; undefined if it is admitted. */
   readonly refusal?: SDKError | undefined;
   readonly intake: Intake;
   readonly unsent: UnsentResponses;
@@ -70,7 +70,7 @@ export async function serveExchange(options: ExchangeOptions): Promise<Transport
   context.finish();
   await closed;
   response.closed();
-  // Not before: what the call holds waits for its reader.
+  // Not earlier: the data of the call waits for its reader until here.
   share?.release();
   return response.disconnected ? disconnectedOutcome() : outcome;
 }
@@ -106,7 +106,7 @@ async function run(
 ): Promise<void> {
   context.expireIn(parseTimeout(getSingleValue(headers["grpc-timeout"])));
   const encoding = getEncoding(getSingleValue(headers["grpc-encoding"]));
-  // Compress only for clients that compress: accepting gzip is not a request for it.
+  // Compress only for clients that compress: accepting gzip does not ask for it.
   response.gzip = encoding === "gzip" && acceptsGzip(headers["grpc-accept-encoding"]);
   const requests = new RequestMessages(stream, {
     frames: new FrameReader({
@@ -180,7 +180,7 @@ function sendFailure(
   return { code: status.code, disconnected: false, fault };
 }
 
-/** The value of a header. Of a header that was sent twice Node makes one text, which then is no valid value. */
+/** Returns the value of a header. Node joins a header that was sent twice into one text, which is not a valid value. */
 function getSingleValue(header: string | readonly string[] | undefined): string | undefined {
   return header === undefined ? undefined : String(header);
 }

@@ -18,29 +18,29 @@ export const COMPRESSED = 1;
 /** Bytes before each message: one of flags, four of length. */
 export const FRAME_HEADER_BYTES = 5;
 
-/** How frames are read. */
+/** Options of a FrameReader. */
 export interface FrameReaderOptions {
   readonly maxMessageBytes: number;
-  /** Whether flags that gRPC does not have are an error. Otherwise they are left to the reader of the frames. */
+  /** Whether flags that gRPC does not define are an error. Otherwise the reader of the frames handles them. */
   readonly strictFlags: boolean;
-  /** Called with the length of a message that is not there yet. May throw to refuse it before it is buffered. */
+  /** Called with the length of a message that has not arrived yet. May throw to refuse it before it is buffered. */
   readonly onLength?: ((bytes: number) => void) | undefined;
 }
 
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Splits bytes into frames, wherever the reads of the network split them. A length over the limit is rejected as soon
- * as it is read, before the message is buffered. A message in one read is a view of it; one in several is copied into a
- * buffer that grows with it, so that many small reads cost no more than their bytes.
+ * Splits bytes into frames, independently of the sizes of network reads. Rejects a length over the limit as soon as it
+ * is read, before the message is buffered. A message in one read is returned as a view. A message in several reads is
+ * copied into a growing buffer, so that many small reads cost no more than their bytes.
  */
 export class FrameReader {
   readonly #options: FrameReaderOptions;
   /** Bytes behind the last frame, while no frame is being collected. */
   #rest: Buffer = NOTHING;
-  /** What is there of the frame that is being collected, with its header. */
+  /** The received part of the frame that is being collected, with its header. */
   readonly #partial = new GrowingBuffer();
-  /** Bytes of that frame; 0 where none is being collected. */
+  /** Bytes of that frame; 0 if none is being collected. */
   #expected = 0;
 
   constructor(options: FrameReaderOptions) {
@@ -61,9 +61,9 @@ export class FrameReader {
   }
 
   /**
-   * The next whole frame; undefined while it is not complete.
-   * @throws ConnectError INTERNAL for flags that gRPC does not have, RESOURCE_EXHAUSTED for a message over the limit;
-   *   what `onLength` throws.
+   * Returns the next whole frame; undefined while it is not complete.
+   * @throws ConnectError INTERNAL for flags that gRPC does not define, RESOURCE_EXHAUSTED for a message over the limit.
+   *   Also throws the errors of `onLength`.
    */
   next(): Frame | undefined {
     if (this.#expected > 0) return this.#partial.length === this.#expected ? this.#takePartial() : undefined;
@@ -82,14 +82,14 @@ export class FrameReader {
   }
 
   /**
-   * To be called after the last bytes, when `next` has returned undefined.
-   * @throws ConnectError INVALID_ARGUMENT where they end inside a frame.
+   * Must be called after the last bytes, when `next` has returned undefined.
+   * @throws ConnectError INVALID_ARGUMENT if the bytes end inside a frame.
    */
   end(): undefined {
     if (!this.isEmpty) throw new ConnectError("a message was cut off", Code.InvalidArgument);
   }
 
-  /** Forgets what is buffered. */
+  /** Discards the buffered bytes. */
   discard(): void {
     this.#rest = NOTHING;
     this.#partial.take();
@@ -119,7 +119,7 @@ function checkFlags(flags: number): void {
   throw new ConnectError(`a message has the flags ${flags}, expected 0 or 1`, Code.Internal);
 }
 
-/** The header of a frame. */
+/** Writes the header of a frame. */
 export function writeFrameHeader(
   buffer: Buffer,
   position: number,

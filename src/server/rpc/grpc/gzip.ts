@@ -10,7 +10,7 @@ export const ACCEPTED_ENCODINGS = "gzip";
 export type Encoding = "identity" | "gzip";
 
 /**
- * The compression that a request announces by `grpc-encoding`.
+ * Returns the compression that a request announces by `grpc-encoding`.
  * @throws ConnectError UNIMPLEMENTED for an unknown one (gRPC's compression.md).
  */
 export function getEncoding(header: string | undefined): Encoding {

@@ -14,26 +14,26 @@ import { scalarFormats, UnusualValue, type ValueWriter, writeRaw } from "./scala
 import { delimited, group, makeTag, tagged, writeTag } from "./tagged-writers.ts";
 
 /**
- * Writes a message of one type into a sink: the same bytes as `toBinary`. Throws the same errors as `toBinary`, and the
- * sink is unchanged then.
+ * Writes a message of one type into a sink: the same bytes as `toBinary`. Throws the same errors as `toBinary`, and
+ * then leaves the sink unchanged.
  */
 export type MessageEncoder = (message: Message, sink: ByteSink) => void;
 
 /** A property of a message: a field, or the fields of a oneof with consecutive numbers. */
 interface Property {
   readonly name: string;
-  /** Its value where nothing is to be written. */
+  /** The value that is not written. */
   readonly unset: unknown;
   readonly write: ValueWriter;
 }
 
-/** Not the value of any property: its writer checks all values. */
+/** Differs from the value of every property: its writer checks all values. */
 const NEVER = Symbol("never");
 
 const encoders = new WeakMap<DescMessage, MessageEncoder>();
 const messageWriters = new WeakMap<DescMessage, ValueWriter>();
 
-/** The encoder of a message type, compiled on first use. */
+/** Returns the encoder of a message type, which is compiled on first use. */
 export function toMessageEncoder(desc: DescMessage): MessageEncoder {
   const known = encoders.get(desc);
   if (known !== undefined) return known;
@@ -69,7 +69,7 @@ function messageWriter(desc: DescMessage, properties: readonly Property[]): Valu
   return (value, sink) => {
     let message = value as (Message & Readonly<Record<string, unknown>>) | undefined;
     if (message?.$typeName !== typeName) throw new UnusualValue();
-    // In proto2 default values are inherited; only own properties are written.
+    // Default values of proto2 are inherited properties, which must not be written.
     if (inherits) message = { ...message };
     for (let index = 0; index < properties.length; index++) {
       const { name, unset, write } = properties[index] as Property;
@@ -87,7 +87,7 @@ function writeUnknown(fields: NonNullable<Message["$unknown"]>, sink: ByteSink):
   }
 }
 
-/** The properties in the order of the field numbers, in which `toBinary` writes. */
+/** Lists the properties in the order of the field numbers, as `toBinary` writes them. */
 function listProperties(desc: DescMessage): Property[] {
   const properties: Property[] = [];
   let oneof: DescOneof | undefined;
@@ -141,7 +141,7 @@ function fieldWriter(field: DescField): ValueWriter {
   };
 }
 
-/** For types whose zero cannot be compared by `===`: bytes, and floating point, where -0 is written. */
+/** Returns a test for types whose zero `===` cannot compare: bytes, and floating point, since -0 is written. */
 function getZeroTest(type: ScalarType | undefined): ((value: unknown) => boolean) | undefined {
   switch (type) {
     case ScalarType.BYTES:
@@ -184,7 +184,7 @@ function mapWriter(field: DescField & { fieldKind: "map" }): ValueWriter {
   };
 }
 
-/** Parses the property name of a map as a key. An invalid key is rejected when it is written. */
+/** Returns a parser for the property names of a map. An invalid key is rejected when it is written. */
 function mapKeyReader(type: ScalarType): (name: string) => unknown {
   switch (scalarZeroValue(type, false)) {
     case "":

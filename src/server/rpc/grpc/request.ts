@@ -1,6 +1,4 @@
-/**
- * The request side of a call: the bytes of a body as messages, read no faster than the service takes them.
- */
+/** The request side of a call: reads the bytes of a body as messages, no faster than the service takes them. */
 import type { Readable } from "node:stream";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -11,34 +9,34 @@ import type { Intake } from "../../requests/intake.ts";
 import type { RequestShare } from "../../requests/request-memory.ts";
 import { COMPRESSED, FRAME_HEADER_BYTES, type Frame } from "./frames.ts";
 
-/** Finds the messages in the bytes of a body. Its methods throw the ConnectError of a body that is malformed. */
+/** Finds the messages in the bytes of a body. Its methods throw a ConnectError if the body is malformed. */
 export interface FrameSource {
-  /** Whether nothing of an incomplete frame is buffered. */
+  /** Whether no incomplete frame is buffered. */
   readonly isEmpty: boolean;
   /** Adds the next bytes. Call `next` afterwards until it returns undefined. */
   push(chunk: Buffer): void;
-  /** The next whole frame; undefined while it is not complete. */
+  /** Returns the next whole frame; undefined while it is not complete. */
   next(): Frame | undefined;
-  /** The body has ended. Returns the frame that its end completes; undefined where there is none. */
+  /** Handles the end of the body. Returns the frame that the end completes; undefined if there is none. */
   end(): Frame | undefined;
-  /** Forgets what is buffered. */
+  /** Discards the buffered bytes. */
   discard(): void;
 }
 
 /** How the messages of a request are read. */
 export interface RequestOptions {
   readonly frames: FrameSource;
-  /** Undefined where the headers name no compression. */
+  /** Undefined if the headers name no compression. */
   readonly compression: Compression | undefined;
   readonly codec: Codec;
   readonly intake: Intake;
-  /** Pays for what is buffered and decoded. Not released here. */
+  /** Accounts for the memory of buffered and decoded data. Not released here. */
   readonly share: RequestShare;
-  /** Whether the method takes one message: its client has nothing to wait for before it ends its request. */
+  /** Whether the method takes one message, so that its client has no reason to delay the end of the request. */
   readonly isSingle: boolean;
 }
 
-// For a service that reads on after it has answered. One instance: capturing a stack is expensive.
+// For a service that continues to read after its response. One instance, since capturing a stack is expensive.
 const NOT_READ = new DOMException("the request is not read to its end", "AbortError");
 
 interface Waiter {
@@ -48,7 +46,7 @@ interface Waiter {
 
 /**
  * The messages of a client. While the service does not read, the stream is paused and HTTP/2's flow control stops the
- * client: held are one read of the network and one unfinished message.
+ * client: at most one network read and one unfinished message are buffered.
  */
 export class RequestMessages implements AsyncIterableIterator<Message>, Arrival {
   readonly #stream: Readable;
@@ -60,7 +58,7 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
   #failed = false;
   #failure: unknown;
   #waiter: Waiter | undefined;
-  /** Whether the bytes of the client are waited for, with a limit. */
+  /** Whether the wait for the client's bytes is limited at present. */
   #isAwaited = false;
   /** Memory taken for frames that the service has not asked for yet. */
   #bufferedBytes = 0;
@@ -76,9 +74,9 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
   }
 
   /**
-   * The one message of a method that takes one.
-   * @throws ConnectError UNIMPLEMENTED where there is none or more than one, since the client then has another
-   *   signature of the method; and what `next` throws.
+   * Returns the message of a method that takes exactly one.
+   * @throws ConnectError UNIMPLEMENTED if there is no message or more than one, since the client then has another
+   *   signature of the method. Also throws the errors of `next`.
    */
   async single(): Promise<Message> {
     const frame = await this.#nextFrame();
@@ -88,9 +86,9 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
   }
 
   /**
-   * The next message. What the one before it used is given back.
-   * @throws ConnectError for one that is too large, cut off, not decompressible or does not parse;
-   *   the reason of `fail`.
+   * Returns the next message, and gives back the memory of the previous one.
+   * @throws ConnectError for a message that is too large, truncated, not decompressible or does not parse; the reason
+   *   of `fail`.
    */
   async next(): Promise<IteratorResult<Message>> {
     this.#options.share.give(this.#deliveredBytes);
@@ -101,7 +99,7 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
     return { done: false, value: await this.#decode(frame) };
   }
 
-  /** The service reads no further: later messages are dropped. */
+  /** Stops reading for the service: later messages are dropped. */
   async return(): Promise<IteratorResult<Message>> {
     this.drop();
     return { done: true, value: undefined };
@@ -111,7 +109,7 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
     return this;
   }
 
-  /** Ends the reading: a read under way and all later ones reject with the reason. */
+  /** Ends the reading: the current read and all later ones reject with the reason. */
   fail(reason: unknown): void {
     if (this.#ended || this.#failed) return;
     this.#failed = true;
@@ -198,8 +196,8 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
   }
 
   /**
-   * Limits the time until the next bytes where a request is incomplete and its service waits for it. A client that opens
-   * a stream of requests has the first one ready; it may take its time for the others.
+   * Limits the time until the next bytes if a request is incomplete and its service waits for it. A client that opens a
+   * stream of requests has the first one ready; it may take its time for the others.
    */
   #updateWait(): void {
     const { frames, intake, isSingle } = this.#options;
@@ -215,7 +213,7 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
   #discard(): void {
     this.#frames.length = 0;
     this.#options.frames.discard();
-    // A body without frames has no headers of them.
+    // A body without frames has no frame headers.
     this.#options.share.give(Math.max(0, this.#bufferedBytes));
     this.#bufferedBytes = 0;
   }

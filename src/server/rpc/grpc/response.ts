@@ -1,4 +1,4 @@
-/** The response side of a call: messages that became ready together leave in one write. */
+/** The response side of a call: messages that become ready together are sent in one write. */
 import {
   constants,
   type OutgoingHttpHeaders,
@@ -18,12 +18,12 @@ import { encodeFrame, encodeFrames } from "./encode-frames.ts";
 import { ACCEPTED_ENCODINGS } from "./gzip.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
 
-/** How the messages of a response are to be written. */
+/** Options for writing the messages of a response. */
 export interface ResponseOptions {
   readonly encode: MessageEncoder;
   /** The content type of the request, which the response repeats. */
   readonly contentType: string;
-  /** Limits what waits for all readers together. */
+  /** Limits the unsent bytes of all responses together. */
   readonly unsent: UnsentResponses;
 }
 
@@ -52,13 +52,13 @@ export class ResponseWriter extends FlushedResponse {
     this.#options = options;
   }
 
-  /** Whether the response is complete: nothing more will be sent. */
+  /** Whether the response is complete, so that nothing more will be sent. */
   get ended(): boolean {
     return this.#ended;
   }
 
   /**
-   * Sends messages in one write, once the previous write is flushed. Returns a promise only where it has to wait.
+   * Sends messages in one write, once the previous write is flushed. Returns a promise only if it has to wait.
    * @throws PeerClosedError, at once or by the promise.
    */
   send(messages: readonly Message[]): Promise<void> | undefined {
@@ -98,15 +98,15 @@ export class ResponseWriter extends FlushedResponse {
   }
 
   /**
-   * Ends the response with the status OK, or with that of an error. Before its first message that is a Trailers-Only
-   * response, one HEADERS frame: initial metadata would commit the call, and the retry policy of a client would never
-   * apply. A service that has set headers gets them sent as headers, as in grpc-go.
+   * Ends the response with status OK, or with the status of an error. Before its first message that is a Trailers-Only
+   * response, one HEADERS frame: initial metadata would commit the call, and the client's retry policy would never
+   * apply. Headers that the service has set are sent as headers, as in grpc-go.
    */
   end(error?: ConnectError): void {
     if (this.#gone) return;
     this.#end(error);
-    // Clients read a Trailers-Only response as trailers.
-    if (this.#context.ownHeader !== undefined) this.#begin();
+    // Clients read a Trailers-Only response as trailers, so headers of the service are sent first.
+    if (this.#context.serviceHeader !== undefined) this.#begin();
     if (this.#stream.headersSent) {
       this.#stream.end();
       return;
@@ -115,7 +115,7 @@ export class ResponseWriter extends FlushedResponse {
     this.#resetUnread();
   }
 
-  /** Resets the stream. A peer that does not even read that loses its connection. */
+  /** Resets the stream. A peer that does not even read the reset loses its connection. */
   cutOff(): void {
     this.disconnected = true;
     const stream = this.#stream;
@@ -123,7 +123,7 @@ export class ResponseWriter extends FlushedResponse {
     setTimeout(() => stream.closed || stream.session?.destroy(), MAX_RESET_MS).unref();
   }
 
-  /** The stream is closed: nothing of it waits any more. */
+  /** Handles the end of the stream: nothing waits to be sent any more. */
   closed(): void {
     this.#options.unsent.remove(this);
   }
@@ -141,7 +141,7 @@ export class ResponseWriter extends FlushedResponse {
 
   #end(error: ConnectError | undefined): void {
     this.#ended = true;
-    this.#trailers = toTrailers(this.#context.ownTrailer, error);
+    this.#trailers = toTrailers(this.#context.serviceTrailer, error);
     this.#stream.once("wantTrailers", () => {
       if (this.#gone) return;
       this.#stream.sendTrailers(this.#trailers);
@@ -151,7 +151,7 @@ export class ResponseWriter extends FlushedResponse {
 
   /**
    * Tells a client that is still sending to stop (RFC 9113 §8.1): the response is complete without the rest. Waits
-   * until the last frame has left, since a reset overtakes frames that are queued.
+   * until the last frame has left, since a reset overtakes queued frames.
    */
   #resetUnread(delayMs: number = FIRST_CHECK_MS): void {
     const stream = this.#stream;
@@ -162,8 +162,8 @@ export class ResponseWriter extends FlushedResponse {
 
   #headers(): OutgoingHttpHeaders {
     const headers: OutgoingHttpHeaders = { ":status": 200 };
-    this.#context.ownHeader?.writeTo(headers);
-    // Headers of the protocol override those of the service.
+    this.#context.serviceHeader?.writeTo(headers);
+    // Headers of the protocol override headers of the service.
     headers["content-type"] = this.#options.contentType;
     headers["grpc-accept-encoding"] = ACCEPTED_ENCODINGS;
     Object.assign(headers, this.#recorder.responseIds);
@@ -180,12 +180,12 @@ export class ResponseWriter extends FlushedResponse {
   }
 }
 
-// Node has no event for the last frame of a stream: its state is polled, soon at first, and seldom where the reader has
+// Node has no event for the last frame of a stream, so its state is polled: soon at first, and seldom if the reader has
 // stopped. In milliseconds.
 const FIRST_CHECK_MS = 5;
 const LONGEST_CHECK_MS = 1000;
 
-/** Longest wait until a reset has left, in milliseconds. */
+/** Longest time to wait for a reset to leave, in milliseconds. */
 const MAX_RESET_MS = 1000;
 
 // The date header is for caches, which gRPC does not use.

@@ -2,18 +2,18 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ByteSink } from "./byte-sink.ts";
 
-/** Writes a value. Throws UnusualValue where its type is not that of the generated types. */
+/** Writes a value. Throws UnusualValue if its type differs from the generated type. */
 export type ValueWriter = (value: unknown, sink: ByteSink) => void;
 
-/** How the values of a scalar type are written, and the wire type of their tag. */
+/** The writer of a scalar type, and the wire type of its tag. */
 export interface ScalarFormat {
   readonly wireType: WireType;
   readonly write: ValueWriter;
 }
 
 /**
- * A value of another type than the generated ones, or out of range. protobuf-es then decides: it accepts some, such as
- * numbers as text, and rejects most.
+ * A value whose type differs from the generated type, or that is out of range. protobuf-es then decides: it accepts
+ * some, such as numbers as text, and rejects most.
  */
 export class UnusualValue extends Error {}
 
@@ -28,7 +28,7 @@ const MAX_LOOPED_CHARS = 8;
 /** Largest number of UTF-8 bytes for a UTF-16 code unit. */
 const MAX_UTF8_BYTES = 3;
 
-/** Bytes of a length as a varint. */
+/** Returns the number of bytes of a length as a varint. */
 export function varintBytes(length: number): number {
   if (length < 0x80) return 1;
   if (length < 0x4000) return 2;
@@ -36,7 +36,7 @@ export function varintBytes(length: number): number {
   return length < 0x1000_0000 ? 4 : MAX_VARINT_BYTES;
 }
 
-/** Writes an unsigned integer of 32 bits as a varint, into space that is reserved. */
+/** Writes an unsigned integer of 32 bits as a varint, into reserved space. */
 export function putVarint(value: number, sink: ByteSink): void {
   const { buffer } = sink;
   let { position } = sink;
@@ -56,13 +56,13 @@ export function writeRaw(bytes: Uint8Array, sink: ByteSink): void {
   sink.position += bytes.length;
 }
 
-/** Writes a string and its length. Half a surrogate pair becomes U+FFFD. */
+/** Writes a string and its length. An unpaired surrogate becomes U+FFFD. */
 export function writeString(value: unknown, sink: ByteSink): void {
   if (typeof value !== "string") throw new UnusualValue();
   if (value.length <= MAX_LOOPED_CHARS && writeShortAscii(value, sink)) return;
   reserveForString(value, sink);
   const { buffer, position } = sink;
-  // Most text is ASCII: its length in bytes is that in characters.
+  // Most text is ASCII, so its length in bytes equals its length in characters.
   const guessed = varintBytes(value.length);
   const start = position + guessed;
   const bytes = buffer.write(value, start);
@@ -72,7 +72,7 @@ export function writeString(value: unknown, sink: ByteSink): void {
   sink.position += bytes;
 }
 
-/** Stops at the first character that is not ASCII; nothing is written then. */
+/** Writes a short ASCII string. If any character is not ASCII, writes nothing and returns false. */
 function writeShortAscii(value: string, sink: ByteSink): boolean {
   const { length } = value;
   sink.reserve(1 + length);
@@ -90,7 +90,7 @@ function writeShortAscii(value: string, sink: ByteSink): boolean {
 
 function reserveForString(value: string, sink: ByteSink): void {
   const most = MAX_VARINT_BYTES + MAX_UTF8_BYTES * value.length;
-  // Counting is slower than writing: only done where the buffer may be too small.
+  // Counting is slower than writing, so it is done only if the buffer may be too small.
   const fits = sink.position + most <= sink.buffer.length;
   if (!fits) sink.reserve(MAX_VARINT_BYTES + Buffer.byteLength(value));
 }

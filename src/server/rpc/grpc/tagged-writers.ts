@@ -10,7 +10,7 @@ import {
   writeString,
 } from "./scalar-formats.ts";
 
-/** The tag before the values of a field. */
+/** Returns the tag before the values of a field. */
 export function makeTag(fieldNumber: number, wireType: WireType): number {
   return ((fieldNumber << 3) | wireType) >>> 0;
 }
@@ -22,8 +22,8 @@ export function writeTag(tag: number, sink: ByteSink): void {
 }
 
 /**
- * A writer of scalars with their tag. Strings and integers, the most common ones, have code of their own, into which V8
- * can inline their writers.
+ * Creates a writer of scalars with their tag. Strings and integers, the most common ones, have separate code, into
+ * which V8 can inline their writers.
  */
 export function tagged(fieldNumber: number, { wireType, write }: ScalarFormat): ValueWriter {
   const tag = makeTag(fieldNumber, wireType);
@@ -46,7 +46,7 @@ export function tagged(fieldNumber: number, { wireType, write }: ScalarFormat): 
   }
 }
 
-/** A writer of content between the tags of a group. */
+/** Creates a writer of content between the tags of a group. */
 export function group(fieldNumber: number, write: ValueWriter): ValueWriter {
   const start = makeTag(fieldNumber, WireType.StartGroup);
   const end = makeTag(fieldNumber, WireType.EndGroup);
@@ -58,8 +58,9 @@ export function group(fieldNumber: number, write: ValueWriter): ValueWriter {
 }
 
 /**
- * A writer of content after its tag and its length in bytes. It reserves as many bytes for the length as the previous
- * value of the field needed, since the values of a field are mostly similar; where that is wrong, the content is moved.
+ * Creates a writer of content after its tag and its length in bytes. It reserves as many bytes for the length as the
+ * previous value of the field needed, since the values of a field mostly have similar sizes. If that is wrong, the
+ * content is moved.
  */
 export function delimited(fieldNumber: number, write: ValueWriter): ValueWriter {
   const tag = makeTag(fieldNumber, WireType.LengthDelimited);

@@ -12,19 +12,19 @@ import { CallRecorder } from "../../telemetry/call-recorder.ts";
 import { type GrpcMethod, serveExchange } from "./exchange.ts";
 import { toMessageEncoder } from "./message-encoder.ts";
 
-/** What a gRPC transport is made of. */
+/** The parts of a gRPC transport. */
 export interface GrpcTransportOptions {
   readonly services: readonly Service[];
   readonly intake: Intake;
   readonly unsent: UnsentResponses;
-  /** Undefined: calls need no access key. */
+  /** Undefined if calls need no access key. */
   readonly access?: AccessControl | undefined;
   readonly observers: readonly CallObserver[];
 }
 
 /**
  * Serves gRPC directly on the streams of HTTP/2. Takes calls of methods that exist, and leaves every other request to
- * the HTTP APIs, which have the answers for unknown methods and wrong content types.
+ * the HTTP APIs, which answer unknown methods and wrong content types.
  */
 export function createGrpcTransport({
   services,
@@ -56,7 +56,8 @@ export function createGrpcTransport({
 }
 
 /**
- * Whether a request is gRPC with protobuf. Requests with an origin are from browsers, and left to the check of origins.
+ * Whether a request is gRPC with protobuf. Requests with an origin come from browsers, so they are left to the check of
+ * origins.
  */
 function isGrpc({ ":method": method, "content-type": type, origin }: IncomingHttpHeaders): boolean {
   return (
@@ -66,7 +67,7 @@ function isGrpc({ ":method": method, "content-type": type, origin }: IncomingHtt
   );
 }
 
-/** The methods of all services by their paths. */
+/** Collects the methods of all services by their paths. */
 function collectMethods(services: readonly Service[]): ReadonlyMap<string, GrpcMethod> {
   const methods = new Map<string, GrpcMethod>();
   for (const { spec, isOpen } of services.flatMap(getSpecs)) {

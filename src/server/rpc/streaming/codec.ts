@@ -37,7 +37,7 @@ export function createStreamMethod(spec: StreamSpec, settings: StreamSettings): 
   };
 }
 
-/** Messages have names where their type has one oneof. */
+/** Returns a function that names messages whose type has exactly one oneof. */
 function messageNamer({ oneofs }: DescMessage): StreamMethod["getName"] {
   const [oneof, another] = oneofs;
   if (oneof === undefined || another !== undefined) return () => undefined;

@@ -9,7 +9,7 @@ import { MAX_TIMER_MS } from "../grpc/deadline.ts";
 import { envelopedProtocol, headerIn } from "./enveloped.ts";
 import type { MessageCodec, StreamProtocol, StreamSettings } from "./protocol.ts";
 
-/** The protocol of a call. */
+/** Creates the protocol of a call. */
 export function connectProtocol(
   headers: IncomingHttpHeaders,
   codec: MessageCodec,
@@ -30,9 +30,9 @@ export function connectProtocol(
 }
 
 /**
- * The timeout in the header `connect-timeout-ms`, in milliseconds. Undefined where there is none, or one over 24.8
- * days, the longest timer: clients without a deadline send such timeouts.
- * @throws ConnectError INVALID_ARGUMENT for one that is no number.
+ * Parses the timeout in the header `connect-timeout-ms`, in milliseconds. Undefined if there is no header, and for a
+ * timeout over 24.8 days, the longest timer: clients without a deadline send such values.
+ * @throws ConnectError INVALID_ARGUMENT if the value is not a number.
  */
 export function parseConnectTimeout(headers: IncomingHttpHeaders): number | undefined {
   const { timeoutMs = Number.POSITIVE_INFINITY, error } = parseTimeout(

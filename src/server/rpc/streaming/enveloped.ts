@@ -1,4 +1,7 @@
-/** What Connect and gRPC-Web have in common: every message has a flag and its length before it, and so has the end. */
+/**
+ * The common parts of Connect and gRPC-Web: every message, and the end of the stream, is preceded by a flag and its
+ * length.
+ */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import type { ConnectError } from "@connectrpc/connect";
 import { compressionNegotiate, encodeEnvelope } from "@connectrpc/connect/protocol";
@@ -8,7 +11,7 @@ import { encodeFrames } from "../grpc/encode-frames.ts";
 import { FrameReader } from "../grpc/frames.ts";
 import type { MessageCodec, StreamProtocol, StreamSettings } from "./protocol.ts";
 
-/** How a protocol with envelopes differs from others. */
+/** The differences between protocols with envelopes. */
 export interface EnvelopedVariant {
   readonly name: string;
   readonly contentType: string;
@@ -18,11 +21,11 @@ export interface EnvelopedVariant {
   readonly timeoutMs: () => number | undefined;
   /** The flag of the envelope that ends a stream. */
   readonly endFlag: number;
-  /** The content of that envelope. */
+  /** Encodes the content of that envelope. */
   readonly encodeEnd: (trailer: Metadata, error: ConnectError | undefined) => Uint8Array;
 }
 
-/** The protocol of one call. */
+/** Creates the protocol of one call. */
 export function envelopedProtocol(
   variant: EnvelopedVariant,
   requestHeaders: IncomingHttpHeaders,
@@ -37,7 +40,7 @@ export function envelopedProtocol(
     acceptHeader,
   );
   const headers: OutgoingHttpHeaders = { "content-type": contentType };
-  // Messages are not compressed all the same: clients are on the same machine, where bytes cost less.
+  // Messages are still not compressed: clients run on the same machine, so bytes cost less.
   if (response !== null) headers[encodingHeader] = response.name;
   return {
     name,
@@ -58,7 +61,7 @@ export function envelopedProtocol(
   };
 }
 
-/** The value of a header; null where there is none, as Connect has it. */
+/** Returns the value of a header; null if there is none, as in Connect's interfaces. */
 export function headerIn(headers: IncomingHttpHeaders, name: string): string | null {
   const value = headers[name];
   return value === undefined ? null : String(value);

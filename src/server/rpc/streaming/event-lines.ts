@@ -1,8 +1,8 @@
 /**
  * Streams as lines of text, for programs without a library of gRPC or Connect: the request is the JSON of one message,
  * and each message of the response is a server-sent event (text/event-stream) or a line (application/x-ndjson). A call
- * that fails before its first message has an HTTP status and Connect's JSON for errors, one that fails later ends with
- * that JSON as a message named `status`.
+ * that fails before its first message gets an HTTP status and Connect's JSON for errors. A call that fails later ends
+ * with that JSON as a message named `status`.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
@@ -19,10 +19,10 @@ import { headerIn } from "./enveloped.ts";
 import type { FailedResponse, StreamMethod, StreamProtocol, StreamSettings } from "./protocol.ts";
 import { WholeBody } from "./whole-body.ts";
 
-/** What is around the JSON of a message. */
+/** The text around the JSON of a message. */
 interface LineFormat {
   readonly contentType: string;
-  /** What is before a message of that name; undefined for messages without one. */
+  /** Returns the text before a message with a name; the name is undefined for messages without one. */
   readonly before: (name: string | undefined) => Buffer;
   readonly after: Buffer;
 }
@@ -43,7 +43,7 @@ const JSON_LINES: LineFormat = {
 
 const FORMATS = [SERVER_SENT_EVENTS, JSON_LINES] as const;
 
-// As many as the schemas of the services have names.
+// Holds as many entries as the schemas of the services have names.
 const beginnings = new Map<string | undefined, Buffer>();
 
 function beginningOfEvent(name: string | undefined): Buffer {
@@ -54,7 +54,7 @@ function beginningOfEvent(name: string | undefined): Buffer {
   return beginning;
 }
 
-/** The protocol of a call; undefined where the header `accept` names none of the types. */
+/** Returns the protocol of a call; undefined if the header `accept` names none of the types. */
 export function linesProtocol(
   headers: IncomingHttpHeaders,
   method: StreamMethod,
@@ -94,7 +94,9 @@ const STATUS_NAME = "status";
 const STATUS_START = Buffer.from(`{"${STATUS_NAME}":`);
 const STATUS_END = Buffer.from("}");
 
-/** The first of our types in a header, of whatever weight: a client that can read neither does not name them. */
+/**
+ * Returns the first of our types in a header, whatever its weight: a client that cannot read a type does not name it.
+ */
 function acceptedFormat(accept = ""): LineFormat | undefined {
   for (const range of accept.split(",")) {
     const [type = ""] = range.split(";");

@@ -1,4 +1,4 @@
-/** Serves one call of a method that streams, over HTTP/1.1 or HTTP/2, from its headers to the end of its response. */
+/** Serves one call of a streaming method, over HTTP/1.1 or HTTP/2, from its headers to the end of its response. */
 import { create, type Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { toBatches } from "../../../core/batches.ts";
@@ -15,7 +15,7 @@ import { RequestMessages } from "../grpc/request.ts";
 import type { StreamProtocol, StreamSettings, StreamSpec } from "./protocol.ts";
 import { StreamResponse } from "./response.ts";
 
-/** What a call arrived with. */
+/** The request of a call. */
 export interface ExchangeOptions {
   readonly spec: StreamSpec;
   readonly protocol: StreamProtocol;

@@ -6,14 +6,14 @@ import { linesProtocol } from "./event-lines.ts";
 import { grpcWebProtocol } from "./grpc-web-protocol.ts";
 import type { StreamMethod, StreamProtocol, StreamSettings } from "./protocol.ts";
 
-/** The protocol of a call to a method that streams. Undefined for gRPC, and where the request is in no protocol. */
+/** Returns the protocol of a call to a streaming method. Undefined for gRPC, and if the request matches no protocol. */
 export function findStreamProtocol(
   { method: verb, headers, httpVersionMajor }: HttpRequest,
   method: StreamMethod,
   settings: StreamSettings,
 ): StreamProtocol | undefined {
   const isBidi = method.spec.kind === "bidi_streaming";
-  // A stream in both directions needs HTTP/2; Connect's handlers say so.
+  // A bidirectional stream needs HTTP/2; Connect's handlers report that.
   if (verb !== "POST" || (isBidi && httpVersionMajor < 2)) return undefined;
   const type = headers["content-type"] ?? null;
   const connect = parseConnectType(type);

@@ -1,4 +1,4 @@
-/** Streams of gRPC-Web (PROTOCOL-WEB.md): those of gRPC, with the trailers as the last message of the body. */
+/** Streams of gRPC-Web (PROTOCOL-WEB.md): gRPC's streams, with the trailers as the last message of the body. */
 import type { IncomingHttpHeaders } from "node:http2";
 import type { ConnectError } from "@connectrpc/connect";
 import { trailerFlag } from "@connectrpc/connect/protocol-grpc-web";
@@ -16,7 +16,7 @@ import type { FrameSource } from "../grpc/request.ts";
 import { envelopedProtocol, headerIn } from "./enveloped.ts";
 import type { MessageCodec, RequestFormat, StreamProtocol, StreamSettings } from "./protocol.ts";
 
-/** The protocol of a call. */
+/** Creates the protocol of a call. */
 export function grpcWebProtocol(
   headers: IncomingHttpHeaders,
   codec: MessageCodec,
@@ -42,7 +42,7 @@ function encodeTrailers(metadata: Metadata, error: ConnectError | undefined): Ui
   return Buffer.from(lines.join(""));
 }
 
-/** The protocol with its bytes as text, in the directions in which the client wants that. */
+/** Wraps a protocol to send or read its bytes as text, in the directions that the client asks for. */
 function withText(headers: IncomingHttpHeaders, protocol: StreamProtocol): StreamProtocol {
   const { readRequest, encode, encodeEnd } = protocol;
   const reading: Partial<StreamProtocol> = isTextRequest(headers)
@@ -61,7 +61,7 @@ function toTextRequest(options: RequestFormat): RequestFormat {
   return { ...options, frames: new TextFrames(options.frames) };
 }
 
-/** Frames in base64. */
+/** Reads frames from base64. */
 class TextFrames implements FrameSource {
   readonly #decoder = new Base64Decoder();
   readonly #frames: FrameSource;

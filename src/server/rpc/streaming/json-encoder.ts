@@ -2,7 +2,7 @@ import { type DescMessage, type JsonWriteOptions, toJsonString } from "@bufbuild
 import type { ByteSink } from "../grpc/byte-sink.ts";
 import type { MessageEncoder } from "../grpc/message-encoder.ts";
 
-/** The encoder that writes a message type as JSON (ProtoJSON): the same text as `toJsonString`. */
+/** Creates an encoder that writes a message type as JSON (ProtoJSON): the same text as `toJsonString`. */
 export function createJsonEncoder(desc: DescMessage, options: Partial<JsonWriteOptions>): MessageEncoder {
   return (message, sink) => writeText(toJsonString(desc, message, options), sink);
 }
@@ -11,7 +11,7 @@ export function createJsonEncoder(desc: DescMessage, options: Partial<JsonWriteO
 const MAX_UTF8_BYTES = 3;
 
 function writeText(text: string, sink: ByteSink): void {
-  // Counting is slower than writing: only done where the buffer may be too small.
+  // Counting is slower than writing, so it is done only if the buffer may be too small.
   const fits = sink.position + MAX_UTF8_BYTES * text.length <= sink.buffer.length;
   if (!fits) sink.reserve(Buffer.byteLength(text));
   sink.position += sink.buffer.write(text, sink.position);

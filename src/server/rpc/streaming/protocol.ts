@@ -10,7 +10,7 @@ import type { Metadata } from "../../status/metadata.ts";
 import type { MessageEncoder } from "../grpc/message-encoder.ts";
 import type { RequestOptions } from "../grpc/request.ts";
 
-/** A method that answers with a stream. */
+/** A method with a streamed response. */
 export type StreamSpec = Extract<MethodImplSpec, { readonly kind: "server_streaming" | "bidi_streaming" }>;
 
 /** The messages of one method in one format: protobuf's binary format, or JSON. */
@@ -26,11 +26,11 @@ export interface StreamMethod {
   readonly spec: StreamSpec;
   readonly binary: MessageCodec;
   readonly json: MessageCodec;
-  /** The name of a response, where it is one of several kinds: the field of its oneof that is set, as JSON has it. */
+  /** Returns the name of a response if there are several kinds: the JSON name of the oneof field that is set. */
   readonly getName: (message: Message) => string | undefined;
 }
 
-/** What all calls of a server share. */
+/** The parts that all calls of a server share. */
 export interface StreamSettings {
   readonly intake: Intake;
   readonly unsent: UnsentResponses;
@@ -39,7 +39,7 @@ export interface StreamSettings {
   readonly jsonOptions: Partial<JsonReadOptions & JsonWriteOptions>;
 }
 
-/** An answer without messages. */
+/** A response without messages. */
 export interface FailedResponse {
   /** HTTP status. */
   readonly status: number;
@@ -47,26 +47,31 @@ export interface FailedResponse {
   readonly body: Uint8Array;
 }
 
-/** How the bytes of a request become messages. */
+/** The parts that turn the bytes of a request into messages. */
 export type RequestFormat = Pick<RequestOptions, "frames" | "compression" | "codec">;
 
-/** How one call is written in its protocol. */
+/** The form of one call in its protocol. */
 export interface StreamProtocol {
   /** Connect's name of the protocol. */
   readonly name: string;
   /** The headers of a response of status 200. */
   readonly headers: OutgoingHttpHeaders;
-  /** The deadline of the call, in milliseconds from now. @throws ConnectError for one that is invalid. */
+  /** Returns the deadline of the call, in milliseconds from now. @throws ConnectError if it is invalid. */
   readonly timeoutMs: () => number | undefined;
-  /** How the request is read. The share pays for it. @throws ConnectError for an unknown compression. */
+  /**
+   * Returns the format of the request, whose memory the share accounts for. @throws ConnectError for an unknown
+   * compression.
+   */
   readonly readRequest: (share: RequestShare) => RequestFormat;
   /** Encodes messages that became ready together. */
   readonly encode: (messages: readonly Message[]) => Uint8Array;
-  /** What follows the last message, empty where nothing does. `error` is undefined for a call that succeeded. */
+  /**
+   * Encodes the end after the last message; empty if the protocol has none. `error` is undefined for a successful call.
+   */
   readonly encodeEnd: (trailer: Metadata, error: ConnectError | undefined) => Uint8Array;
   /**
-   * The response of a call that fails before its first message. Undefined where the protocol sends such an error like
-   * any other, after headers of status 200.
+   * Creates the response of a call that fails before its first message. Undefined if the protocol sends such an error
+   * like any other, after headers of status 200.
    */
   readonly fail: ((error: ConnectError) => FailedResponse) | undefined;
 }

@@ -1,4 +1,4 @@
-/** The response side of a stream: messages that became ready together leave in one write. */
+/** The response side of a stream: messages that become ready together are sent in one write. */
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
@@ -12,12 +12,12 @@ import type { CallRecorder } from "../../telemetry/call-recorder.ts";
 import type { CallContext } from "../grpc/context.ts";
 import type { StreamProtocol } from "./protocol.ts";
 
-/** What a response belongs to. */
+/** The call of a response. */
 export interface StreamResponseOptions {
   readonly protocol: StreamProtocol;
   readonly recorder: CallRecorder;
   readonly context: CallContext;
-  /** Limits what waits for all readers together. */
+  /** Limits the unsent bytes of all responses together. */
   readonly unsent: UnsentResponses;
 }
 
@@ -37,13 +37,13 @@ export class StreamResponse extends FlushedResponse {
     this.#context = context;
   }
 
-  /** Whether the response is complete: nothing more will be sent. */
+  /** Whether the response is complete, so that nothing more will be sent. */
   get ended(): boolean {
     return this.#ended;
   }
 
   /**
-   * Sends messages in one write, once the previous write is flushed. Returns a promise only where it has to wait.
+   * Sends messages in one write, once the previous write is flushed. Returns a promise only if it has to wait.
    * @throws PeerClosedError, at once or by the promise.
    */
   send(messages: readonly Message[]): Promise<void> | undefined {
@@ -54,7 +54,9 @@ export class StreamResponse extends FlushedResponse {
     return undefined;
   }
 
-  /** Ends the response with the status OK, or with that of an error. Resolves when it is flushed or the peer is gone. */
+  /**
+   * Ends the response with status OK, or with the status of an error. Resolves when it is flushed or the peer is gone.
+   */
   end(error?: ConnectError): Promise<void> {
     const { encodeEnd, fail } = this.#protocol;
     if (error !== undefined && fail !== undefined && !this.#response.headersSent) {
@@ -62,7 +64,7 @@ export class StreamResponse extends FlushedResponse {
       this.#begin(status, headers);
       return this.#end(body);
     }
-    const last = encodeEnd(this.#context.ownTrailer ?? new Metadata(), error);
+    const last = encodeEnd(this.#context.serviceTrailer ?? new Metadata(), error);
     if (!this.#response.headersSent) this.#begin(OK, this.#protocol.headers);
     return this.#end(last);
   }
@@ -90,10 +92,10 @@ export class StreamResponse extends FlushedResponse {
     this.#response.write(chunk, this.onFlush);
   }
 
-  /** Sends the headers. Those of the protocol override those of the service. */
+  /** Sends the headers. Headers of the protocol override headers of the service. */
   #begin(status: number, ofProtocol: OutgoingHttpHeaders): void {
     const headers: OutgoingHttpHeaders = {};
-    this.#context.ownHeader?.writeTo(headers);
+    this.#context.serviceHeader?.writeTo(headers);
     this.#response.writeHead(status, Object.assign(headers, ofProtocol, this.#recorder.responseIds));
   }
 

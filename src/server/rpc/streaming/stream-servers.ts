@@ -8,14 +8,16 @@ import { serveStream } from "./exchange.ts";
 import { findStreamProtocol } from "./find-protocol.ts";
 import type { StreamMethod, StreamSettings } from "./protocol.ts";
 
-/** Serves a call of one method. Returns undefined, and does nothing, where the request is in no protocol of streams. */
+/**
+ * Serves a call of one method. If the request matches no protocol for streams, it does nothing and returns undefined.
+ */
 export type ServeStream = (
   request: HttpRequest,
   response: HttpResponse,
   recorder: CallRecorder,
 ) => Promise<TransportOutcome> | undefined;
 
-/** What serves the methods that answer with a stream, by their paths. */
+/** Creates the functions that serve the streaming methods, by their paths. */
 export function createStreamServers(
   services: readonly Service[],
   settings: StreamSettings,

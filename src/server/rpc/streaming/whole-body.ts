@@ -3,7 +3,7 @@ import { tooLarge } from "../../requests/refusals.ts";
 import { COMPRESSED, type Frame } from "../grpc/frames.ts";
 import type { FrameSource } from "../grpc/request.ts";
 
-/** A body that is one message. */
+/** A body with a single message. */
 export class WholeBody implements FrameSource {
   readonly #maxBytes: number;
   readonly #compressed: boolean;

@@ -12,7 +12,7 @@ import { LONGEST_TIMER_MS } from "../../../kit/http/timeouts.ts";
 import { isWrongKind, toEffect, type Wanted } from "./tool-outputs.ts";
 import type { ToolsStart } from "./tools-start.ts";
 
-/** How the tools of a caller are executed. */
+/** Options for the tools that a caller executes. */
 export interface CallerToolsOptions
   extends Pick<ToolsStart, "active" | "toolArguments" | "repairCalls" | "perToolMs"> {
   /** Sends an `execute`. */
@@ -23,7 +23,7 @@ export interface CallerToolsOptions
 interface PendingCall {
   readonly call: ToolCall;
   readonly step: number;
-  /** What the caller was asked for last. */
+  /** The most recent request to the caller. */
   wanted: Wanted;
   repairedCall: ToolCall | undefined;
   timer: NodeJS.Timeout | undefined;
@@ -34,7 +34,7 @@ interface PendingCall {
 export class CallerTools implements ToolExecutor {
   readonly #options: CallerToolsOptions;
   readonly #pending = new Map<string, PendingCall>();
-  /** Why a further output is not used, by the ids of all calls that have their result. */
+  /** The reasons to reject further outputs, by the ids of all calls that have their result. */
   readonly #settled = new Map<string, Reason>();
   #isClosed = false;
 
@@ -50,7 +50,7 @@ export class CallerTools implements ToolExecutor {
     return Promise.all(calls.map((call) => this.#begin(call, step)));
   }
 
-  /** Takes an output. Returns why it is not used; undefined where it is. */
+  /** Takes an output. Returns the reason if the output is rejected, otherwise undefined. */
   take(output: ToolOutput): Reason | undefined {
     const { toolCallId } = output;
     const pending = this.#pending.get(toolCallId);
@@ -68,7 +68,7 @@ export class CallerTools implements ToolExecutor {
     for (const pending of this.#pending.values()) this.#fail(pending, CALLER_CLOSED);
   }
 
-  /** The loop has ended: no output is waited for any more. */
+  /** The loop has ended: no further output is awaited. */
   stop(): void {
     for (const { timer } of this.#pending.values()) clearTimeout(timer);
     this.#pending.clear();

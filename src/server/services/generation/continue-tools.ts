@@ -53,13 +53,13 @@ async function* streamContinuation(
   }
 }
 
-/** What a loop has come to, before a call of the model. */
+/** The state of a loop before a call of the model. */
 interface Progress {
   readonly steps: readonly StepResult[];
   readonly attempts: readonly Attempt[];
 }
 
-/** One call of ContinueTools: goes on until the caller has to execute something, or the loop ends. */
+/** One call of ContinueTools: it runs until the caller has to execute a tool, or the loop ends. */
 class Continuation {
   readonly #call: GenerationCall;
   readonly #messages: StreamMessages;
@@ -82,7 +82,7 @@ class Continuation {
     while (progress !== undefined) progress = yield* this.#runLoop(start, !fields.omitEvents, progress);
   }
 
-  /** Runs the loop until a step has calls. Returns its progress where they have all been answered here. */
+  /** Runs the loop until a step has calls. Returns its progress if all these calls have been answered here. */
   async *#runLoop(
     start: ToolsStart,
     isStreamed: boolean,
@@ -112,8 +112,8 @@ class Continuation {
   }
 
   /**
-   * Ends the call with a result, the open calls of its last step before it. Returns the progress of the loop where all
-   * of these calls are answered here, so that the model can go on.
+   * Ends the call with a result, after the open calls of its last step. Returns the progress of the loop if all of
+   * these calls are answered here, so that the model can be called again.
    */
   async *#conclude(start: ToolsStart, result: GenerateResult): AsyncGenerator<Batch, Progress | undefined> {
     const { steps, attempts, stopReason } = result;
@@ -138,7 +138,7 @@ class Continuation {
   }
 }
 
-/** What the open calls of a step bring about. */
+/** The reaction to the open calls of a step. */
 interface Reaction {
   readonly executes: readonly Execute[];
   /** The results of calls that cannot be executed. */

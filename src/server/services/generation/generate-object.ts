@@ -83,7 +83,7 @@ function createReader(
   }
 }
 
-/** The messages of a loop, and its result or its failure. Leaving the iteration cancels the call. */
+/** Yields the messages of a loop, then its result or its failure. Leaving the iteration cancels the call. */
 async function* streamLoop(
   call: GenerationCall,
   request: StreamObjectRequest,
@@ -128,7 +128,7 @@ function partialObject(object: JsonValue) {
   return { case: "partialObject", value: { objectJson: JSON.stringify(object) } } as const;
 }
 
-/** @throws InvalidRequestError where there is no object, or its strategy is unknown. */
+/** @throws InvalidRequestError if there is no object, or its strategy is unknown. */
 function wantedObject(object: ObjectFormat | undefined): WantedObject {
   if (object === undefined) throw invalidField("object", "is missing, expected what to generate");
   const { schemaJson, name, description, strategy } = object;
@@ -140,7 +140,7 @@ function wantedObject(object: ObjectFormat | undefined): WantedObject {
 
 const FIELDS = { schema: "object.schema_json", name: "object.name", strategy: "object.strategy" };
 
-/** Strategies that a caller chooses; the others are AUTO. */
+/** Strategies that a caller chooses; all others mean AUTO. */
 const STRATEGIES: ReadonlyMap<Strategy, ObjectStrategy> = new Map([
   [Strategy.NATIVE, "native"],
   [Strategy.TOOL, "tool"],

@@ -1,4 +1,4 @@
-/** Generations whose tools the caller executes afterwards, if at all. */
+/** Generations whose tools, if any, the caller executes afterwards. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { type Batches, lazyBatches } from "../../../core/batches.ts";
@@ -61,7 +61,7 @@ async function toResult(loop: Loop): Promise<GenerateResult> {
   return item.value;
 }
 
-/** The messages of a loop, and its result or its failure. Leaving the iteration cancels the call. */
+/** Yields the messages of a loop, then its result or its failure. Leaving the iteration cancels the call. */
 async function* streamLoop(
   call: GenerationCall,
   open: (call: GenerationCall) => Promise<Loop>,

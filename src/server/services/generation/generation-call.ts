@@ -14,19 +14,19 @@ import { toFailure } from "../../status/status.ts";
 import { createRecorder } from "../../telemetry/call-recorder.ts";
 import { retainedBytes } from "./retained-bytes.ts";
 
-/** What all calls of GenerationService share. */
+/** The parts that all calls of GenerationService share. */
 export interface GenerationParts {
   /** Calls the models. */
   readonly inference: Inference;
   readonly bounds: GenerationBounds;
-  /** The signals of the calls under way. */
+  /** The signals of the calls in progress. */
   readonly signals: CallSignals;
 }
 
-/** How a call failed. */
+/** The failure of a call. */
 export interface CallFailure {
   readonly error: SDKError;
-  /** Its status, with the error among the details. */
+  /** The status of the failure, with the error among its details. */
   readonly status: ConnectError;
 }
 
@@ -46,12 +46,12 @@ export class GenerationCall {
     this.#call = parts.signals.open(context.signal);
   }
 
-  /** Aborted when the caller disconnects, its deadline runs out, the server stops, or the call is given up. */
+  /** Aborted when the caller disconnects, its deadline expires, the server stops, or the call is aborted. */
   get signal(): AbortSignal {
     return this.#call.signal;
   }
 
-  /** Gives the call up: nothing further is sent to providers. */
+  /** Aborts the call: nothing further is sent to providers. */
   abort(reason: SDKError): void {
     this.#call.abort(reason);
   }
@@ -65,17 +65,17 @@ export class GenerationCall {
     return readOptions(options, path, this.#parts.bounds);
   }
 
-  /** What the sidecar allows, whatever a caller asks for. */
+  /** The limits of the sidecar, whatever a caller asks for. */
   get bounds(): GenerationBounds {
     return this.#parts.bounds;
   }
 
-  /** What the models can do. */
+  /** Tells which kinds of structured output and tool choice the models support. */
   get support(): ObjectSupport {
     return this.#parts.inference;
   }
 
-  /** The options of a loop that this call runs, but for its tools. */
+  /** Returns the options of a loop that this call runs, except its tools. */
   loopOptions(generation: Generation): Omit<LoopOptions, "executor" | "isStreamed"> {
     const client = this.#getClient(generation);
     const deadline = getDeadline(this.#context);
@@ -83,22 +83,22 @@ export class GenerationCall {
   }
 
   /**
-   * Counts what stays in memory until the call ends.
-   * @throws ConnectError RESOURCE_EXHAUSTED where there is no memory for it.
+   * Counts data that stays in memory until the call ends.
+   * @throws ConnectError RESOURCE_EXHAUSTED if there is no memory for it.
    */
   keep(value: unknown): void {
     getRequestShare(this.#context)?.take(retainedBytes(value));
   }
 
-  /** The failure that a thrown value means. */
+  /** Converts a thrown value to a failure. */
   fail(thrown: unknown): CallFailure {
-    // Limits of a request, and requests that are malformed, are statuses already.
+    // The errors of limits and of malformed requests are statuses already.
     if (thrown instanceof ConnectError && !this.signal.aborted) return this.#failWith(thrown);
     const error = errorOfCall(thrown, this.signal);
     return { error, status: this.#record.fail(error) };
   }
 
-  /** The call has ended. Can be called again. */
+  /** Ends the call. Can be called again. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -114,7 +114,7 @@ export class GenerationCall {
     return { error, status };
   }
 
-  /** Reports each call of the model, and names the fields of its request as the caller does. */
+  /** Reports each call of the model, and names the fields of its request as the caller knows them. */
   #getClient({ fields }: Generation): ModelClient {
     const onFailure = (thrown: unknown) => fields.rename(toSdkError(thrown));
     return createRecordedClient(this.#record, this.#parts.inference, onFailure);

@@ -10,12 +10,12 @@ import type {
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { StreamEvent } from "../../../gen/outrigger/v1/stream_event_pb.ts";
 
-/** What a call was announced for. */
+/** The purpose of an announced call. */
 type Wanted = "execution" | "repair";
 
 /**
- * Checks that the messages of one RunTools call follow the state machine at its comment in the contract, from the point
- * of view of the caller: outputs that it sends may cross messages of the sidecar. One instance per call.
+ * Checks that the messages of one RunTools call follow the state machine in the comment of RunTools in the contract,
+ * from the point of view of the caller: its outputs may cross messages of the sidecar. One instance per call.
  */
 export class MessageOrder {
   #state: "OPENING" | "MODEL" | "TOOLS" | "FINISHED" | "ENDED" = "OPENING";
@@ -24,12 +24,12 @@ export class MessageOrder {
   #laws: LawChecker | undefined;
   /** The calls announced in the step, in their order. */
   #announced: string[] = [];
-  /** What each call of the loop was announced for last. */
+  /** The most recent purpose of each call of the loop. */
   readonly #wanted = new Map<string, Wanted>();
   readonly #sent: ToolOutput[] = [];
   readonly #steps: StepResult[] = [];
 
-  /** Takes a message of the caller. Throws where it must not be sent. */
+  /** Takes a message of the caller. Throws if the message is not allowed. */
   request({ message }: RunToolsRequest): void {
     const isFirst = this.#state === "OPENING";
     if (message.case === "start" && !isFirst) violate("a second start");
@@ -41,7 +41,7 @@ export class MessageOrder {
     }
   }
 
-  /** Takes a message of the sidecar. Throws where it must not come. */
+  /** Takes a message of the sidecar. Throws if the message is not allowed. */
   response({ sequence, step, message }: RunToolsResponse): void {
     if (this.#state === "OPENING" || this.#state === "ENDED") violate(`${message.case} while ${this.#state}`);
     if (sequence !== this.#next) violate(`sequence ${sequence} instead of ${this.#next}`);
@@ -66,7 +66,7 @@ export class MessageOrder {
     }
   }
 
-  /** The call has ended. Throws where it must not end so. @param isOk Whether its status is OK. */
+  /** Takes the end of the call. Throws if the call must not end in this way. @param isOk Whether its status is OK. */
   end(isOk: boolean): void {
     if (isOk && this.#state !== "ENDED") violate(`status OK while ${this.#state}`);
     if (!isOk && this.#next > 0 && this.#state !== "ENDED") violate("a status without an error before it");
@@ -128,7 +128,7 @@ export class MessageOrder {
   }
 }
 
-/** Whether a list has the members of another one in their order, and none twice. */
+/** Whether a list has the given members in their order, each once. */
 function isWithin(members: readonly string[], list: readonly string[]): boolean {
   let from = 0;
   return members.every((member) => {

@@ -1,4 +1,4 @@
-/** The methods of GenerationService, which are loaded when the first one is called. */
+/** The methods of GenerationService, loaded at the first call. */
 export { continueTools } from "./continue-tools.ts";
 export { generate, streamGenerate } from "./generate.ts";
 export { generateObject, streamObject } from "./generate-object.ts";

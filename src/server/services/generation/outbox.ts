@@ -1,11 +1,11 @@
-/** Messages that wait for the transport, which takes all of them at once. For one reader and one writer. */
+/** Messages that wait for the transport, which takes all waiting messages at once. For one reader and one writer. */
 export class Outbox<Message> {
   readonly #max: number;
   #messages: Message[] = [];
   #wakeReader: (() => void) | undefined;
   #wakeWriter: (() => void) | undefined;
 
-  /** @param max Messages for which a writer that asks for room need not wait. */
+  /** @param max A writer that asks for room waits while this many messages wait. */
   constructor(max: number) {
     this.#max = max;
   }
@@ -16,7 +16,7 @@ export class Outbox<Message> {
     this.wake();
   }
 
-  /** Takes all messages. Undefined where there are none. */
+  /** Takes all messages. Undefined if there are none. */
   take(): readonly Message[] | undefined {
     if (this.#messages.length === 0) return undefined;
     const messages = this.#messages;
@@ -27,7 +27,7 @@ export class Outbox<Message> {
     return messages;
   }
 
-  /** Resolves when there is something to do for the reader. */
+  /** Resolves when there is work for the reader. */
   changed(): Promise<void> {
     return new Promise((resolve) => {
       this.#wakeReader = resolve;
@@ -41,7 +41,7 @@ export class Outbox<Message> {
     wake?.();
   }
 
-  /** Resolves when fewer messages wait than the maximum. */
+  /** Resolves when fewer messages than the maximum wait. */
   async room(): Promise<void> {
     while (this.#messages.length >= this.#max)
       await new Promise<void>((resolve) => {

@@ -12,17 +12,17 @@ import { currentCall, getOpenCalls, withProgress } from "../../../generation/loo
 import type { ToolArguments } from "./tool-arguments.ts";
 import { checkOutput, isWrongKind, toEffect } from "./tool-outputs.ts";
 
-/** What the steps before a call are checked by. */
+/** The rules for the steps before a call. */
 export interface PreviousStepsRules {
   readonly toolArguments: ToolArguments;
-  /** Steps of one generation, at most. */
+  /** Maximum number of steps of one generation. */
   readonly maxSteps: number;
 }
 
 /**
- * The steps before this call, the last one with the outputs of its tools. Empty in the first call of a loop. The caller
- * had them from the sidecar, but may send what it likes.
- * @throws InvalidRequestError with everything that does not fit together.
+ * Reads the steps before this call, the last one with the outputs of its tools. Empty in the first call of a loop. The
+ * caller got them from the sidecar, but may have changed them.
+ * @throws InvalidRequestError with all inconsistencies.
  */
 export function readPreviousSteps(
   previous: GenerateResult | undefined,
@@ -49,7 +49,7 @@ export function readPreviousSteps(
   return [...previous.steps.slice(0, -1), done];
 }
 
-/** Checks that a result is that of a loop which waits for outputs. */
+/** Checks that this is the result of a loop that waits for outputs. */
 function checkResult({ steps, stopReason }: GenerateResult, maxSteps: number, violations: Violations): void {
   if (steps.length >= maxSteps)
     violations.add("previous.steps", `expected fewer than ${maxSteps} steps, found ${steps.length}`);
@@ -67,7 +67,10 @@ function checkResult({ steps, stopReason }: GenerateResult, maxSteps: number, vi
   }
 }
 
-/** Counts of a usage, by their names in the contract. Below zero they would make room under the limits of the caller. */
+/**
+ * Token counts of a usage, by their names in the contract. Negative counts would increase what the caller's limits
+ * allow.
+ */
 const COUNTS = {
   input_tokens: "inputTokens",
   output_tokens: "outputTokens",
@@ -87,7 +90,7 @@ function checkUsage(usage: Usage | undefined, path: string, violations: Violatio
 
 type Pair = readonly [index: number, call: ToolCall, output: ToolOutput];
 
-/** The outputs with the calls that they answer, each of which must have one. */
+/** Pairs the outputs with the calls that they answer. Each call must have one. */
 function pair(step: StepResult, outputs: readonly ToolOutput[], violations: Violations): Pair[] {
   const open = new Map(getOpenCalls(step).map((call) => [call.id, call]));
   const missing = new Set(open.keys());
@@ -108,7 +111,7 @@ function pair(step: StepResult, outputs: readonly ToolOutput[], violations: Viol
   return pairs;
 }
 
-/** Checks that an output is what the `execute` of its call asked for. */
+/** Checks that an output answers the `execute` of its call. */
 function checkKind([index, call, output]: Pair, rules: ToolArguments, violations: Violations): void {
   const wanted = rules.toProblem(call) === undefined ? "execution" : "repair";
   if (!isWrongKind(output, wanted)) return;

@@ -1,7 +1,7 @@
 /** Memory of an object or a list with its place in another one. */
 const OBJECT_BYTES = 256;
 
-/** About how much memory a message takes as long as it is kept: its texts, its bytes, and the objects around them. */
+/** Estimates the memory of a stored message: its texts, its bytes, and the objects around them. */
 export function retainedBytes(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 0;

@@ -36,15 +36,15 @@ export function runTools(
 
 type Batch = readonly RunToolsMessage[];
 
-/** Outputs are not read while that many messages wait for the caller: each output may bring another one. */
+/** Outputs are not read while that many messages wait for the caller, since each output may produce another message. */
 const MAX_WAITING_MESSAGES = 64;
 
 /** Longest id in a `rejected_output`, in characters. */
 const MAX_ID_LENGTH = 256;
 
 /**
- * One call of RunTools: the messages of the loop, and what the caller's outputs bring. The loop goes on only while the
- * transport asks for messages; the outputs are read beside it.
+ * One call of RunTools: the messages of the loop, and the messages that the caller's outputs cause. The loop advances
+ * only while the transport asks for messages; the outputs are read concurrently.
  */
 class ToolRun implements AsyncIterator<Batch> {
   readonly #call: GenerationCall;
@@ -54,7 +54,7 @@ class ToolRun implements AsyncIterator<Batch> {
   #tools: CallerTools | undefined;
   #loop: AsyncGenerator<LoopItem, GenerateResult> | undefined;
   #isAdvancing = false;
-  /** Why the caller's messages end the call. */
+  /** The failure if the caller's messages end the call. */
   #fault: CallFailure | undefined;
   #end: { readonly status: ConnectError | undefined } | undefined;
 
@@ -77,7 +77,7 @@ class ToolRun implements AsyncIterator<Batch> {
     }
   }
 
-  /** The caller is gone, or reads no further. */
+  /** The caller is gone, or stops reading. */
   async return(): Promise<IteratorResult<Batch>> {
     this.#call.abort(new AbortError("the caller disconnected"));
     this.#tools?.stop();
@@ -86,7 +86,7 @@ class ToolRun implements AsyncIterator<Batch> {
     return { done: true, value: undefined };
   }
 
-  /** Lets the loop go on until it gives something. Never rejects. */
+  /** Advances the loop until it yields a message. Never rejects. */
   async #advance(): Promise<void> {
     this.#isAdvancing = true;
     try {
@@ -107,9 +107,9 @@ class ToolRun implements AsyncIterator<Batch> {
       throw invalidField("start", "is missing, expected it in the first message");
     const start = value.message.value;
     this.#call.keep(start);
-    const { generation, ...own } = await readStart(this.#call, start);
+    const { generation, ...toolOptions } = await readStart(this.#call, start);
     this.#tools = new CallerTools({
-      ...own,
+      ...toolOptions,
       announce: (value, step) => this.#outbox.push([this.#messages.at(step, { case: "execute", value })]),
     });
     void this.#readOutputs(this.#tools);
@@ -142,11 +142,11 @@ class ToolRun implements AsyncIterator<Batch> {
 
   #take(item: LoopItem): void {
     this.#outbox.push(this.#messages.ofItem(item));
-    // The results of its tools were counted when they arrived.
+    // The memory of its tool results was counted when they arrived.
     if (item.case === "stepFinish") this.#call.keep(item.result.response);
   }
 
-  /** Ends the call because of what the caller has sent. */
+  /** Ends the call because of a message of the caller. */
   #giveUp(thrown: unknown): void {
     this.#fault = this.#call.fail(thrown);
     this.#call.abort(this.#fault.error);
@@ -158,13 +158,13 @@ class ToolRun implements AsyncIterator<Batch> {
     this.#outbox.push(last);
   }
 
-  /** Whether the outcome of the call is known, so that further outputs change nothing. */
+  /** Whether the outcome of the call is decided, so that further outputs change nothing. */
   get #isOver(): boolean {
     return this.#end !== undefined || this.#call.signal.aborted;
   }
 }
 
-/** @throws InvalidRequestError for a message that is no output, or a malformed one. */
+/** @throws InvalidRequestError for a message that is not an output, or a malformed one. */
 function toOutput({ message }: RunToolsRequest): ToolOutput {
   if (message.case === "start") throw invalidField("start", "was sent before, expected it once");
   if (message.case === undefined) throw invalidField("message", "is missing, expected an output");

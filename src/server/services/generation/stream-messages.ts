@@ -8,19 +8,19 @@ import type {
 import type { LoopItem } from "../../../generation/loop/tool-loop.ts";
 import type { CallFailure } from "./generation-call.ts";
 
-/** A message with its place in its stream. */
+/** A message with its position in its stream. */
 interface Placed<Content> {
   readonly sequence: number;
   readonly step: number;
   readonly message: Content;
 }
 
-/** What all streams of GenerationService may say. */
+/** The contents that all streams of GenerationService share. */
 type LoopContent = NonNullable<
   Exclude<MessageInitShape<typeof StreamGenerateResponseSchema>, StreamGenerateResponse>["message"]
 >;
 
-/** A message that all streams of GenerationService have. */
+/** A message of any stream of GenerationService. */
 export type LoopMessage = Placed<LoopContent>;
 
 /** Numbers the messages of one stream. */
@@ -28,35 +28,38 @@ export class StreamMessages {
   #sequence = 0;
   #step = 1;
 
-  /** Whether a message was made: the stream has begun. */
+  /** Whether a message was created, which means that the stream has begun. */
   get hasBegun(): boolean {
     return this.#sequence > 0;
   }
 
-  /** A message of the step that is under way. */
+  /** Creates a message of the current step. */
   of<const Content>(message: Content): Placed<Content> {
     return { sequence: this.#sequence++, step: this.#step, message };
   }
 
-  /** A message of a step that begins, or is under way. */
+  /** Creates a message of a step that begins or is in progress. */
   at<const Content>(step: number, message: Content): Placed<Content> {
     this.#step = step;
     return this.of(message);
   }
 
-  /** The messages of what a loop yields. */
+  /** Creates the messages of an item that a loop yields. */
   ofItem(item: LoopItem): readonly LoopMessage[] {
     this.#step = item.step;
     if (item.case === "events") return item.events.map((value) => this.of({ case: "event", value }));
     return [this.of({ case: "stepFinish", value: { result: item.result } })];
   }
 
-  /** The last message of a stream that gave a result. */
+  /** Creates the last message of a successful stream. */
   ofResult(result: GenerateResult): LoopMessage {
     return this.at(result.steps.length, { case: "result", value: result });
   }
 
-  /** The last message of a stream that failed. None where the stream has not begun: its status says it all. */
+  /**
+   * Creates the last message of a failed stream. Returns none if the stream has not begun, since the status is enough
+   * then.
+   */
   ofFailure({ status }: CallFailure): readonly LoopMessage[] {
     const [error] = status.findDetails(InferenceErrorSchema);
     return this.hasBegun && error !== undefined ? [this.of({ case: "error", value: error })] : [];

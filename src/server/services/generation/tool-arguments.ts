@@ -14,7 +14,7 @@ export class ToolArguments {
 
   /**
    * @param path Path of the tools in the caller's message.
-   * @throws InvalidRequestError naming a schema that is none.
+   * @throws InvalidRequestError that names an invalid schema.
    */
   constructor(tools: readonly Tool[], path: string) {
     for (const [index, { tool }] of tools.entries()) {
@@ -24,7 +24,7 @@ export class ToolArguments {
     }
   }
 
-  /** What is wrong with the arguments of a call, for the model or the caller. Undefined where nothing is. */
+  /** Describes the error in the arguments of a call, for the model or the caller. Undefined if they are valid. */
   toProblem(call: ToolCall): string | undefined {
     if (call.input.case === "text") return undefined;
     const parsed = argumentsOf(call);

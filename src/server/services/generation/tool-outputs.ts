@@ -7,7 +7,7 @@ import { failedResult } from "../../../generation/loop/failed-result.ts";
 import type { ToolArguments } from "./tool-arguments.ts";
 
 /**
- * Checks an output by itself.
+ * Checks an output without regard to its call.
  * @param path Path of the output in the caller's message.
  */
 export function checkOutput({ toolCallId, output }: ToolOutput, path: string, violations: Violations): void {
@@ -17,20 +17,20 @@ export function checkOutput({ toolCallId, output }: ToolOutput, path: string, vi
   else if (output.case === "result") checkToolResult(output.value, `${path}.result`, toolCallId, violations);
 }
 
-/** What the caller is asked for by an `execute`. */
+/** The kind of output that an `execute` asks the caller for. */
 export type Wanted = "execution" | "repair";
 
-/** Whether an output is not what was asked for. An error and a refusal answer everything. */
+/** Whether an output has another kind than the wanted one. Errors and refusals are always accepted. */
 export function isWrongKind({ output }: ToolOutput, wanted: Wanted): boolean {
   return output.case === (wanted === "repair" ? "result" : "repairedCall");
 }
 
-/** What an output means: the result of the call, or the call that is to be executed. */
+/** The effect of an output: the result of the call, or a repaired call to execute. */
 export type OutputEffect =
   | { readonly case: "result"; readonly result: ToolResult }
   | { readonly case: "repaired"; readonly call: ToolCall };
 
-/** What an output that was checked means for its call. */
+/** Returns the effect of a checked output on its call. */
 export function toEffect({ output }: ToolOutput, call: ToolCall, rules: ToolArguments): OutputEffect {
   switch (output.case) {
     case "result":

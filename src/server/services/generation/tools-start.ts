@@ -13,7 +13,7 @@ export interface ToolsStart {
   readonly toolArguments: ToolArguments;
   /** Whether calls with invalid arguments are sent to the caller for repair. */
   readonly repairCalls: boolean;
-  /** Longest wait for one tool in milliseconds. 0: none. */
+  /** Longest wait for one tool in milliseconds. 0 means no limit. */
   readonly perToolMs: number;
 }
 
@@ -21,7 +21,7 @@ export interface ToolsStart {
 const DEFAULT_PER_TOOL_MS = 300_000;
 
 /**
- * Reads the message that opens a tool loop, the field `start` of the caller's message.
+ * Reads the message that opens a tool loop, which is the field `start` of the caller's message.
  * @throws InvalidRequestError with the invalid fields.
  */
 export async function readStart(call: GenerationCall, start: RunToolsStart): Promise<ToolsStart> {

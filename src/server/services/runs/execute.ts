@@ -9,7 +9,7 @@ import { answer, type RunCall, type RunParts } from "./run-call.ts";
 import { requireId } from "./run-id.ts";
 import { streamEvents } from "./stream-events.ts";
 
-/** Serves CreateRun. A run that fails is an answer: its caller needs its id. */
+/** Serves CreateRun. A failed run is a successful response, since its caller needs its id. */
 export function createRun(parts: RunParts, request: CreateRunRequest, context: HandlerContext): Promise<Run> {
   return answer(parts, context, async (call) =>
     toResult(await call.engine.createRun({ request }, call.options), call),
@@ -41,7 +41,7 @@ export function createRunStream(
 async function toResult(started: StartedRun, call: RunCall): Promise<Run> {
   if (started.run.background) return started.run;
   const run = await started.result();
-  // The run was cancelled because of it: the status says why.
+  // The run was cancelled because of the signal, whose reason becomes the status.
   if (call.signal.aborted) throw call.signal.reason;
   if (run.error !== undefined) call.noteFailure(errorFromProto(run.error));
   return run;

@@ -1,4 +1,4 @@
-/** The methods that read and change what is kept. */
+/** The methods that read and change stored runs. */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Run } from "../../../gen/outrigger/v1/run_pb.ts";

@@ -1,7 +1,10 @@
 import { withFieldPaths } from "../../../client/field-paths.ts";
 import { toSdkError } from "../../../core/errors.ts";
 
-/** Names a field as callers know it: the engine's `after` is `page_token`, the id of the last element of the page before. */
+/**
+ * Renames a field in errors to the name that callers know: the engine's `after` is `page_token`, the id of the last
+ * element of the previous page.
+ */
 export async function withPageToken<Page>(page: Promise<Page>): Promise<Page> {
   try {
     return await page;

@@ -8,18 +8,18 @@ import { createRecordedClient } from "../../calls/recorded-calls.ts";
 import { getRequestShare } from "../../requests/request-memory.ts";
 import { createRecorder } from "../../telemetry/call-recorder.ts";
 
-/** What all calls of RunService share. */
+/** The parts that all calls of RunService share. */
 export interface RunParts {
   readonly engine: RunEngine;
   /** Calls the models for runs whose callers wait for them. */
   readonly inference: Inference;
-  /** The signals of the calls under way. */
+  /** The signals of the calls in progress. */
   readonly signals: CallSignals;
 }
 
 /** One call of RunService, from its request to its status. */
 export class RunCall {
-  /** Name of the caller's access key: what others created does not exist for it. */
+  /** Name of the caller's access key. Data of other owners does not exist for this call. */
   readonly owner: string;
   readonly #parts: RunParts;
   readonly #context: HandlerContext;
@@ -43,12 +43,12 @@ export class RunCall {
     return this.#parts.engine;
   }
 
-  /** Aborted when the caller disconnects, its deadline runs out, or the server stops. */
+  /** Aborted when the caller disconnects, its deadline expires, or the server stops. */
   get signal(): AbortSignal {
     return this.#call.signal;
   }
 
-  /** How the engine runs what this call starts or continues. */
+  /** Options for the runs that this call starts or continues. */
   get options(): RunOptions {
     return {
       owner: this.owner,
@@ -58,31 +58,31 @@ export class RunCall {
     };
   }
 
-  /** Reads something stored, within the memory for what is read at once. */
+  /** Reads stored data, within the memory for concurrent reads. */
   readStored<Value>(read: () => Promise<Value>): Promise<Value> {
     return getRequestShare(this.#context)?.memory.reads.read(read, this.signal) ?? read();
   }
 
-  /** The status of a call that failed. */
+  /** Returns the status of a failed call. */
   fail(thrown: unknown): ConnectError {
-    // Limits of a request, and requests that are malformed, are statuses already.
+    // The errors of limits and of malformed requests are statuses already.
     if (thrown instanceof ConnectError && !this.signal.aborted) return thrown;
     return this.#record.fail(errorOfCall(thrown, this.signal));
   }
 
-  /** Notes for the log that a run failed whose call succeeds. */
+  /** Records for the log that a run failed although its call succeeds. */
   noteFailure(error: SDKError): void {
     this.#record.fail(error);
   }
 
-  /** The call has ended. To be called once. */
+  /** Ends the call. Must be called once. */
   end(): void {
     this.#call.release();
     this.#record.end(this.signal);
   }
 }
 
-/** Serves a call that has one answer. */
+/** Serves a call with one response. */
 export async function answer<Output>(
   parts: RunParts,
   context: HandlerContext,

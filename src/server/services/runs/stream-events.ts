@@ -4,13 +4,16 @@ import { errorFromProto, ServerError } from "../../../core/errors.ts";
 import { type RunEvent, RunStatus } from "../../../gen/outrigger/v1/run_pb.ts";
 import { RunCall, type RunParts } from "./run-call.ts";
 
-/** How a stream of events ends. */
+/** Options for the end of a stream of events. */
 export interface StreamEnd {
-  /** Whether the failure of the run is that of the call: of the call that started it, and not of one that reads it. */
+  /**
+   * Whether a failure of the run fails the call too: true for the call that started the run, false for a call that
+   * reads it.
+   */
   readonly failsWithRun: boolean;
 }
 
-/** The events of a run as the answer of a call. Leaving the iteration leaves that of the engine. */
+/** Returns the events of a run as the response of a call. Leaving the iteration leaves the engine's iteration. */
 export function streamEvents(
   parts: RunParts,
   context: HandlerContext,
@@ -31,7 +34,7 @@ async function* getEvents(
       last = batch.at(-1)?.event;
       yield batch;
     }
-    // A stream that was cut must not look like one that ended.
+    // A truncated stream must not look complete.
     if (call.signal.aborted) throw call.signal.reason;
     checkEnd(last, failsWithRun);
   } catch (thrown) {

@@ -29,7 +29,7 @@ import { withPageToken } from "./page-token.ts";
 import { answer, type RunParts } from "./run-call.ts";
 import { requireId } from "./run-id.ts";
 
-/** Messages of one request, at most: a page of ListMessages. */
+/** Maximum number of messages in one request: a page of ListMessages. */
 const MAX_MESSAGES = 100;
 
 const DEFAULT_PAGE_SIZE = 20;
@@ -140,7 +140,7 @@ export function deleteMessage(
   });
 }
 
-/** The messages to add. @throws InvalidRequestError with every invalid field. */
+/** Reads the messages to add. @throws InvalidRequestError with every invalid field. */
 function readMessages(messages: readonly Message[]): readonly NewMessage[] {
   if (messages.length > MAX_MESSAGES)
     throw invalidField("messages", `expected at most ${MAX_MESSAGES}, found ${messages.length}`);
