@@ -12,6 +12,7 @@ import { isCacheHit } from "../../middleware/cache.ts";
 import { INFERENCE_ID_HEADER } from "../base/id-headers.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { toConnectError } from "../status/status.ts";
+import type { AttemptOutcome } from "../telemetry/call-observer.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { CutOffError } from "./call-signal.ts";
 import type { Inference } from "./inference.ts";
@@ -66,8 +67,9 @@ export class InferenceRecord {
     this.#provider = bounded(provider);
     this.#model = bounded(model);
     this.#recorder.responseIds[INFERENCE_ID_HEADER] = inferenceId;
-    this.#recorder.attempt({ inferenceId, provider: this.#provider, model: this.#model });
+    let attempt = this.#beginAttempt(inferenceId);
     let isSent = false;
+    let failure: SDKError | undefined;
     const callOptions: CallOptions = {
       ...options,
       ...(this.memory && { memory: this.memory }),
@@ -76,7 +78,10 @@ export class InferenceRecord {
       onTarget: (target) => {
         this.#takeTarget(target);
         // Middleware may send a call again, or to another provider.
-        if (isSent) this.#recorder.attempt({ inferenceId, provider: this.#provider, model: this.#model });
+        if (isSent) {
+          attempt.end({ isRepeated: true, error: undefined, usage: undefined });
+          attempt = this.#beginAttempt(inferenceId);
+        }
         isSent = true;
         options.onTarget?.(target);
       },
@@ -90,11 +95,14 @@ export class InferenceRecord {
       },
       takeEvents: (batch) => this.#takeEvents(call, batch),
       takeFailure: (error) => {
+        failure = error;
         call.usage = error.usage ?? call.usage;
         if (error instanceof ProviderError) this.#provider = bounded(error.provider) || this.#provider;
       },
       end: () => {
-        if (this.#underWay.delete(call)) this.#usage = addUsages(this.#usage, call.usage);
+        if (!this.#underWay.delete(call)) return;
+        this.#usage = addUsages(this.#usage, call.usage);
+        attempt.end({ isRepeated: false, error: failure, usage: call.usage });
       },
     };
     this.#underWay.add(call);
@@ -116,6 +124,17 @@ export class InferenceRecord {
       error: this.#error,
       isCutOff: reason instanceof CutOffError,
     });
+  }
+
+  /** Reports a request to the provider that is the latest target. */
+  #beginAttempt(inferenceId: string): { end(outcome: Omit<AttemptOutcome, "durationMs">): void } {
+    const startedAt = performance.now();
+    const attempt = { inferenceId, provider: this.#provider, model: this.#model };
+    this.#recorder.attempt(attempt);
+    return {
+      end: (outcome) =>
+        this.#recorder.attemptEnd(attempt, { durationMs: performance.now() - startedAt, ...outcome }),
+    };
   }
 
   #totalUsage(): Usage | undefined {

@@ -5,6 +5,7 @@ import { getRequestId, REQUEST_ID_HEADER } from "../base/id-headers.ts";
 import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
+import { readTraceContext } from "../telemetry/trace-context.ts";
 import { fallbackApi } from "./fallback-api.ts";
 import type { HostCheck } from "./host.ts";
 import { getPath, type HttpApi, type HttpRoute } from "./http-api.ts";
@@ -62,6 +63,7 @@ export class RequestChecks {
       httpVersion: request.httpVersion,
       protocol: route.protocol ?? createProtocol(request),
       caller: verdict.caller,
+      trace: readTraceContext(request.headers),
     });
     const recorder = new CallRecorder(call, route.isObserved ? this.#options.observers : []);
     return { found, recorder, rejection: verdict.rejection };

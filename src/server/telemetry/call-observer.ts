@@ -1,3 +1,5 @@
+import type { SDKError } from "../../core/errors.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { Call } from "./call.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -9,6 +11,18 @@ export interface Attempt {
   readonly provider: string;
   /** Model that is asked for, bounded. */
   readonly model: string;
+}
+
+/** The end of a request to a provider. */
+export interface AttemptOutcome {
+  /** Since the attempt began, in milliseconds. */
+  readonly durationMs: number;
+  /** The call was sent again, or to another provider, since this attempt failed. Its error is in `Response.attempts`. */
+  readonly isRepeated: boolean;
+  /** The error with which the call failed. Undefined if it succeeded, was repeated or was left before its end. */
+  readonly error: SDKError | undefined;
+  /** Tokens of the call. Undefined if none are known. */
+  readonly usage: Usage | undefined;
 }
 
 /** The first output of a model in a stream: text, reasoning, a tool call or another part. */
@@ -30,6 +44,8 @@ export interface CallObserver {
   begin(call: Call): void;
   /** Called when a request to a provider begins. */
   attempt?(call: Call, attempt: Attempt): void;
+  /** A request to a provider has ended. Once for each `attempt`, with the same object; after `end` if the client left. */
+  attemptEnd?(call: Call, attempt: Attempt, outcome: AttemptOutcome): void;
   /** Called when the first output of a stream arrives. At most once for each attempt. */
   firstOutput?(call: Call, output: FirstOutput): void;
   /** Called when a call has ended, once for each `begin`. */

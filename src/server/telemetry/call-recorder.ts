@@ -1,7 +1,7 @@
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { REQUEST_ID_HEADER } from "../base/id-headers.ts";
 import { type Call, createCall } from "./call.ts";
-import type { Attempt, CallObserver, FirstOutput } from "./call-observer.ts";
+import type { Attempt, AttemptOutcome, CallObserver, FirstOutput } from "./call-observer.ts";
 import type { ServiceOutcome, TransportOutcome } from "./outcome.ts";
 
 /**
@@ -31,6 +31,11 @@ export class CallRecorder {
   attempt(attempt: Attempt): void {
     this.#attempt = attempt;
     for (const observer of this.#observers) observer.attempt?.(this.call, attempt);
+  }
+
+  /** A request to a provider has ended. */
+  attemptEnd(attempt: Attempt, outcome: AttemptOutcome): void {
+    for (const observer of this.#observers) observer.attemptEnd?.(this.call, attempt, outcome);
   }
 
   /** Reports that the first output of a stream has arrived. */

@@ -1,4 +1,5 @@
 import { anyCaller, type Caller } from "../../core/caller.ts";
+import type { TraceContext } from "./trace-context.ts";
 
 /** The facts about a call that are known when it arrives. */
 export interface Call {
@@ -12,17 +13,20 @@ export interface Call {
   readonly protocol: string;
   /** The caller. */
   readonly caller: Caller;
+  /** The trace that the call is a part of. Undefined if its client sent none. */
+  readonly trace: TraceContext | undefined;
   /** Time of arrival, by `performance.now()`. */
   readonly startedAt: number;
 }
 
 /** The facts from which a call is created. */
-interface CallInit extends Omit<Call, "startedAt" | "caller"> {
+interface CallInit extends Omit<Call, "startedAt" | "caller" | "trace"> {
   /** Default: anybody. */
   readonly caller?: Caller | undefined;
+  readonly trace?: TraceContext | undefined;
 }
 
 /** Creates a call that arrives now. */
-export function createCall({ rpc, requestId, httpVersion, protocol, caller = anyCaller }: CallInit): Call {
-  return { rpc, requestId, httpVersion, protocol, caller, startedAt: performance.now() };
+export function createCall({ caller = anyCaller, trace, ...init }: CallInit): Call {
+  return { ...init, caller, trace, startedAt: performance.now() };
 }

@@ -116,6 +116,7 @@ function toLine(call: Call, outcome: Outcome): Record<string, unknown> {
     http: call.httpVersion,
     code: codeName(outcome.code),
     request_id: call.requestId,
+    trace_id: call.trace?.traceId,
     caller: call.caller.name || undefined,
     duration_ms: roundedMs(outcome.durationMs),
     first_output_ms: firstOutputMs === undefined ? undefined : roundedMs(firstOutputMs),

@@ -7,7 +7,7 @@ import { createCounter, createGauge, createHistogram, createReadCounter, type Me
 import { createRunMetrics, type RunMetrics } from "./run-metrics.ts";
 
 /** The metrics of the server. */
-export interface Metrics extends Required<CallObserver>, Required<MiddlewareObserver> {
+export interface Metrics extends Required<Omit<CallObserver, "attemptEnd">>, Required<MiddlewareObserver> {
   /** Receives the events of runs. */
   readonly runs: Pick<RunMetrics, "runEnded" | "queueMeasured">;
   /** Counts a connection that was closed because too many are open. */

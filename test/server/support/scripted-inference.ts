@@ -22,6 +22,8 @@ export interface ScriptedCall {
   readonly signal: AbortSignal;
   /** Pays for the answer. */
   readonly memory: CallOptions["memory"];
+  /** Tells of a request to a provider. */
+  readonly onTarget: CallOptions["onTarget"];
 }
 
 /** How to answer. What is left out is not expected to be called. */
@@ -40,8 +42,8 @@ export function scriptedInference(script: Script): ScriptedInference {
   const begin = (request: Request, options: CallOptions | undefined): ScriptedCall => {
     if (options?.signal === undefined || options.inferenceId === undefined)
       throw new Error("signal and inference id are missing");
-    const { inferenceId, signal, memory } = options;
-    const call = { request, inferenceId, signal, memory };
+    const { inferenceId, signal, memory, onTarget } = options;
+    const call = { request, inferenceId, signal, memory, onTarget };
     calls.push(call);
     return call;
   };

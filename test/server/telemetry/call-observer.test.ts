@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CallTarget } from "../../../src/core/adapter.ts";
 import { RateLimitError } from "../../../src/core/errors.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
+import type { Call } from "../../../src/server/telemetry/call.ts";
 import type { CallObserver } from "../../../src/server/telemetry/call-observer.ts";
 import { TRANSPORTS } from "../support/clients.ts";
 import { oneByOne, type Script, textEvents, textResponse } from "../support/scripted-inference.ts";
@@ -17,6 +18,8 @@ function recordingObserver(): { observer: CallObserver; events: [string, unknown
   const observer: CallObserver = {
     begin: (call) => void events.push([`begin ${getName(call.rpc)}`, call.protocol]),
     attempt: (call, attempt) => void events.push([`attempt ${getName(call.rpc)}`, attempt]),
+    attemptEnd: (call, attempt, outcome) =>
+      void events.push([`attempt end ${getName(call.rpc)}`, { attempt, ...outcome }]),
     firstOutput: (call, output) => void events.push([`first output ${getName(call.rpc)}`, output]),
     end: (call, outcome) => void events.push([`end ${getName(call.rpc)}`, outcome]),
   };
@@ -55,6 +58,16 @@ describe("a CallObserver", () => {
         ["attempt Stream", { inferenceId, provider: "", model: "asked-for" }],
         ["first output Stream", { provider: "scripted", model: "asked-for", elapsedMs: expect.any(Number) }],
         [
+          "attempt end Stream",
+          {
+            attempt: { inferenceId, provider: "", model: "asked-for" },
+            durationMs: expect.any(Number),
+            isRepeated: false,
+            error: undefined,
+            usage: { inputTokens: 7, outputTokens: 5 },
+          },
+        ],
+        [
           "end Stream",
           {
             code: undefined,
@@ -83,13 +96,51 @@ describe("a CallObserver", () => {
     const client = getClient(server, "gRPC");
     await expect(client.complete({ model: "m" })).rejects.toThrow("slow down");
     await ended();
-    expect(events.map(([name]) => name)).toEqual(["begin Complete", "attempt Complete", "end Complete"]);
+    expect(events.map(([name]) => name)).toEqual([
+      "begin Complete",
+      "attempt Complete",
+      "attempt end Complete",
+      "end Complete",
+    ]);
+    expect(events.at(-2)?.[1]).toMatchObject({ isRepeated: false, error: expect.any(RateLimitError) });
     expect(events.at(-1)?.[1]).toMatchObject({
       code: Code.ResourceExhausted,
       error: expect.any(RateLimitError),
       provider: "scripted",
       firstOutputMs: undefined,
     });
+  });
+
+  it("gets an end for each attempt of a call that is sent again", async () => {
+    const { server, events, ended } = await startObserved({
+      complete: async (call) => {
+        call.onTarget?.({ provider: "first", model: "a" });
+        call.onTarget?.({ provider: "second", model: "b" });
+        return textResponse(call, "x");
+      },
+    });
+    await getClient(server, "gRPC").complete({ model: "m" });
+    await ended();
+    const attempts = events.filter(([name]) => name.startsWith("attempt"));
+    expect(attempts).toMatchObject([
+      ["attempt Complete", { model: "m" }],
+      ["attempt end Complete", { attempt: { model: "m" }, isRepeated: true, error: undefined }],
+      ["attempt Complete", { provider: "second", model: "b" }],
+      ["attempt end Complete", { attempt: { provider: "second", model: "b" }, isRepeated: false }],
+    ]);
+  });
+
+  it.each(Object.keys(TRANSPORTS))("gets the trace context of a call over %s", async (transport) => {
+    const calls: Call[] = [];
+    const observer: CallObserver = { begin: (call) => void calls.push(call), end() {} };
+    const server = await servers.start(
+      { complete: async (call) => textResponse(call, "x") },
+      { observers: [observer] },
+    );
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const headers = { traceparent, tracestate: "congo=t61rcWkgMzE" };
+    await getClient(server, transport).complete({ model: "m" }, { headers });
+    expect(calls[0]?.trace).toMatchObject({ ...headers, traceId: "4bf92f3577b34da6a3ce929d0e0e4736" });
   });
 
   it("gets the default provider of a request that names none", async () => {

@@ -9,6 +9,7 @@ import type { Intake } from "../../requests/intake.ts";
 import { createCall } from "../../telemetry/call.ts";
 import type { CallObserver } from "../../telemetry/call-observer.ts";
 import { CallRecorder } from "../../telemetry/call-recorder.ts";
+import { readTraceContext } from "../../telemetry/trace-context.ts";
 import { type GrpcMethod, serveExchange } from "./exchange.ts";
 import { toMessageEncoder } from "./message-encoder.ts";
 
@@ -46,6 +47,7 @@ export function createGrpcTransport({
       httpVersion: "2.0",
       protocol: "grpc",
       caller,
+      trace: readTraceContext(headers),
     });
     const recorder = new CallRecorder(call, observers);
     void serveExchange({ method, recorder, stream, headers, refusal, intake, unsent }).then((outcome) =>
