@@ -141,6 +141,13 @@ describe("the architecture", () => {
     expect(files.map((file) => getArea(toName(file))).filter((area) => !known.includes(area))).toEqual([]);
   });
 
+  it("is documented with its layers in their order", () => {
+    const text = readFileSync(join(root, "docs/architecture.md"), "utf8");
+    const [, picture = ""] = /## Layers[\s\S]*?```\n([\s\S]*?)```/.exec(text) ?? [];
+    const documented = [...picture.matchAll(/^src\/([\w-]+)\//gm)].map(([, name]) => name);
+    expect(documented).toEqual([...layers].reverse());
+  });
+
   it("lets a layer use the layers before it, and no other", () => {
     const wrong = imports.filter(({ from, to, internal }) => {
       if (!internal || [simulator, wire].some((area) => [getArea(from), getArea(to)].includes(area)))
