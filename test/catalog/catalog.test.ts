@@ -196,7 +196,7 @@ describe("getLatestModel()", () => {
     ]);
   });
 
-  it("gives a preview only where there is no stable model", () => {
+  it("returns a preview model only if no stable model exists", () => {
     expect(latest("gemini", [], "2026-03-01")).toBe("gemini-2.5-flash-lite");
     const onlyPreviews = createCatalog({
       models: [

@@ -124,7 +124,7 @@ describe("costWith()", () => {
     expect(costWith(cheap, createUsage({ inputTokens: 4, outputTokens: 0 }))).toBe(0n);
   });
 
-  it("stays exact where numbers would not", () => {
+  it("stays exact beyond the precision of numbers", () => {
     const dear = [
       {
         above_input_tokens: 0,
@@ -136,7 +136,7 @@ describe("costWith()", () => {
     expect(costWith(dear, most)).toBe((9_007_199_254_740_991n * 2_147_483_647n + 500n) / 1000n);
   });
 
-  it("is undefined where a price that is needed is unknown", () => {
+  it("is undefined if a required price is unknown", () => {
     const usage = createUsage({ inputTokens: 10, outputTokens: 10, cacheWriteTokens: 1 });
     expect(costWith(tiers, usage)).toBeUndefined();
     expect(costWith([], createUsage({ inputTokens: 1, outputTokens: 1 }))).toBeUndefined();
@@ -162,7 +162,7 @@ describe("costWith()", () => {
     expect(costWith(tiers, usage)).toBe(10_000n);
   });
 
-  it("is undefined where the counts contradict each other", () => {
+  it("is undefined if the counts contradict each other", () => {
     expect(
       costWith(tiers, createUsage({ inputTokens: 5, outputTokens: 1, cacheReadTokens: 6 })),
     ).toBeUndefined();

@@ -96,7 +96,7 @@ describe("outrigger demo", () => {
 });
 
 describe("demoText()", () => {
-  it("names an address that can be reached, also where it listens everywhere", () => {
+  it("names an address that can be reached, even if it listens on all addresses", () => {
     const text = demoText({
       addresses: ["[::]:7000"],
       adminAddress: "0.0.0.0:7001",

@@ -174,7 +174,7 @@ describe("outrigger serve", () => {
     expect(await outrigger.ended).toBe(0);
   });
 
-  it("asks for access keys where there are some, takes new ones on SIGHUP, and shows none", async () => {
+  it("requires access keys if any are configured, takes new ones on SIGHUP, and shows none", async () => {
     const keys = join(folder, "keys.yaml");
     const entry = (key: string) => `keys: [{ name: checkout, key: ${key}, models: [openai/sim-text] }]`;
     await writeFile(keys, entry("first-access-key-1"));
@@ -251,7 +251,7 @@ describe("outrigger serve", () => {
     },
   );
 
-  it("warns where its data address is open to the network without access keys, and only there", async () => {
+  it("warns only if its data address is open to the network without access keys", async () => {
     const socket = `unix://${join(folder, "local.sock")}`;
     const addresses = ["127.0.0.1:0", "[::1]:0", "localhost:0", socket, "0.0.0.0:0"];
     const listen = addresses.flatMap((address) => ["--listen", address]);

@@ -190,7 +190,7 @@ describe("the default provider", () => {
     );
   });
 
-  it("may be named where no provider is registered", () => {
+  it("may be named if no provider is registered", () => {
     expect(Client.fromEnv({ OUTRIGGER_DEFAULT_PROVIDER: "gemini" }).defaultProvider).toBeUndefined();
   });
 });

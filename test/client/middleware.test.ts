@@ -87,7 +87,7 @@ describe("middleware with methods", () => {
     expect(order).toEqual(onion);
   });
 
-  it("sees the provider's name, also where the default one answers", async () => {
+  it("sees the provider's name, even if the default one answers", async () => {
     const seen: string[] = [];
     const log: Middleware = {
       complete: (passed, next) => {
@@ -142,7 +142,7 @@ describe("middleware with methods", () => {
     expect(deltas).toEqual(["ONE", " ", "M1"]);
   });
 
-  it("keeps batches where it gives back the stream of next", async () => {
+  it("keeps batches if it returns the stream of next", async () => {
     const sizes = async (stream: EventStream) => {
       const found: number[] = [];
       for await (const batch of stream.batches()) found.push(batch.length);
@@ -168,7 +168,7 @@ describe("middleware with methods", () => {
     expect(textOf(await accumulate(client.stream(request)))).toBe("one m1");
   });
 
-  it("ends the provider's stream where the caller leaves", async () => {
+  it("ends the provider's stream when the caller leaves", async () => {
     const pass: Middleware = {
       async *stream(passed, next) {
         yield* next(passed);
@@ -245,7 +245,7 @@ describe("middleware as a function", () => {
     expect(one.requests).toEqual([]);
   });
 
-  it("ends a stream with an error event where it throws after the answer", async () => {
+  it("ends a stream with an error event if it throws after the answer", async () => {
     const strict: Middleware = async (passed, next) => {
       await next(passed);
       throw new StreamError("the answer is not wanted");
@@ -256,7 +256,7 @@ describe("middleware as a function", () => {
     expect(error).toEqual(new StreamError("the answer is not wanted"));
   });
 
-  it("may try again where nothing has been sent", async () => {
+  it("may try again if nothing has been sent", async () => {
     const again: Middleware = async (passed, next) => next(passed).catch(() => next(passed));
     const failures = () => ({ failures: [new NetworkError("refused")] });
     expect(textOf(await clientWith([again], failures()).client.complete(request))).toBe("one m1");
@@ -309,7 +309,7 @@ describe("middleware as a function", () => {
     expect(one).toMatchObject({ started: 1, ended: 1 });
   });
 
-  it("is told where it calls next twice at once around a stream", async () => {
+  it("gets an error if it calls next twice at once around a stream", async () => {
     const twice: Middleware = async (passed, next) =>
       (await Promise.all([next(passed), next(passed)]))[0] as Response;
     const { client } = clientWith([twice]);
@@ -319,7 +319,7 @@ describe("middleware as a function", () => {
     );
   });
 
-  it("is told where the stream beneath it ends without finish", async () => {
+  it("gets an error if the stream beneath it ends without finish", async () => {
     const headless: Middleware = {
       async *stream() {
         yield create(StreamEventSchema, { event: { case: "streamStart", value: {} } });

@@ -110,7 +110,7 @@ describe("the fields that errors name", () => {
     expect((await failure(call)).message).toMatch(/^providerOptionsJson\["my_account"\]: /);
   });
 
-  it("are named as in the contract where the client is asked to", async () => {
+  it("are named as in the contract if the client is asked to", async () => {
     const client = new Client({ providers, fieldPaths: "contract" });
     const { violations } = await failure(client.complete({ ...base, toolChoice: toolChoice("required") }));
     expect(violations.map(({ field }) => field)).toEqual(["tool_choice.mode"]);

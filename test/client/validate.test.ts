@@ -228,7 +228,7 @@ describe("validateRequest()", () => {
     ]);
   });
 
-  it("shows nothing of a prompt, even where the JSON parser would quote it", () => {
+  it("shows nothing of a prompt, even if the JSON parser would quote it", () => {
     const secret = "my password is hunter2";
     const found = wrongIn({
       messages: [{ role: Role.ASSISTANT, content: [call("a", secret)] }],
@@ -299,7 +299,7 @@ describe("validateRequest()", () => {
       expect(wrongIn({ messages })).toEqual([]);
     });
 
-    it("accepts such a result where the provider keeps the conversation", () => {
+    it("accepts such a result if the provider keeps the conversation", () => {
       const result = toolResult("call_9", "sunny");
       const providerOptionsJson = { openai: '{"previous_response_id":"resp_1"}' };
       expect(wrongIn({ messages: [result], providerOptionsJson })).toEqual([]);

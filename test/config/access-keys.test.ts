@@ -76,7 +76,7 @@ keys:
     expect(keys[0]?.allowsModel("anything", "at all")).toBe(true);
   });
 
-  it("uses the rate of a minute as the burst where none is set", async () => {
+  it("uses the rate of a minute as the burst if none is set", async () => {
     const { keys } = await load(
       `keys: [{ name: a, key: ${SECRET}, rate_limit: { requests_per_minute: 60 } }]`,
     );
@@ -257,7 +257,7 @@ describe("AccessKeysFile", () => {
     expect(JSON.stringify(lines)).not.toContain("short-");
   });
 
-  it("keeps the same list where the file was only touched", async () => {
+  it("keeps the same list if the file was only touched", async () => {
     const text = `keys: [{ name: a, key: ${SECRET} }]`;
     const file = new AccessKeysFile(await load(text), log);
     const keys = file.current();

@@ -158,7 +158,7 @@ describe("a configuration file that is wrong in some way", () => {
     expect(refusal?.message.length).toBeLessThan(100_000);
   });
 
-  it("is refused where it never ends", async () => {
+  it("is refused if it never ends", async () => {
     const failure = loadConfig({ environment: {}, flags: { config: "/dev/zero" } });
     await expect(failure).rejects.toThrow("the configuration file /dev/zero is over 262144 bytes");
     const config = join(folder, "endless-key.yaml");

@@ -502,13 +502,13 @@ describe("variables that are no settings", () => {
     ]);
   });
 
-  it("are named where nothing is close", async () => {
+  it("are named if nothing is close", async () => {
     expect(await loadNotices({ OUTRIGGER_DRAIN_TIMEOUT: "1s", OUTBOUND_LISTEN: "x", PATH: "/bin" })).toEqual([
       'OUTRIGGER_DRAIN_TIMEOUT is set and has no meaning; "outrigger serve --help" lists the variables',
     ]);
   });
 
-  it("are not named where the configuration file uses them", async () => {
+  it("are not named if the configuration file uses them", async () => {
     const text = `log_level: \${OUTRIGGER_LEVEL}`;
     expect(await loadNotices({ OUTRIGGER_LEVEL: "warn" }, text)).toEqual([]);
   });

@@ -34,7 +34,7 @@ describe("the section runs of a configuration", () => {
     expect(await problem("runs: { allow_unstored_continuation: 1 }")).toContain("true or false");
   });
 
-  it("keeps runs in memory where it is left out", async () => {
+  it("keeps runs in memory if it is left out", async () => {
     const expected = {
       store: { kind: "memory", maxBytes: 67_108_864 },
       maxBodyBytes: 16_777_216,

@@ -113,7 +113,7 @@ describe("response()", () => {
     expect(() => accumulator.response()).toThrow(new StreamError("the stream has not finished"));
   });
 
-  it("throws the stream's own error where it failed", () => {
+  it("throws the error of a stream that failed", () => {
     const provider = { provider: "sim", httpStatusCode: 503, errorCode: "overloaded" };
     const failure: MessageInitShape<typeof InferenceErrorSchema> = {
       kind: 106,
@@ -136,7 +136,7 @@ describe("response()", () => {
 });
 
 describe("process()", () => {
-  it("throws where an event breaks a law, and what is broken never looks finished", () => {
+  it("throws if an event breaks a law, and what is broken never looks finished", () => {
     const accumulator = fed(getEvents([START, ...textBlock(0, "Hello")]));
     const [, , , , last] = getEvents([START, ...textBlock(0, "Hello"), finish(text("Hallo"))]);
     expect(() => last && accumulator.process(last)).toThrow("law 4 of a stream is broken");
@@ -239,7 +239,7 @@ describe("accumulate()", () => {
     expect(await accumulate(toStream(events))).toEqual(getFinal(events));
   });
 
-  it("throws where the stream ends early, failed, or breaks a law, and closes it", async () => {
+  it("throws if the stream ends early, failed, or breaks a law, and closes it", async () => {
     for (const steps of [STEPS.slice(0, -1), [START, ERROR], [START, START]]) {
       let closed = 0;
       const reading = accumulate(toStream(getEvents(steps), () => (closed += 1)));

@@ -19,7 +19,7 @@ async function* twoBatches(onEnd: () => void = () => {}): AsyncGenerator<readonl
 const done = { done: true, value: undefined };
 
 describe("lazyBatches()", () => {
-  it("opens once, also where several batches are asked for at once", async () => {
+  it("opens once, even if several batches are asked for at once", async () => {
     const open = vi.fn(async () => twoBatches());
     const iterator = lazyBatches(open)[Symbol.asyncIterator]();
     expect(open).not.toHaveBeenCalled();
@@ -35,7 +35,7 @@ describe("lazyBatches()", () => {
     expect(await iterator.return?.()).toEqual(done);
   });
 
-  it("closes what it opened, also where it is left while it opens", async () => {
+  it("closes what it opened, even if its reader leaves while it opens", async () => {
     const ended = vi.fn();
     const opened = Promise.withResolvers<AsyncGenerator<readonly StreamEvent[]>>();
     const iterator = lazyBatches(() => opened.promise)[Symbol.asyncIterator]();

@@ -150,7 +150,7 @@ describe("toProto() and errorFromProto()", () => {
     expect(provider?.httpStatusCode).toBeUndefined();
   });
 
-  it("give no facts of a provider where Outrigger itself turned the call away", () => {
+  it("have no facts of a provider if Outrigger itself turned the call away", () => {
     expect(invalidField("model", "expected a name, found none").toProto().providerFailure).toBeUndefined();
     expect(new AbortError("left").toProto().providerFailure).toBeUndefined();
   });
@@ -226,7 +226,7 @@ describe("withProgress()", () => {
     expect([told.outputStarted, told.usage]).toEqual([true, usage]);
   });
 
-  it("adds no cause where there is none", () => {
+  it("adds no cause if there is none", () => {
     expect("cause" in withProgress(new AbortError("left"), { outputStarted: false, usage: undefined })).toBe(
       false,
     );

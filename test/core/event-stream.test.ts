@@ -60,7 +60,7 @@ describe("EventStream", () => {
   it.each([
     ["between two batches", 2],
     ["amid a batch", 1],
-  ])("closes its source where the loop is left %s", async (_where, events) => {
+  ])("closes its source when the loop is left %s", async (_where, events) => {
     const source = new Source();
     const stream = new EventStream(source.give([getEvents(0, 1), getEvents(2)]));
     let left = events;
@@ -71,7 +71,7 @@ describe("EventStream", () => {
     expect([source.read, source.closed]).toEqual([1, 1]);
   });
 
-  it("closes its source where the loop over batches is left, or throws", async () => {
+  it("closes its source when the loop over batches is left, or throws", async () => {
     const [broken, left] = [new Source(), new Source()];
     for await (const _batch of new EventStream(left.give([getEvents(0), getEvents(1)])).batches()) break;
     const throwing = async () => {
@@ -108,7 +108,7 @@ describe("EventStream.from()", () => {
     expect(batches).toEqual([getEvents(0), getEvents(1)]);
   });
 
-  it("closes the other iterable where the loop is left", async () => {
+  it("closes the other iterable when the loop is left", async () => {
     const source = new Source();
     for await (const _event of EventStream.from(source.give(getEvents(0, 1)))) break;
     expect([source.read, source.closed]).toEqual([1, 1]);

@@ -94,7 +94,7 @@ describe("the constructors of parts", () => {
 });
 
 describe("reasoningPart()", () => {
-  it("makes reasoning without state where there is no signature", () => {
+  it("makes reasoning without state if there is no signature", () => {
     const { part, providerState } = reasoningPart({ text: "first" });
     expect(part).toMatchObject({ case: "reasoning", value: { text: "first", redacted: false } });
     expect(providerState).toBeUndefined();

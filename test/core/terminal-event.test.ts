@@ -49,7 +49,7 @@ describe("withTerminalEvent()", () => {
     expect(await read(overloaded)).toEqual({ events: [], error: overloaded });
   });
 
-  it("throws where a stream ends without any event", async () => {
+  it("throws if a stream ends without any event", async () => {
     const { events, error } = await read();
     expect(events).toEqual([]);
     expect(error).toEqual(new StreamError("the stream ended without finish or error"));

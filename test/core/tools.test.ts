@@ -132,7 +132,7 @@ describe("toolResult()", () => {
     expect(toolResult(createCall("{}"), 1)).toEqual(toolResult("call_1", 1));
   });
 
-  it("throws where a value refers to itself", () => {
+  it("throws if a value refers to itself", () => {
     const circle: { self?: unknown } = {};
     circle.self = circle;
     expect(() => toolResult("c", circle)).toThrow(TypeError);

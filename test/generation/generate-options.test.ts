@@ -64,7 +64,7 @@ describe("The options of generate()", () => {
     ["two tools of one name", { prompt: "hi", tools: [tool("a"), tool("a")] }, "tools[1].function.name"],
   ];
 
-  it.each(invalid)("are refused where there is %s", async (_name, options, want) => {
+  it.each(invalid)("are refused if there is %s", async (_name, options, want) => {
     const { model, client } = setUp();
     const call = generate({ model: "m", client, ...options });
     await expect(call).rejects.toBeInstanceOf(InvalidRequestError);

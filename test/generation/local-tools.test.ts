@@ -68,7 +68,7 @@ describe("The errors of a tool whose client hides them", () => {
     expect(await told(failing(), false)).toEqual(shown);
   });
 
-  it("are hidden also where the function returns them", async () => {
+  it("are hidden even if the function returns them", async () => {
     const tool = functionTool({ name: "echo", execute: () => new Error("10.0.0.7 refused") });
     expect(await told(tool, true)).toEqual({ failed: true, text: "the tool failed" });
   });
@@ -106,7 +106,7 @@ describe("The arguments of a tool", () => {
     },
   );
 
-  it("are an empty object where the model writes nothing", async () => {
+  it("are an empty object if the model writes nothing", async () => {
     expect((await run(callEcho(""), { tools: [echo()] })).texts).toEqual(["{}"]);
   });
 
@@ -249,7 +249,7 @@ describe("repairToolCall", () => {
   it.each([
     ["cannot repair the call", () => undefined, "not valid for the schema"],
     ["fails", () => Promise.reject(new Error("no repairer")), "no repairer"],
-  ])("leaves an error result where it %s", async (_name, repairToolCall, want) => {
+  ])("leaves an error result if it %s", async (_name, repairToolCall, want) => {
     const { texts, results } = await run(callEcho("{}"), { tools, repairToolCall });
     expect(results[0]?.failed).toBe(true);
     expect(texts[0]).toContain(want);

@@ -237,7 +237,7 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
     expect(lists.size).toBe(1);
   });
 
-  it("leaves the content out of the result's response where the request asks for it, but not out of steps", async () => {
+  it("leaves the content out of the result's response if the request asks for it, but not out of steps", async () => {
     const request = create(RequestSchema, {
       model: "m",
       messages: [userMessage("hi")],
@@ -295,7 +295,7 @@ describe("runToolLoop()", () => {
     expect(result.attempts.map(({ error }) => error?.kind)).toEqual([ErrorKind.SERVER, undefined]);
   });
 
-  it("aborts nothing where it is returned after its end", async () => {
+  it("aborts nothing if it is returned after its end", async () => {
     const model = new ScriptedModel([[{ name: "a" }], "done"]);
     const executor = new NotingExecutor();
     const signals: AbortSignal[] = [];

@@ -95,7 +95,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
     await client.close();
   });
 
-  it("keeps answers that call tools only where it is told to", async () => {
+  it("keeps answers that call tools only if it is told to", async () => {
     const tools = [functionTool({ name: "now", description: "The time.", parameters: { type: "object" } })];
     const request = requestFor("sim-tools", { tools });
     for (const [toolCalls, asked] of [
@@ -141,7 +141,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
 });
 
 describe("createCache()", () => {
-  it("replays an answer under the laws of a stream, and without content where the request says so", async () => {
+  it("replays an answer under the laws of a stream, and without content if the request says so", async () => {
     const client = getClient(simulator(), [createCache()]);
     const whole = await client.complete(requestFor("sim-reasoning"));
     const replayed = await accumulate(client.stream(requestFor("sim-reasoning")));

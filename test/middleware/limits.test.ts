@@ -129,7 +129,7 @@ describe("createRateLimit() around a stream", () => {
     expect(await toFailure(client.complete(request(990)))).toBeInstanceOf(RateLimitError);
   });
 
-  it("counts what it reserved where a stream fails after output", async () => {
+  it("counts what it reserved if a stream fails after output", async () => {
     const { client } = scripted([createRateLimit({ tokensPerMinute: 1000, maxWait: 0 })], {
       breaksWith: new StreamError("cut", { outputStarted: true }),
     });
@@ -196,12 +196,12 @@ describe("the options", () => {
     [{ tokensPerMinute: Number.NaN }],
     [{ requestsPerMinute: 1, maxWait: 4000 }],
     [{ requestsPerMinute: 1, maxQueue: -1 }],
-  ])("of a rate limit are refused where they are out of range: %o", (options) => {
+  ])("of a rate limit are refused if they are out of range: %o", (options) => {
     expect(() => createRateLimit(options)).toThrow(ConfigurationError);
   });
 
   it.each([[{}], [{ usd: 0 }], [{ usd: 2_000_000 }], [{ tokens: -1 }], [{ requests: Number.NaN }]])(
-    "of a budget are refused where they are out of range: %o",
+    "of a budget are refused if they are out of range: %o",
     (limits) => {
       expect(() => createBudget({ window: "day", ...limits })).toThrow(ConfigurationError);
     },

@@ -76,7 +76,7 @@ describe("openStream()", () => {
     expect(state.reads).toBe(32);
   });
 
-  it("sets no timer where the first batch has output, and leaves none", async () => {
+  it("sets no timer if the first batch has output, and leaves none", async () => {
     const set = vi.spyOn(globalThis, "setTimeout");
     const clear = vi.spyOn(globalThis, "clearTimeout");
     await openStream(toSource([DELTA]).stream);
@@ -86,7 +86,7 @@ describe("openStream()", () => {
     vi.restoreAllMocks();
   });
 
-  it("closes the source where its reader leaves", async () => {
+  it("closes the source when its reader leaves", async () => {
     const { state, stream } = toSource([START, DELTA, DELTA]);
     for await (const _batch of await openStream(stream)) break;
     expect(state.ended).toBe(1);

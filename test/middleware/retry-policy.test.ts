@@ -76,7 +76,7 @@ describe("retry()", () => {
     expect(waits).toEqual([7500, 60_000]);
   });
 
-  it("fails at once where the provider asks for more than the longest delay", async () => {
+  it("fails at once if the provider asks for more than the longest delay", async () => {
     const { waits, options } = noting();
     const error = new RateLimitError("come back tomorrow", { retryAfter: 60.001 });
     const attempt = failing(error);
@@ -97,7 +97,7 @@ describe("retry()", () => {
     expect(attempt).toHaveBeenCalledTimes(1);
   });
 
-  it("retries a time-out where the policy says so", async () => {
+  it("retries a time-out if the policy says so", async () => {
     const attempt = failing(new RequestTimeoutError("slow"));
     expect(await retry(attempt, { retryTimeouts: true }, noting().options)).toBe("done");
   });
@@ -123,7 +123,7 @@ describe("retry()", () => {
     ]);
   });
 
-  it("does not begin, and stops waiting, where the signal is aborted", async () => {
+  it("does not begin, and stops waiting, if the signal is aborted", async () => {
     const attempt = failing(broken());
     const deadline = new RequestTimeoutError("deadline");
     await expect(retry(attempt, {}, { signal: AbortSignal.abort(deadline) })).rejects.toBe(deadline);

@@ -64,7 +64,7 @@ describe("WaitQueue", () => {
     expect(await first).toBeUndefined();
   });
 
-  it("refuses a call where too many wait", async () => {
+  it("refuses a call if too many wait", async () => {
     const { queue } = createQueue({ maxQueue: 1 });
     await queue.take([60], Infinity, undefined);
     const first = queue.take([1], Infinity, undefined);
@@ -89,7 +89,7 @@ describe("WaitQueue", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("gives up a call that has waited for as long as it may, where others used more than they reserved", async () => {
+  it("gives up a call that has waited for as long as it may, if others used more than they reserved", async () => {
     const { queue } = createQueue({ maxWaitMs: 5000 });
     await queue.take([60], Infinity, undefined);
     const waiting = queue.take([5], Infinity, undefined);

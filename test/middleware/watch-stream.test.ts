@@ -67,19 +67,19 @@ describe("watchStream()", () => {
     expect(told).toHaveLength(6);
   });
 
-  it("tells of the end with the finish event, also where nobody reads on", async () => {
+  it("reports the end with the finish event, even if nobody reads on", async () => {
     const { told, stream } = watchedThreeTimes(toSource([START, FINISH]));
     await read(stream, 2);
     expect(told.filter((line) => line.includes("ends: r1 after 2"))).toHaveLength(3);
   });
 
-  it("closes the source where the reader leaves", async () => {
+  it("closes the source when the reader leaves", async () => {
     const source = toSource([START, DELTA, DELTA, DELTA, DELTA]);
     await read(watchedThreeTimes(source).stream, 4);
     expect(await source.next()).toEqual({ done: true, value: undefined });
   });
 
-  it("ends with the error of an error event where the reader leaves after it", async () => {
+  it("ends with the error of an error event if the reader leaves after it", async () => {
     const told: string[] = [];
     const error: Step = { case: "error", value: new ServerError("named").toProto() };
     const stream = watchStream(toSource([START, DELTA, error], new ServerError("thrown")), {

@@ -66,7 +66,7 @@ describe.each(wireFormats)("a server of $name", (format) => {
       expect(call).toMatchObject({ argumentsInvalid: false, input: { value: '{"at":"sea"}' } });
     });
 
-    it("takes a call without arguments for one that needs none where the answer was not cut", async () => {
+    it("takes a call without arguments for one that needs none if the answer was not cut", async () => {
       const { call, reason } = await lookedUp("{}", stop);
       expect(call).toMatchObject({ argumentsInvalid: false, input: { value: "{}" } });
       expect(reason).not.toBe(Reason.LENGTH);
@@ -175,7 +175,7 @@ describe("an answer that holds nothing", () => {
       { choices: [{ message: null, finish_reason: "stop" }] },
       [{ choices: [{ delta: null, finish_reason: "stop" }] }],
     ],
-  ])("is an error where %s, whole and as a stream", async (_, format, body, events) => {
+  ])("is an error if %s, whole and as a stream", async (_, format, body, events) => {
     const whole = readWhole(format, body);
     expect(whole.error).toBeInstanceOf(ServerError);
     const streamed = await readStream(format, events);

@@ -70,7 +70,7 @@ const PHASES = [
 
 describe.each(PHASES)("a run in the foreground that is cancelled $title", ({ model, reach }) => {
   it.each([true, false])(
-    "closes the provider's socket where its caller disconnects (store: %s)",
+    "closes the provider's socket when its caller disconnects (store: %s)",
     async (store) => {
       const caller = new AbortController();
       const started = await engine.createRun(
@@ -87,7 +87,7 @@ describe.each(PHASES)("a run in the foreground that is cancelled $title", ({ mod
     },
   );
 
-  it("closes it where the caller leaves the events", async () => {
+  it("closes it when the caller leaves the events", async () => {
     const started = await start(engine, simulated(model));
     const iterator = started.events[Symbol.asyncIterator]();
     await iterator.next();
@@ -108,7 +108,7 @@ describe.each(PHASES)("a run in the foreground that is cancelled $title", ({ mod
     expect(await fixture.simulator.waitForClose()).toMatchObject({ aborted: true });
   });
 
-  it("fails where the caller's time runs out", async () => {
+  it("fails when the caller's time runs out", async () => {
     const caller = new AbortController();
     const started = await engine.createRun(
       { request: simulated(model) },

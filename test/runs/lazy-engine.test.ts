@@ -40,7 +40,7 @@ describe("createLazyRunEngine()", () => {
     await engine.close();
   });
 
-  it("tries again where it could not be opened", async () => {
+  it("tries again if it could not be opened", async () => {
     const { engine, counts } = await countedEngine(2);
     await expect(engine.open()).rejects.toThrow("a failure of the test");
     await expect(engine.listRuns("", list)).rejects.toThrow("a failure of the test");

@@ -69,7 +69,7 @@ describe("the tools of servers", () => {
     expect(await engine.getRun("", over.id)).toEqual(over);
   });
 
-  it("give the model an error result where they fail", async () => {
+  it("give the model an error result if they fail", async () => {
     const tools = new FakeServerTools(["broken"], async () => {
       throw new Error("the disk is full");
     });
@@ -103,7 +103,7 @@ describe("the tools of servers", () => {
     expect(over).toMatchObject({ status: RunStatus.INCOMPLETE, incompleteReason: 3 });
   });
 
-  it("are inherited by the next run where it asks for that, without secrets", async () => {
+  it("are inherited by the next run if it asks for that, without secrets", async () => {
     const { engine } = await engineWith(new FakeServerTools(["a"]), ["one", "two", "three"]);
     const server = { ...toolServer, authorization: "secret" };
     const first = await run(engine, runRequest("hi", { mcpServers: [server] }));
@@ -147,7 +147,7 @@ describe("calls that need approval", () => {
   });
 
   it.each([true, false])(
-    "may be in the input, where the caller keeps the conversation (store: %s)",
+    "may be in the input if the caller keeps the conversation (store: %s)",
     async (store) => {
       const { engine, model } = await engineWith(new FakeServerTools(["risky"]), ["done", "done again"]);
       const calls = ["call_yes", "call_no"].map((id) => ({ id, name: "risky" }));
@@ -193,7 +193,7 @@ describe("calls that need approval", () => {
     },
   );
 
-  it("are refused where no such call waits", async () => {
+  it("are refused if no such call waits", async () => {
     const { engine } = await engineWith(new FakeServerTools(["risky"]), ["done"]);
     const request = runRequest("hi", { ...withTools, approvals: [{ toolCallId: "call_x", approve: true }] });
     await expect(run(engine, request)).rejects.toMatchObject({
@@ -201,7 +201,7 @@ describe("calls that need approval", () => {
     });
   });
 
-  it("are executed where they are submitted, on the same run", async () => {
+  it("are executed when they are submitted, on the same run", async () => {
     const { engine, model, first, risky, other } = await waiting();
     const approvals = [
       { toolCallId: risky, approve: true },

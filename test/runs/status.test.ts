@@ -21,7 +21,7 @@ const pairs = statuses.flatMap((from) => statuses.map((to): [RunStatus, RunStatu
 
 describe("withStatus()", () => {
   it.each(pairs.map(([from, to]) => [statusName(from), statusName(to), from, to] as const))(
-    "goes from %s to %s where the contract's table says so, and only there",
+    "goes from %s to %s exactly if the contract's table allows it",
     (fromName, toName, from, to) => {
       const run = create(RunSchema, { id: "run_1", status: from });
       if (TABLE[fromName]?.includes(toName))

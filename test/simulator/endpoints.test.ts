@@ -180,7 +180,7 @@ describe("embeddings", () => {
     return left.reduce((sum, value, index) => sum + value * (right[index] ?? 0), 0);
   }
 
-  it("are unit vectors at OpenAI, alike where texts share words", async () => {
+  it("are unit vectors at OpenAI, similar if texts share words", async () => {
     const { data, model, usage } = await openai().embeddings.create({ model: "sim-text", input: texts });
     const [oslo, rome, compilers] = data.map(({ embedding }) => embedding);
     expect(oslo).toHaveLength(1536);

@@ -175,7 +175,7 @@ describe("keepalive_ms", () => {
     expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
   });
 
-  it("sends comments where the option asks for them", async () => {
+  it("sends comments if the option asks for them", async () => {
     const model = "sim-long:tokens=3,rate=10,keepalive_ms=20,keepalive_style=comment";
     const { body, complete } = await rawPost(simulator(), { model, input: "x", stream: true });
     expect(complete).toBe(true);

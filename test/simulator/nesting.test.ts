@@ -50,7 +50,7 @@ describe.each([
     return { status: response.status, text: await response.text() };
   }
 
-  it("is answered where it is nested no deeper than parsers allow", async () => {
+  it("is answered if it is nested no deeper than parsers allow", async () => {
     expect(await post(1000 - LEVELS_OF_BODY)).toMatchObject({ status: 200 });
   });
 

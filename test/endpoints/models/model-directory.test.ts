@@ -69,7 +69,7 @@ describe("the list of models", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it("names the provider where the plain id leads to another", () => {
+  it("names the provider if the plain id leads to another", () => {
     const two = createDirectory({
       providers: new Map<string, ProviderApi>([
         ["openai", "openai-responses"],

@@ -71,7 +71,7 @@ describe("A stream of a long response that is resumed", () => {
     expect(read.count).toBeLessThan(1100);
   });
 
-  it("has the same bytes where nothing is known of the run but what is stored", async () => {
+  it("has the same bytes if nothing of the run but the stored data is known", async () => {
     const api = await startApi(servers);
     const { id, body } = await createLong(api);
     const restarted = await startApi(servers, { wrapEngine: () => api.engine });

@@ -77,7 +77,7 @@ describe("POST /v1/responses", () => {
     });
   });
 
-  it("names the field of the body where the provider's adapter finds the mistake", async () => {
+  it("names the field of the body if the provider's adapter finds the mistake", async () => {
     const api = await startApi(servers);
     const { status, body } = await post(api, {
       model: "gemini/sim-text",

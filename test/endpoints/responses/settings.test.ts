@@ -32,7 +32,7 @@ describe("the settings of a response", () => {
     expect(include).toEqual([]);
   });
 
-  it("come from the run itself where it was created over gRPC", () => {
+  it("come from the run itself if it was created over gRPC", () => {
     const run = create(RunSchema, {
       background: true,
       stored: true,
@@ -56,7 +56,7 @@ describe("the ids of the API", () => {
   });
 
   it.each(["", "resp_", `resp_${hex}0`, `run_${hex}`, `resp_${hex.toUpperCase()}`, `resp_${hex}\n`])(
-    "do not name a run where they are %j",
+    "do not name a run if they are %j",
     (id) => {
       expect(toRunId(id)).toBeUndefined();
     },

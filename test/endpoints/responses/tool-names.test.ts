@@ -29,7 +29,7 @@ describe("the names of tools", () => {
     expect(names.getName("read", "agents")).toBe("agents__read");
   });
 
-  it("are unique where a function has the joined name", () => {
+  it("are unique if a function has the joined name", () => {
     const names = new ToolNames([
       namespace("a", { type: "function", name: "b" }),
       { type: "function", name: "a__b" },

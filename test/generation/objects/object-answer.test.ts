@@ -106,7 +106,7 @@ describe("readObject()", () => {
     expect(error.schemaViolations).toHaveLength(1);
   });
 
-  it("takes objects as the whole text only where another value is asked for", () => {
+  it("takes objects as the whole text only if another value is asked for", () => {
     const numbers = { type: "array", items: { type: "number" } };
     expect(readObject(answer([text("It is [1, 2].")]), readerFor("prompt", numbers), usage).object).toEqual([
       1, 2,

@@ -50,7 +50,7 @@ describe("responseOf()", () => {
     expect([response.model, response.usage, response.rateLimit]).toEqual(["asked", undefined, undefined]);
   });
 
-  it("takes the id of the exchange from the body where that tells it", () => {
+  it("takes the id of the exchange from the body if the body has one", () => {
     expect(createResponse(facts, { ...answer, providerRequestId: "in_body" }).providerRequestId).toBe(
       "in_body",
     );

@@ -38,7 +38,7 @@ describe("effortFor()", () => {
   });
 
   it.each([[[]], [["auto"]], [["none"]]])(
-    "leaves the effort out where the model has none of the levels (%j), and says so",
+    "leaves the effort out if the model has none of the levels (%j), and says so",
     (allowed) => {
       const loss = new LossReport();
       expect(effortFor("high", allowed, loss)).toBeUndefined();

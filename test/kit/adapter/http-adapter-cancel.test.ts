@@ -134,7 +134,7 @@ describe("an aborted signal", () => {
     expect(getCases(events).at(-1)).toBe("error");
   });
 
-  it("sends nothing where it was aborted before", async () => {
+  it("sends nothing if it was aborted before", async () => {
     const adapter = openAdapter(simulator());
     const options = { signal: AbortSignal.abort() };
     await expect(adapter.complete(ask("sim-text"), options)).rejects.toThrow(AbortError);

@@ -93,7 +93,7 @@ describe("a failed answer", () => {
     expect(server.sockets.filter(({ destroyed }) => destroyed)).toEqual([]);
   });
 
-  it("is told by its status where its body is larger than may be read", async () => {
+  it("is classified by its status if its body is larger than may be read", async () => {
     const server = await serveHttp((request, response) => {
       request.resume();
       response.writeHead(503, { "content-type": "application/json" });
@@ -124,7 +124,7 @@ describe("a failed answer", () => {
       expect(error).toMatchObject({ message: "openai answered 400 (invalid_request_error): the largest" });
   });
 
-  it("is told by its status where its connection breaks amid the body", async () => {
+  it("is classified by its status if its connection breaks in the middle of the body", async () => {
     const server = await serveHttp((request, response) => {
       request.resume();
       response.writeHead(500, { "content-length": 100 }).write("{", () => response.destroy());
@@ -159,7 +159,7 @@ describe("what an error repeats", () => {
     }
   });
 
-  it("is never the key where the provider sends it back as a header, a code or in escapes", async () => {
+  it("is never the key if the provider sends it back as a header, a code or in escapes", async () => {
     const escaped = KEY.replace("-", "\\u002d");
     const server = await serveHttp(async (request, response) => {
       await text(request);
@@ -210,7 +210,7 @@ describe("what an error repeats", () => {
       expect(error).toMatchObject({ requestId: "r".repeat(256) });
   });
 
-  it("is the provider's body only where include_raw asks for it, and at most 2 KiB of that", async () => {
+  it("is the provider's body only if include_raw asks for it, and at most 2 KiB of that", async () => {
     const body = complaint("é".repeat(3_000));
     const server = await refusing(400, body);
     for (const error of await failures(server, ask("m"))) expect(error).toMatchObject({ rawJson: undefined });
@@ -337,7 +337,7 @@ describe("the body of an answer", () => {
     await expect(openAdapter(server).complete(ask("sim-text"))).rejects.toBeInstanceOf(StreamError);
   });
 
-  it("is decoded where a server compresses it unasked", async () => {
+  it("is decoded if a server compresses it unasked", async () => {
     const [recording] = getRecordings("openai-responses", ".json").filter(({ file }) =>
       file.includes("structured"),
     );

@@ -93,7 +93,7 @@ describe("the limit between bytes", () => {
     expect(await toFailure(openAdapter(simulator()).complete(request))).toBeUndefined();
   });
 
-  it("is the adapter's where the request sets none", async () => {
+  it("is the adapter's if the request sets none", async () => {
     const adapter = openAdapter(simulator(), { timeouts: { betweenBytesMs: 50 } });
     const { error } = await read(adapter.stream(ask("sim-text:stall_after=0")));
     expect(error).toBeInstanceOf(RequestTimeoutError);

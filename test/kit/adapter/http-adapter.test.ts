@@ -63,7 +63,7 @@ describe("complete() and stream()", () => {
     }
   });
 
-  it("make up an id of the run where none is given, another for each call", async () => {
+  it("make up an id of the run if none is given, another for each call", async () => {
     const adapter = openAdapter(simulator());
     const ids = [
       (await adapter.complete(ask("sim-text"))).inferenceId,

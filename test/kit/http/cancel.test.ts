@@ -22,7 +22,7 @@ function connecting(): number {
 }
 
 describe("an aborted signal", () => {
-  it("sends nothing where it was aborted before", async () => {
+  it("sends nothing if it was aborted before", async () => {
     const { port, sockets } = await serveHttp((_request, response) => response.end());
     const error = await getError(
       openTransport({ port }).post("a", { ...request, signal: AbortSignal.abort() }),
@@ -138,7 +138,7 @@ describe("an aborted signal", () => {
     expect(await getError(answer.body[Symbol.asyncIterator]().next())).toBeInstanceOf(AbortError);
   });
 
-  it("gives the signal's own error where that is one of ours, else AbortError with the reason as cause", async () => {
+  it("throws the signal's reason if that is one of our errors, else AbortError with the reason as cause", async () => {
     const { port } = await serveHttp((incoming) => void incoming.resume());
     const transport = openTransport({ port });
     const deadline = new RequestTimeoutError("the caller's deadline ran out");

@@ -8,7 +8,7 @@ const exchange = { peer: "a.example:443", timeouts: DEFAULT_HTTP_TIMEOUTS };
 
 const systemError = (code: string) => Object.assign(new Error(`getaddrinfo ${code}`), { code });
 
-describe("httpErrorOf()", () => {
+describe("toHttpError()", () => {
   it.each([
     ["connecting", systemError("ENOTFOUND"), "cannot connect to a.example:443 (ENOTFOUND)"],
     ["connecting", systemError("EAI_AGAIN"), "cannot connect to a.example:443 (EAI_AGAIN)"],

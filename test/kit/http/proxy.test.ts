@@ -214,8 +214,8 @@ describe("with proxies in the environment", () => {
   );
 });
 
-describe("proxySettingsOf()", () => {
-  it("finds nothing where nothing, or nothing but NO_PROXY, is set", () => {
+describe("getProxySettings()", () => {
+  it("finds nothing if nothing, or nothing but NO_PROXY, is set", () => {
     expect(getProxySettings({})).toBeUndefined();
     expect(getProxySettings({ HTTP_PROXY: "", https_proxy: "", NO_PROXY: "a" })).toBeUndefined();
   });

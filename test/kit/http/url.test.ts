@@ -42,7 +42,7 @@ describe("parseBaseUrl()", () => {
   );
 });
 
-describe("peerOf()", () => {
+describe("getPeer()", () => {
   it.each([
     ["https://a.example/v1", "a.example:443"],
     ["http://a.example", "a.example:80"],

@@ -116,7 +116,7 @@ describe("allOf", () => {
     expect(outcome.schema).toMatchObject({ description: expect.stringMatching(/^All of: \[\{/) });
   });
 
-  it("that contradicts itself is refused, or its property left out where that is optional", () => {
+  it("that contradicts itself is refused, or its property left out if that is optional", () => {
     const never = { allOf: [STRING, { type: "number" }] };
     expect(refusal(record({ a: never }), OPENAI_STRICT)).toMatch(/found a contradiction$/);
     const optional = accepted(

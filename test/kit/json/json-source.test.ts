@@ -9,7 +9,7 @@ import {
   toMembers,
 } from "../../../src/kit/json/json-source.ts";
 
-describe("membersOf()", () => {
+describe("toMembers()", () => {
   it("gives each member as it is spelled", () => {
     const text = '{ "b" : 1.0 ,"2":{"y":[1e2,"]}\\""]}, "\\u0061":"\\\\" ,"n":null}';
     expect([...toMembers(text)]).toEqual([
@@ -29,7 +29,7 @@ describe("membersOf()", () => {
   });
 });
 
-describe("elementsOf()", () => {
+describe("splitElements()", () => {
   it("gives each element as it is spelled", () => {
     expect(splitElements('[ {"a": 1} , "x,]" ,[],\n-0.50]')).toEqual(['{"a": 1}', '"x,]"', "[]", "-0.50"]);
   });

@@ -51,7 +51,7 @@ describe("parseJson()", () => {
     );
   });
 
-  it.each(SHORT_NUMBERS)("makes %s a number even where a long one stands beside it", (number) => {
+  it.each(SHORT_NUMBERS)("makes %s a number even if a long one stands beside it", (number) => {
     expect(parseJson(`[${number},9007199254740993]`)).toMatchObject([Number(number), {}]);
   });
 
@@ -120,7 +120,7 @@ describe("tryReadJson()", () => {
     });
   });
 
-  it("is undefined where the text is no JSON", () => {
+  it("is undefined if the text is no JSON", () => {
     expect([tryReadJson("{"), tryReadJson("")]).toEqual([undefined, undefined]);
   });
 });
@@ -148,7 +148,7 @@ describe("the readers of values", () => {
     [1, undefined],
     [null, undefined],
     [long, undefined],
-  ])("find a string in %j alone where it is one", (value, want) => {
+  ])("find a string in %j only if it is one", (value, want) => {
     expect(asString(value)).toBe(want);
   });
 
@@ -165,7 +165,7 @@ describe("the readers of values", () => {
     [true, undefined],
     [null, undefined],
     [long, undefined],
-  ])("find a 32-bit whole number in %j alone where it is one", (value, want) => {
+  ])("find a 32-bit whole number in %j only if it is one", (value, want) => {
     expect(asInt32(value)).toBe(want);
   });
 });
@@ -178,7 +178,7 @@ describe("asCount()", () => {
     [2 ** 30, undefined],
     [1.5, undefined],
     ["7", undefined],
-  ])("finds a count in %j alone where it is one", (value, want) => {
+  ])("finds a count in %j only if it is one", (value, want) => {
     expect(asCount(value)).toBe(want);
   });
 });

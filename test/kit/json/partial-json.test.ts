@@ -267,11 +267,11 @@ describe("an embedded value", () => {
     expect(embedded(text).value).toEqual({ a: [1] });
   });
 
-  it("may be a list where the caller says so", () => {
+  it("may be a list if the caller says so", () => {
     expect(embedded("Here: ```json\n[1, 2]\n```", "value").end()).toEqual({ ok: true, value: [1, 2] });
   });
 
-  it("fails where there is none, where it is cut, and where it is invalid", () => {
+  it("fails if it is missing, cut or invalid", () => {
     expect(toFailure(embedded("I cannot do that.")).message).toBe(
       "expected the opening bracket of a JSON value at position 17, found the end of the text",
     );

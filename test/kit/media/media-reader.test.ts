@@ -50,7 +50,7 @@ describe("createMediaReader()", () => {
     expect(await read(path, ["/"])).toBe("inside");
   });
 
-  it("follows links that stay inside, also where the root is one", async () => {
+  it("follows links that stay inside, even if the root is one", async () => {
     expect(await read(join(root, "link-inside.txt"))).toBe("deeper");
     const linked = join(folder, "link-to-root");
     expect(await read(join(linked, "a.txt"), [linked])).toBe("inside");
@@ -76,7 +76,7 @@ describe("createMediaReader()", () => {
     );
   });
 
-  it("refuses everything where no root is named", async () => {
+  it("refuses everything if no root is named", async () => {
     const refused = read(join(root, "a.txt"), []);
     await expect(refused).rejects.toMatchObject({ violations: [{ field: FIELD }] });
     await expect(refused).rejects.toThrow("reading files is off");
@@ -170,7 +170,7 @@ describe("createMediaReader()", () => {
   });
 });
 
-describe("openedPathOf()", () => {
+describe("findOpenedPath()", () => {
   it.each([
     ["as Linux tells it", "/proc/self/fd"],
     ["by comparing files elsewhere", "/nowhere"],
@@ -179,7 +179,7 @@ describe("openedPathOf()", () => {
     expect(await findOpenedPath(handle, join(root, "a.txt"), descriptors)).toBe(join(root, "a.txt"));
   });
 
-  it("is not deceived where another file is open than the path names", async () => {
+  it("is not deceived if another file is open than the path names", async () => {
     await using handle = await open(join(folder, "secret.txt"));
     expect(await findOpenedPath(handle, join(root, "a.txt"))).toBe(join(folder, "secret.txt"));
     expect(await findOpenedPath(handle, join(root, "a.txt"), "/nowhere")).toBeUndefined();

@@ -160,7 +160,7 @@ describe("a stream that ends in order", () => {
     expect(error).toBeUndefined();
   });
 
-  it("comes in one batch where all of it came at once", async () => {
+  it("comes in one batch if it all arrived at once", async () => {
     const { batches } = await decode(new Body(said("start", "text Hi", "stop")));
     expect(batches.map(getCases)).toEqual([["streamStart", "textStart", "textDelta", "textEnd", "finish"]]);
   });
@@ -183,7 +183,7 @@ describe("a stream that ends in order", () => {
     expect([getCases(events), error]).toEqual([["streamStart", "finish"], undefined]);
   });
 
-  it("may end without an end marker where the decoder knows better", async () => {
+  it("may end without an end marker if the decoder knows better", async () => {
     const { events, error, stray } = await decode(new Body(said("start"), "[stop]"));
     expect([getCases(events), error, stray]).toEqual([["streamStart", "finish"], undefined, "[stop]"]);
   });
@@ -234,7 +234,7 @@ describe("a failure after the first event", () => {
     });
   });
 
-  it("says where the model had not begun to write", async () => {
+  it("says that the model had not begun to write", async () => {
     expect(lastError(await decode(new Body(said("start"), said("fail"))))).toMatchObject({
       outputStarted: false,
       usage: undefined,
@@ -280,7 +280,7 @@ describe("a failure after the first event", () => {
     expect(error.cause).toBeInstanceOf(TypeError);
   });
 
-  it("is of kind STREAM where the end marker never comes", async () => {
+  it("is of kind STREAM if the end marker never comes", async () => {
     const outcome = await decode(new Body(said("start", "text Hi")));
     expect(lastError(outcome)).toBeInstanceOf(StreamError);
     expect(lastError(outcome).message).toBe("the provider's stream ended before its end marker");

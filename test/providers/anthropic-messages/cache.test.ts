@@ -50,7 +50,7 @@ describe("cache breakpoints", () => {
     ]);
   });
 
-  it("are not set where the caller turns them off", async () => {
+  it("are not set if the caller turns them off", async () => {
     expect(await breakpoints({}, { auto_cache: false })).toEqual([]);
   });
 
@@ -71,7 +71,7 @@ describe("cache breakpoints", () => {
     ]);
   });
 
-  it("are not set at the end of the conversation where the request itself has cache_control", async () => {
+  it("are not set at the end of the conversation if the request itself has cache_control", async () => {
     expect(await breakpoints({}, { cache_control: { type: "ephemeral" } })).toEqual([
       "tools.0",
       "system.1",
@@ -80,7 +80,7 @@ describe("cache breakpoints", () => {
     ]);
   });
 
-  it("last an hour where one of the caller's own after them does", async () => {
+  it("last an hour if one of the caller's breakpoints after them does", async () => {
     const long = { type: "ephemeral", ttl: "1h" };
     expect(await breakpoints({}, { cache_control: long })).toContain("messages.2.content.0 1h");
     const block = { type: "text", text: "s", cache_control: long };

@@ -66,7 +66,7 @@ describe("the roles of messages", () => {
     ]);
   });
 
-  it("keep later instructions where they are if the model takes them there", async () => {
+  it("keep later instructions in place if the model takes them there", async () => {
     const history = [userMessage("a"), systemMessage("S1"), developerMessage("S2"), assistantMessage("b")];
     const { messages, warnings } = await converse([...history, userMessage("c")], { model: NEW });
     expect(messages).toMatchObject([
@@ -500,7 +500,7 @@ describe("an assistant message", () => {
       expect((await converse(history)).body.container).toBeUndefined();
     });
 
-    it("names the last one, even where answers without one follow", async () => {
+    it("names the last one, even if answers without one follow", async () => {
       const history = [
         ...[userMessage("go"), assistantMessage([textPart("a"), container("", "old")])],
         ...[userMessage("go"), assistantMessage([textPart("b"), container("", "new")])],
@@ -519,7 +519,7 @@ describe("an assistant message", () => {
       expect(warnings).toEqual(["foreign_state_stripped messages[1].content[1]"]);
     });
 
-    it("names the one in which code waits, even where it has expired", async () => {
+    it("names the one in which code waits, even if it has expired", async () => {
       const named = assistantMessage([byCode, container("2025-01-01T00:00:00Z")]);
       const waiting = [userMessage("go"), named, result("a")];
       expect((await converse(waiting)).body.container).toBe("box");

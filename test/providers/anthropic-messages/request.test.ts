@@ -70,7 +70,7 @@ describe("reasoning_effort", () => {
     });
   });
 
-  it.each([1365, 1000, 1])("turns thinking off where max_tokens is %i", async (maxTokens) => {
+  it.each([1365, 1000, 1])("turns thinking off if max_tokens is %i", async (maxTokens) => {
     const more = { maxTokens, temperature: 0.5 };
     const { body, warnings } = await build({ model: "claude-sonnet-4-5", reasoningEffort: "high", ...more });
     expect(body).toMatchObject({ thinking: { type: "disabled" }, max_tokens: maxTokens, temperature: 0.5 });

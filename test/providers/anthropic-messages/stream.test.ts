@@ -192,7 +192,7 @@ describe("the message of a stream", () => {
     expect(kinds).toEqual(["streamStart", "finish"]);
   });
 
-  it("has its usage updated by later events, where null changes nothing", async () => {
+  it("has its usage updated by later events, in which null changes nothing", async () => {
     const usage = { output_tokens: 9, input_tokens: null, output_tokens_details: { thinking_tokens: 3 } };
     const late = { type: "message_delta", delta: { stop_reason: null }, usage };
     const { response } = await read([START, stop("end_turn"), late, STOP]);

@@ -21,7 +21,7 @@ describe("the prompt", () => {
     expect(toInput({ messages }).input).toBe("Be brief.\n\nIn French.\n\nHello?");
   });
 
-  it("is a transcript where there were turns before", () => {
+  it("is a transcript if there were turns before", () => {
     const messages = [
       systemMessage("Be brief."),
       userMessage("Hello?"),
@@ -90,7 +90,7 @@ describe("the prompt", () => {
     expect(warnings).toMatchObject([{ field: "response_format", code: "adjusted_setting" }]);
   });
 
-  it("is refused as an argument where no program could take it", () => {
+  it("is refused as an argument if no program could take it", () => {
     const withText = (value: string) => ({ messages: [userMessage(value)] });
     expect(toInput(withText("x".repeat(200_000))).input).toHaveLength(200_000);
     expect(() => toInput(withText("x".repeat(200_000)), { prompt: "argument" })).toThrow(InvalidRequestError);
@@ -191,13 +191,13 @@ describe("what a program does not take", () => {
     ]);
   });
 
-  it("is refused where the request says so", () => {
+  it("is refused if the request says so", () => {
     expect(() => toInput({ ...fields, lossPolicy: LossPolicy.REFUSE })).toThrow(
       /temperature: a program has no such setting/,
     );
   });
 
-  it("is refused where the model must call a tool", () => {
+  it("is refused if the model must call a tool", () => {
     expect(() => toInput({ toolChoice: { mode: 3 } })).toThrow(UnsupportedToolChoiceError);
   });
 });

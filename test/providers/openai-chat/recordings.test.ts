@@ -80,7 +80,7 @@ describe("a recorded stream of the Chat Completions API", () => {
         await expectCut(bytes.subarray(0, Math.floor(random() * end)));
     });
 
-    it("never finishes without its end marker where the profile requires it", async () => {
+    it("never finishes without its end marker if the profile requires it", async () => {
       const end = bytes.lastIndexOf("data: [DONE]");
       await expectCut(bytes.subarray(0, end < 0 ? bytes.length : end), { requireDone: true });
     });

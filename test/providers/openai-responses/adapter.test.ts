@@ -147,7 +147,7 @@ describe("requests of the adapter", () => {
     expect(onlyRequest().path).not.toContain("secret");
   });
 
-  it("asks the API to store the answer where the provider entry sets it", async () => {
+  it("asks the API to store the answer if the provider entry sets it", async () => {
     const response = await getAdapter({ store: true }).complete(request({}));
     expect(onlyRequest().body).toMatchObject({ store: true });
     const providerOptionsJson = { openai: JSON.stringify({ previous_response_id: response.id }) };
@@ -155,7 +155,7 @@ describe("requests of the adapter", () => {
     expect(textOf(next)).not.toBe("");
   });
 
-  it("sends nothing under LOSS_POLICY_REFUSE where something would be lost", async () => {
+  it("sends nothing under LOSS_POLICY_REFUSE if something would be lost", async () => {
     const strict = request({ stopSequences: ["x"], lossPolicy: LossPolicy.REFUSE });
     await expect(getAdapter().complete(strict)).rejects.toMatchObject({
       kind: ErrorKind.INVALID_REQUEST,
@@ -345,7 +345,7 @@ describe("failures against the simulator", () => {
     await expect(getEvents(getAdapter(), { model })).rejects.toMatchObject({ kind });
   });
 
-  it("are an authentication error where the provider rejects the key", async () => {
+  it("are an authentication error if the provider rejects the key", async () => {
     const error = await toFailure(getAdapter({ apiKey: "invalid" }).complete(request({})));
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({ kind: ErrorKind.AUTHENTICATION, httpStatusCode: 401, retryable: false });
@@ -364,7 +364,7 @@ describe("failures against the simulator", () => {
   });
 
   it.each(["cut_events=6", "cut_bytes=1500", "end_without_terminal=1", "malformed_after=5"])(
-    "are a stream error where the stream breaks: %s",
+    "are a stream error if the stream breaks: %s",
     async (fault) => {
       const events: StreamEvent[] = [];
       const thrown = await toFailure(getEvents(getAdapter(), { model: `sim-text:${fault}` }, events));
@@ -373,14 +373,14 @@ describe("failures against the simulator", () => {
     },
   );
 
-  it("close the provider's socket where the caller stops reading", async () => {
+  it("close the provider's socket when the caller stops reading", async () => {
     for await (const { event } of getAdapter().stream(request({ model: "sim-long:rate=50" }))) {
       if (event.case === "textDelta") break;
     }
     expect((await simulator().waitForClose()).aborted).toBe(true);
   });
 
-  it("close the provider's socket where the caller cancels", async () => {
+  it("close the provider's socket when the caller cancels", async () => {
     const controller = new AbortController();
     const options = { signal: controller.signal };
     const answer = toFailure(getAdapter().complete(request({ model: "sim-text:delay_ms=60000" }), options));

@@ -177,7 +177,7 @@ describe("an answer sent back to the model that wrote it", () => {
     expect((await own([plain, MESSAGE], { lossPolicy: LossPolicy.REFUSE })).warnings).toHaveLength(1);
   });
 
-  it("keeps such reasoning where the provider stores it or its text is there", async () => {
+  it("keeps such reasoning if the provider stores it or its text is there", async () => {
     const plain = { type: "reasoning", id: "rs_3", summary: [] };
     const open = {
       type: "reasoning",
@@ -300,7 +300,7 @@ describe("an answer that another provider wrote", () => {
     );
   });
 
-  it("becomes text under foreign_state TO_TEXT where there is any", async () => {
+  it("becomes text under foreign_state TO_TEXT if there is any", async () => {
     const { input, warnings } = await toInput(history, { foreignState: StatePolicy.TO_TEXT });
     expect(input).toEqual([HI, outputMessage("Let me think.", "Answer."), items[1]]);
     expect(warnings).toEqual([
@@ -319,7 +319,7 @@ describe("an answer that another provider wrote", () => {
     expect(violations.map(({ field }) => field)).toEqual(["messages[1].content[1]"]);
   });
 
-  it("is recognised where it came from another account of the same API", async () => {
+  it("is recognised if it came from another account of the same API", async () => {
     const answer = toAnswer([REASONING, MESSAGE], "gpt-5", "openai-east");
     const { input, warnings } = await toInput([answer]);
     const head = { type: "message", role: "assistant" };
@@ -345,7 +345,7 @@ describe("an answer that another provider wrote", () => {
 });
 
 describe("images of the assistant", () => {
-  it("are sent in a message of the user where the API did not generate them", async () => {
+  it("are sent in a message of the user if the API did not generate them", async () => {
     const messages = [userMessage("hi"), assistantMessage([textPart("a"), imagePart(PNG), textPart("b")])];
     const { input, warnings } = await toInput(messages);
     expect(input).toEqual([

@@ -68,7 +68,7 @@ describe("the indices of a citation", () => {
     ["is of text", "0", "2"],
     ["has no end", 0, undefined],
     ["has no start", undefined, 2],
-  ])("are unset where the span %s", async (_name, start, end) => {
+  ])("are unset if the span %s", async (_name, start, end) => {
     const text = "🙂 rain";
     const [citation] = await citationsIn(text, citing(text, [[start, end]]));
     expect(citation && toSpan(citation)).toBeUndefined();

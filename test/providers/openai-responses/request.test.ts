@@ -248,7 +248,7 @@ describe("provider options", () => {
     expect(body.include).toEqual(["reasoning.encrypted_content", "web_search_call.results"]);
   });
 
-  it("add tools and includes where there were none", async () => {
+  it("add tools and includes if there were none", async () => {
     const { body } = await build(options({ tools: [{ type: "shell" }], include: ["x"] }));
     expect(body).toEqual({ ...PLAIN_BODY, tools: [{ type: "shell" }], include: ["x"] });
   });
@@ -274,7 +274,7 @@ describe("provider options", () => {
     ["openai", "openai", "[1]", "found a list"],
     ["azure", "azure", '"x"', "found a string"],
     ["azure", "openai", "null", "found null"],
-  ])("are refused for %s under %s where they are %j", async (provider, name, text, found) => {
+  ])("are refused for %s under %s if they are %j", async (provider, name, text, found) => {
     const [violation] = await toRefusal(build({ providerOptionsJson: { [name]: text } }, { provider }));
     expect(violation?.field).toBe(`provider_options_json["${name}"]`);
     expect(violation?.description).toContain(found);
@@ -320,7 +320,7 @@ describe("a request under LOSS_POLICY_REFUSE", () => {
     ]);
   });
 
-  it("is sent where nothing is lost", async () => {
+  it("is sent if nothing is lost", async () => {
     const { body, warnings } = await build({
       messages: [developerMessage("Be kind."), userMessage("hi")],
       lossPolicy: LossPolicy.REFUSE,

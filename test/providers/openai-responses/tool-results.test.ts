@@ -57,7 +57,7 @@ describe("tool calls and their results", () => {
     ]);
   });
 
-  it("have the kind of the latest call where an id is repeated", async () => {
+  it("have the kind of the latest call if an id is repeated", async () => {
     const { input } = await toInput([
       assistantMessage(call("c", "x", "text")),
       toolResult("c", "1"),
@@ -134,7 +134,7 @@ describe("tool calls and their results", () => {
     expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.failed"]);
   });
 
-  it("may share a message, where other text belongs to the call that the message names", async () => {
+  it("may share a message, and other text belongs to the call that the message names", async () => {
     const result = (toolCallId: string, text: string, failed = false): PartInput => ({
       part: { case: "toolResult", value: { toolCallId, failed, content: [textPart(text)] } },
     });
@@ -158,7 +158,7 @@ describe("tool calls and their results", () => {
     ]);
   });
 
-  it("are refused by field where they hold audio", async () => {
+  it("are refused by field if they hold audio", async () => {
     const audio = media("audio", { mediaType: "audio/wav", source: { case: "data", value: PNG } });
     const violations = await toRefusal(build({ messages: [toolResult("c", [audio])] }));
     expect(violations.map(({ field }) => field)).toEqual([

@@ -289,7 +289,7 @@ describe("a server that misbehaves", () => {
     return opened.lists[0]?.error?.message ?? "";
   }
 
-  it("is named with its failure where it cannot list its tools", async () => {
+  it("is named with its failure if it cannot list its tools", async () => {
     const page = (count: number) => ({ tools: Array.from({ length: count }, (_, at) => toTool(`t${at}`)) });
     expect(
       await listingError({ initialize: (_, response) => void response.writeHead(500).end("secret") }),
@@ -327,7 +327,7 @@ describe("a server that misbehaves", () => {
     ).toBe("MCP server desk: database is down (JSON-RPC error -32603)");
   });
 
-  it("is named where it cannot be reached", async () => {
+  it("is named if it cannot be reached", async () => {
     const server = await serveByHand({});
     const gone = { ...server, url: "http://127.0.0.1:1/mcp", port: 1 };
     const opened = await openTools(gone);

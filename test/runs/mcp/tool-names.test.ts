@@ -4,7 +4,7 @@ import { freeToolName } from "../../../src/runs/mcp/tool-names.ts";
 const none: ReadonlySet<string> = new Set();
 
 describe("freeToolName()", () => {
-  it("joins label and tool where that is a name that every provider accepts", () => {
+  it("joins label and tool if that is a name that every provider accepts", () => {
     expect(freeToolName("docs", "search_all", none)).toBe("docs__search_all");
     expect(freeToolName("a".repeat(30), "b".repeat(32), none)).toHaveLength(64);
   });

@@ -202,7 +202,7 @@ describe("the bundle", () => {
     expect(serve.stderr()).toContain("outrigger.yaml:1:10 listen[0]: expected an address");
   });
 
-  it("runs once where its start file has another name", async () => {
+  it("runs once if its start file has another name", async () => {
     await writeFile(join(folder, "renamed.cjs"), await readFile(join(folder, "outrigger.cjs")));
     const renamed = spawnOutrigger(["--version"], {}, join(folder, "renamed.cjs"));
     expect(await renamed.ended).toBe(0);

@@ -123,7 +123,7 @@ describe.each(cases)("$name over $protocol", ({ transportTo, call }) => {
     expect(callers).toEqual(["checkout", "checkout", "search", undefined, "checkout"]);
   });
 
-  it("is refused with a time to wait where its caller is over its rate", async () => {
+  it("is refused with a time to wait if its caller is over its rate", async () => {
     const limit = { requestsPerMinute: 1, burst: 1 };
     const keys = [accessKey("a", ["a-key"], { rateLimit: limit })];
     const server = await start({ current: () => keys });
@@ -229,7 +229,7 @@ describe("a refusal over HTTP", () => {
     });
   });
 
-  it("has the status 429 and a time to wait where a caller is over its rate", async () => {
+  it("has the status 429 and a time to wait if a caller is over its rate", async () => {
     const keys = [accessKey("a", ["a-key"], { rateLimit: { requestsPerMinute: 1, burst: 1 } })];
     const server = await start({ current: () => keys });
     const headers = { authorization: "Bearer a-key", accept: "text/event-stream" };

@@ -187,7 +187,7 @@ describe("a message that is malformed", () => {
     },
   );
 
-  it("is reset without an error where it is rejected before its end", async () => {
+  it("is reset without an error if it is rejected before its end", async () => {
     const server = await startAnswering({ maxMessageBytes: LIMIT });
     const session = http2.connect(server.url);
     servers.onEnd(() => session.destroy());

@@ -109,7 +109,7 @@ describe("events that are ready together", () => {
     expect(pieces).toEqual([1, 5, 2]);
   });
 
-  it("leave in pieces where they are large", async () => {
+  it("leave in pieces if they are large", async () => {
     const server = await servers.start({
       stream: async function* (call) {
         yield textEvents(

@@ -200,7 +200,7 @@ describe("an HTTP API on the data listener", () => {
       });
   });
 
-  it("cuts a response off where its body fails, and answers a bug before it with its error", async () => {
+  it("cuts a response off if its body fails, and answers a bug before it with its error", async () => {
     const endpoint = createEndpoint({
       "/v1/breaks": async () => ({
         status: 200,

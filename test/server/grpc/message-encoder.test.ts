@@ -80,7 +80,7 @@ function toOutcome(action: () => Uint8Array): string {
   }
 }
 
-describe("messageEncoderOf()", () => {
+describe("toMessageEncoder()", () => {
   it("is tried with the types that are served", () => {
     const names = served.map(({ typeName }) => typeName);
     expect(names).toEqual(
@@ -212,7 +212,7 @@ describe("messageEncoderOf()", () => {
   });
 });
 
-describe("messageEncoderOf(), where a value is not as its type says", () => {
+describe("toMessageEncoder() for a value that does not fit its type", () => {
   const plain = kindsType("kinds.Plain");
   const wrong: readonly (readonly [string, unknown])[] = [
     ["int32", 2 ** 31],

@@ -54,7 +54,7 @@ describe("the admin listener", () => {
     expect(Math.abs(startedAt - (Date.now() / 1000 - process.uptime()))).toBeLessThan(5);
   });
 
-  it("is not there where none is asked for", async () => {
+  it("does not exist if none is requested", async () => {
     const server = await servers.start({}, { adminListen: undefined });
     expect(server.adminAddress).toBeUndefined();
   });

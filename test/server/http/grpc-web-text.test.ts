@@ -187,7 +187,7 @@ describe("gRPC-Web as text", () => {
     expect(server.inference.calls).toEqual([]);
   });
 
-  it("has a status in the headers where nothing is at the path", async () => {
+  it("has a status in the headers if nothing is at the path", async () => {
     const server = await startStreaming();
     const response = await fetch(`${server.url}/outrigger.v1.InferenceService/Missing`, {
       method: "POST",

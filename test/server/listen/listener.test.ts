@@ -182,7 +182,7 @@ describe("several addresses", () => {
 });
 
 describe("a peer that is gone", () => {
-  it("is closed where it sends nothing", async () => {
+  it("is closed if it sends nothing", async () => {
     const [address = ""] = (await open(undefined, { protocolTimeoutMs: 50 })).addresses;
     await closed(connect(address));
   });
@@ -194,7 +194,7 @@ describe("a peer that is gone", () => {
     await closed(socket);
   });
 
-  it("gets an error where it stops in the middle of its headers", async () => {
+  it("gets an error if it stops in the middle of its headers", async () => {
     const [address = ""] = (await open(undefined, { headersTimeoutMs: 100 })).addresses;
     const socket = connect(address);
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n");

@@ -89,7 +89,7 @@ describe("RequestMemory", () => {
     expect(memory.calls).toBe(1);
   });
 
-  it("refuses calls over the limit where no other can make way", () => {
+  it("refuses calls over the limit if no other can make way", () => {
     const call = vi.fn(() => false);
     const memory = readMemory({ maxCalls: 1 }, { call });
     const first = memory.begin();

@@ -69,7 +69,7 @@ describe("a server over a client with middleware", () => {
     ["a retry", createRetry({ baseDelay: 60 }), [down(), down()]],
     ["its turn", createRateLimit({ requestsPerMinute: 1, maxWait: 60 }), []],
   ])(
-    "leaves nothing behind where callers leave while their calls wait for %s",
+    "releases everything when callers leave while their calls wait for %s",
     async (_name, middleware, failures) => {
       const { one, server } = await startWith([middleware], failures);
       const client = createClient(InferenceService, createGrpcTransport({ baseUrl: server.url }));

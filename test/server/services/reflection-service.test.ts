@@ -124,7 +124,7 @@ describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
     });
   });
 
-  it("sends a file twice only where it is requested twice", async () => {
+  it("sends a file twice only if it is requested twice", async () => {
     const server = await servers.start();
     const symbols = ["outrigger.v1.InferenceService", "outrigger.v1.Request", "outrigger.v1.Request"];
     const queries = symbols.map((value) => ({ case: "fileContainingSymbol", value }) as const);
@@ -135,7 +135,7 @@ describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
 });
 
 describe("reflection", () => {
-  it("is not there where it is switched off", async () => {
+  it("does not exist if it is switched off", async () => {
     const server = await servers.start({}, { reflection: false });
     await expect(ask(server, [{ case: "listServices", value: "" }])).rejects.toMatchObject({ code: 12 });
   });

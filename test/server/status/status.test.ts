@@ -72,7 +72,7 @@ function sizeOnTheWire(error: ConnectError): number {
   ).length;
 }
 
-describe("codeOf()", () => {
+describe("getCode()", () => {
   it("knows every kind of the contract", () => {
     expect(Object.fromEntries(KINDS.map(([name, kind]) => [name, getCode(kind)]))).toEqual(CODES);
   });
@@ -93,7 +93,7 @@ describe("codeName()", () => {
   });
 });
 
-describe("connectErrorOf()", () => {
+describe("toConnectError()", () => {
   it.each(KINDS)("gives %s its code, its details and its word on retries", (name, kind) => {
     const error = toConnectError(createError(kind, "it failed", { provider: "acme", httpStatusCode: 499 }), {
       model: "m-1",
@@ -132,7 +132,7 @@ describe("connectErrorOf()", () => {
     expect(error.metadata.get("retry-after")).toBe("2");
   });
 
-  it("gives no delay where a retry brings nothing", () => {
+  it("gives no delay if a retry brings nothing", () => {
     const spent = toConnectError(
       new QuotaExceededError("no money left", { provider: "acme", retryAfter: 60 }),
     );
@@ -173,7 +173,7 @@ describe("connectErrorOf()", () => {
     });
   });
 
-  it("carries the provider's body where it fits", () => {
+  it("carries the provider's body if it fits", () => {
     const rawJson = JSON.stringify({ error: "x".repeat(1900) });
     const error = toConnectError(new ServerError("broke", { provider: "acme", rawJson }));
     expect(detail(error, InferenceErrorSchema)?.providerFailure?.rawJson).toBe(rawJson);
@@ -234,7 +234,7 @@ describe("connectErrorOf()", () => {
   });
 });
 
-describe("failureOf()", () => {
+describe("toFailure()", () => {
   const found = (thrown: unknown) => toFailure(thrown, "outrigger.v1.CatalogService/ListModels");
 
   it("takes a status as it is", () => {

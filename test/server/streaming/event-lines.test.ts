@@ -100,7 +100,7 @@ describe("a stream as server-sent events", () => {
     expect(eventsIn(text).at(-1)?.name).toBe("finish");
   });
 
-  it("ends with the event of an error and the status where it fails on its way", async () => {
+  it("ends with the event of an error and the status if it fails on its way", async () => {
     const server = await servers.start({ stream: failingAfterOutput });
     const response = await post(server);
     expect(response.status).toBe(200);
@@ -110,7 +110,7 @@ describe("a stream as server-sent events", () => {
     expect(server.log.at(-1)).toMatchObject({ code: "UNAVAILABLE" });
   });
 
-  it("is an HTTP status with Connect's JSON where it fails before its first event", async () => {
+  it("is an HTTP status with Connect's JSON if it fails before its first event", async () => {
     const failure = new RateLimitError("slow down", { provider: "acme", httpStatusCode: 429, retryAfter: 2 });
     const server = await servers.start({
       stream: async function* () {
@@ -168,7 +168,7 @@ describe("a stream of another contract", () => {
       body: "{}",
     });
 
-  it("has events without names where its messages are of one kind", async () => {
+  it("has events without names if its messages are of one kind", async () => {
     const service = await startTestService({
       async *streamingOutputCall() {
         yield { payload: { body: new Uint8Array(3) } };
@@ -208,7 +208,7 @@ describe("a stream as JSON lines", () => {
     expect(lines.at(-1)).toHaveProperty("finish");
   });
 
-  it("ends with a line that has the status where it fails on its way", async () => {
+  it("ends with a line that has the status if it fails on its way", async () => {
     const server = await servers.start({ stream: failingAfterOutput });
     const lines = linesIn(await (await post(server, { accept: NDJSON })).text());
     expect(lines.map((line) => Object.keys(line).at(-1))).toEqual([

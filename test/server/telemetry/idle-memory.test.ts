@@ -68,7 +68,7 @@ describe("createIdleMemory()", () => {
     expect(collect).toHaveBeenCalledOnce();
   });
 
-  it("does not collect where the memory has hardly grown, however many calls there were", () => {
+  it("does not collect if the memory has hardly grown, however many calls there were", () => {
     const { memory, collect, bytes } = watched();
     begin(memory, 10 * MIN_CHANGES);
     bytes.resident += MIN_GROWTH_BYTES - 1;
@@ -92,7 +92,7 @@ describe("createIdleMemory()", () => {
     expect(collect).toHaveBeenCalledTimes(2);
   });
 
-  it("collects again after many calls where there is always one under way", () => {
+  it("collects again after many calls if there is always one under way", () => {
     const { memory, collect, bytes } = watched();
     begin(memory, MIN_CHANGES);
     bytes.resident = bytes.inUse = 200 * MIB;
@@ -106,7 +106,7 @@ describe("createIdleMemory()", () => {
     expect(collect).toHaveBeenCalledTimes(2);
   });
 
-  it("collects again where a call ended just before a collection and still held its memory", () => {
+  it("collects again if a call ended just before a collection and still held its memory", () => {
     const { memory, collect, bytes } = watched();
     begin(memory, 1);
     bytes.resident = bytes.inUse = 200 * MIB;

@@ -287,7 +287,7 @@ describe("a WebSocket of an HTTP API", () => {
     await closing(socket);
   });
 
-  it("closes where there is no memory for what arrives, and gives memory back with each answer", async () => {
+  it("closes if there is no memory for what arrives, and gives memory back with each answer", async () => {
     const server = await serverWith(echo, { limits: { maxRequestMemoryBytes: 1_000_000 } });
     const socket = await open(server.url);
     for (let count = 0; count < 5; count += 1) {
@@ -402,7 +402,7 @@ describe("a WebSocket of an HTTP API", () => {
     await drained;
   });
 
-  it("is cut off where the drain runs out, and its signal says why", async () => {
+  it("is cut off when the drain runs out, and its signal says why", async () => {
     let reason: unknown;
     const serve: Serve = async (socket, request) => {
       for await (const _ of socket.messages) {
@@ -432,7 +432,7 @@ describe("a WebSocket of an HTTP API", () => {
     expect((await closing(silent)).code).toBe(1006);
   });
 
-  it("is closed with an error where the API fails, and the server goes on", async () => {
+  it("is closed with an error if the API fails, and the server goes on", async () => {
     const serve: Serve = async () => {
       throw new TypeError("a bug of the test");
     };

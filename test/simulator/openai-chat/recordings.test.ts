@@ -96,7 +96,7 @@ describe("a request to OpenAI that was recorded, sent to the simulator", () => {
   it.each([
     ["truncated-turn-chat-blocking-o4-mini-budget-exhausted", "sim-reasoning:reasoning_field=none"],
     ["raw-capture-chat-tool-call-raw-round-trips-typed", "sim-tools"],
-  ])("%s gets the recorded values where the answer has no text, from %s", async (recording, model) => {
+  ])("%s gets the recorded values if the answer has no text, from %s", async (recording, model) => {
     const recorded = JSON.parse(readRecording(`${recording}.json`)) as typeof simulated;
     const simulated = await ask(simulator(), recordedRequest(recording, model));
     const [was, is] = [recorded.choices[0], simulated.choices[0]];

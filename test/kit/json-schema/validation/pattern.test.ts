@@ -126,7 +126,7 @@ describe("test()", () => {
     expect(long.steps / short.steps).toBeLessThan(10.1);
   });
 
-  it("stops where its cost is refused", () => {
+  it("stops if its cost is refused", () => {
     const refuse = () => {
       throw new Error("too much");
     };

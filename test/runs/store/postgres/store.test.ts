@@ -132,7 +132,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       }
     });
 
-    it("fails with a clear error if no server answers, and where the role or the database does not exist", async () => {
+    it("fails with a clear error if no server answers, and if the role or the database does not exist", async () => {
       const secret = "s3cret-p4ssword";
       const dead = `postgres://u:${secret}@127.0.0.1:1/d`;
       const urls = new Map([

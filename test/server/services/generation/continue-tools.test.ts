@@ -240,7 +240,7 @@ describe("the loop ends", () => {
     expect(answer.kinds).toEqual(kinds);
   });
 
-  it("at once where no rounds are allowed", async () => {
+  it("at once if no rounds are allowed", async () => {
     const { answer } = await begin([[time]], getStart({ maxToolRounds: 0 }));
     expect(answer.kinds).toEqual(["1 stepFinish", "1 result"]);
     expect(answer.result).toMatchObject({ stopReason: StopReason.TOOL_CALLS });

@@ -84,7 +84,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
   });
 });
 
-it("StreamObject has the model's events where the caller asks for them", async () => {
+it("StreamObject has the model's events if the caller asks for them", async () => {
   const server = await startGenerationServer(servers, [ANN]);
   const client = createClient(GenerationService, server.transport);
   const { kinds } = await collect(client.streamObject({ options, object, includeEvents: true }));
