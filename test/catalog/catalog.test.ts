@@ -87,7 +87,7 @@ describe("getModelInfo()", () => {
     for (const [name, id] of Object.entries(names)) expect(getModelInfo(name)?.id, name).toBe(id);
   });
 
-  it("takes a snapshot with prices of its own for a model of its own", () => {
+  it("treats a snapshot with separate prices as a separate model", () => {
     expect(getModelInfo("gpt-4o-2024-08-06")?.id).toBe("gpt-4o");
     expect(getModelInfo("gpt-4o-2024-05-13")?.id).toBe("gpt-4o-2024-05-13");
   });
@@ -106,7 +106,7 @@ describe("getModelInfo()", () => {
     expect(inputOn("2027-01-01T00:00:00Z")).toBe(1_500_000n);
   });
 
-  it("gives every caller a message of its own", () => {
+  it("gives every caller a separate message", () => {
     const info = getModelInfo("gpt-5.2");
     info?.aliases.push("mine");
     expect(getModelInfo("gpt-5.2")?.aliases).not.toContain("mine");

@@ -24,7 +24,7 @@ function nanoUsd(...items: [tokens: number, dollarsPerMillion: number][]): bigin
   return BigInt(Math.round(items.reduce((sum, [tokens, dollars]) => sum + tokens * dollars * 1000, 0)));
 }
 
-describe("a recorded usage costs by our counts what it costs by the provider's own", () => {
+describe("a recorded usage costs by our counts what it costs by the provider's counts", () => {
   it("of OpenAI, whose input includes what was cached", () => {
     const { model, usage } = recorded<{ model: string; usage: OpenAIUsage }>(
       "openai-responses/gpt-5-6-reasoning-mode-pro-with-independent-effort.json",
@@ -181,7 +181,7 @@ describe("costOf()", () => {
     expect([on("2026-11-30"), on("2026-12-01")]).toEqual([2_000_000_000n, 4_000_000_000n]);
   });
 
-  it("agrees with the source's own calculation for every model that it prices", () => {
+  it("agrees with the source's calculation for every model that it prices", () => {
     let compared = 0;
     for (const { provider, source_id: providerId, models } of (overlayFile as Overlay).providers) {
       for (const { id, source_model } of models.filter(({ prices }) => prices === undefined)) {

@@ -7,7 +7,7 @@ const STOP_MS = 30_000;
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A sidecar in a process of its own. */
+/** A sidecar in a separate process. */
 export interface Sidecar {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;

@@ -17,7 +17,7 @@ export interface ChaosStore {
   readonly isShared: boolean;
   /** Takes the database away, and brings it back. Not of a file. */
   readonly outage?: { begin(): Promise<void>; end(): Promise<void> };
-  /** Fills the disk, and frees it again. Only of a file on a file system of its own. */
+  /** Fills the disk, and frees it again. Only a file on a separate file system has it. */
   readonly disk?: { fill(): void; free(): void };
   close(): Promise<void>;
 }
@@ -78,7 +78,7 @@ export function openSqliteOnSmallDisk(): ChaosStore {
   };
 }
 
-/** A server of its own. */
+/** A separate server. */
 export async function openPostgres(): Promise<ChaosStore> {
   const postgres = await Postgres.start();
   if (postgres === undefined) throw new Unavailable("no PostgreSQL works here, see CONTRIBUTING.md");

@@ -68,7 +68,7 @@ describe("Client", () => {
       );
     });
 
-    it("refuses an adapter whose own name is another", () => {
+    it("refuses an adapter with another name", () => {
       expect(() => new Client({ providers: { a: new ScriptedAdapter("one") } })).toThrow(
         'the adapter that is registered as "a" is named "one"; pass the option name: "a" to the adapter, ' +
           'or register it as "one"',
@@ -143,7 +143,7 @@ describe("Client", () => {
   });
 
   describe("calls", () => {
-    it("gives every call an id of its own, or the one it was told", async () => {
+    it("gives every call a separate id, or the one it was told", async () => {
       const { client } = getClient("one");
       const ids = [
         (await client.complete(request)).inferenceId,

@@ -58,10 +58,10 @@ describe("middleware with methods", () => {
       return next(passed);
     };
     const { client, one } = clientWith([changing]);
-    const own = create(RequestSchema, { model: "m1", messages: [userMessage("hi")] });
-    await client.complete(own);
+    const original = create(RequestSchema, { model: "m1", messages: [userMessage("hi")] });
+    await client.complete(original);
     expect(one.requests[0]).toMatchObject({ model: "m2", metadata: { team: "blue" } });
-    expect(own).toEqual(create(RequestSchema, { model: "m1", messages: [userMessage("hi")] }));
+    expect(original).toEqual(create(RequestSchema, { model: "m1", messages: [userMessage("hi")] }));
   });
 
   it("runs in order on the way in and in reverse on the way out, for both kinds of call", async () => {
@@ -116,10 +116,10 @@ describe("middleware with methods", () => {
   });
 
   it("passes the options of the call on, or others", async () => {
-    const own: Middleware = {
+    const custom: Middleware = {
       complete: (passed, next, options) => next(passed, { ...options, inferenceId: "run_own" }),
     };
-    const { client, one } = clientWith([{ complete: (passed, next) => next(passed) }, own]);
+    const { client, one } = clientWith([{ complete: (passed, next) => next(passed) }, custom]);
     const { signal } = new AbortController();
     await client.complete(request, { signal, inferenceId: "run_first" });
     expect(one.options[0]).toMatchObject({ signal, inferenceId: "run_own" });

@@ -328,7 +328,7 @@ describe("a request that names no model", () => {
   });
 
   it("is invalid if the catalog has no model of the provider", async () => {
-    const client = new Client({ providers: { own: new ScriptedAdapter("own") } });
+    const client = new Client({ providers: { custom: new ScriptedAdapter("custom") } });
     await expect(client.complete({ messages })).rejects.toMatchObject({ violations: [{ field: "model" }] });
   });
 });

@@ -105,7 +105,7 @@ describe("the fields that errors name", () => {
     }
   });
 
-  it("keep the caller's own words in the keys of maps", async () => {
+  it("keep the caller's words in the keys of maps", async () => {
     const call = new Client({ providers }).complete({ ...base, providerOptionsJson: { my_account: "[" } });
     expect((await failure(call)).message).toMatch(/^providerOptionsJson\["my_account"\]: /);
   });

@@ -435,7 +435,7 @@ providers: { main: { api: openai-responses, api_key: k } }
     ).rejects.toThrow(/^cannot read the configuration file .*none\.yaml \(ENOENT\)$/);
   });
 
-  it("reads an entry of every wire API, and holds each to its own fields", async () => {
+  it("reads an entry of every wire API, and holds each to the fields of its API", async () => {
     const config = await toFile(`providers:
   claude: { api: anthropic-messages, api_key: a, api_version: "2023-06-01" }
   google: { api: gemini, api_key: g }

@@ -84,14 +84,14 @@ describe("the classes", () => {
     expect(isRetryableKind(kind)).toBe(retryable);
   });
 
-  it.each(KINDS)("%s is made by its own constructor alike", (name, Class) => {
+  it.each(KINDS)("%s is made by its constructor alike", (name, Class) => {
     expect(new Class("what happened")).toEqual(createError(ErrorKind[name], "what happened"));
   });
 
   it.each(KINDS)("%s is a class of the error tree", (name) => {
     const error = createError(ErrorKind[name], "");
     expect(error).toBeInstanceOf(SDKError);
-    // A provider that rejects what its model wrote says so with an answer of its own.
+    // A provider that rejects what its model wrote says so with a separate answer.
     const isReported = (error.kind >= 100 && error.kind <= 199) || name === "INVALID_TOOL_CALL";
     expect(error instanceof ProviderError).toBe(isReported);
   });

@@ -76,9 +76,9 @@ describe("EventStream", () => {
     for await (const _batch of new EventStream(left.give([getEvents(0), getEvents(1)])).batches()) break;
     const throwing = async () => {
       for await (const _event of new EventStream(broken.give([getEvents(0), getEvents(1)])))
-        throw new Error("the reader's own");
+        throw new Error("the reader's error");
     };
-    await expect(throwing()).rejects.toThrow("the reader's own");
+    await expect(throwing()).rejects.toThrow("the reader's error");
     expect([left.closed, broken.closed, broken.read]).toEqual([1, 1, 1]);
   });
 

@@ -70,9 +70,9 @@ describe("withTerminalEvent()", () => {
     expect(() => check(events)).not.toThrow();
   });
 
-  it("adds nothing to a stream that has its own error event", async () => {
-    const own = getEvents([START, { case: "error", value: { message: "broke" } }]);
-    expect(await read(own, overloaded)).toEqual({ events: own, error: overloaded });
+  it("adds nothing to a stream that has an error event already", async () => {
+    const failed = getEvents([START, { case: "error", value: { message: "broke" } }]);
+    expect(await read(failed, overloaded)).toEqual({ events: failed, error: overloaded });
   });
 
   it("hides the text of a bug of ours", async () => {

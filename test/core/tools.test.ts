@@ -72,7 +72,7 @@ describe("the constructors of other tools", () => {
     expect(tool.value).toMatchObject({ name: "run", grammar });
   });
 
-  it("make a hosted tool from the provider's own object", () => {
+  it("make a hosted tool from the provider's object", () => {
     const { tool } = hostedTool({ provider: "openai", config: { type: "web_search" } });
     expect(tool).toMatchObject({
       case: "hosted",

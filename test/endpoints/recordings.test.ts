@@ -20,7 +20,7 @@ import { expectValid, expectValidEvent } from "./schemas/validate.ts";
 import { factsOfAnswer, factsOfResponse } from "./support/answer-facts.ts";
 import { eventsIn } from "./support/events-in.ts";
 import { expectWholeStream } from "./support/expect-whole-stream.ts";
-import { ownForms } from "./support/own-forms.ts";
+import { unpublishedForms } from "./support/unpublished-forms.ts";
 
 const all = columns.flatMap(({ name }) => getRecordings(readers[name].folder, ".sse"));
 const folder = mkdtempSync(join(tmpdir(), "outrigger-recordings-"));
@@ -55,9 +55,9 @@ describe.each(columns)("recorded streams of $title", ({ name }) => {
       if (last?.case === "finish" && last.value.response !== undefined && !isError) {
         const { response: answer } = last.value;
         const request = { model: `${name}/${getModel(recording)}`, input: "Begin.", tools: toTools(answer) };
-        const response = await streamed(request, ownForms.includes(recording.file));
+        const response = await streamed(request, unpublishedForms.includes(recording.file));
         expect(factsOfResponse(response)).toEqual(factsOfAnswer(answer));
-        await expectSameWhole(request, response, ownForms.includes(recording.file));
+        await expectSameWhole(request, response, unpublishedForms.includes(recording.file));
       } else {
         await expectFailure(name, recording);
       }
@@ -90,12 +90,12 @@ function read(name: ColumnName, recording: Recording): Promise<Decoded> {
 }
 
 /** What the SDK accumulates, of a stream that must be whole; it is also what is stored. */
-async function streamed(request: Request, hasOwnForms: boolean): Promise<OpenAI.Responses.Response> {
+async function streamed(request: Request, hasUnpublishedForms: boolean): Promise<OpenAI.Responses.Response> {
   const raw = await openai.responses.create({ ...request, stream: true }).asResponse();
   const body = await raw.text();
   expect(body.endsWith("data: [DONE]\n\n")).toBe(true);
   const events = eventsIn(body);
-  const { id } = expectWholeStream(events, hasOwnForms ? () => [] : undefined);
+  const { id } = expectWholeStream(events, hasUnpublishedForms ? () => [] : undefined);
   const accumulated = await openai.responses.stream({ response_id: String(id) }).finalResponse();
   const stored = await openai.responses.retrieve(String(id));
   expect(await rawEvents(String(id))).toBe(body);
@@ -112,11 +112,11 @@ async function rawEvents(id: string): Promise<string> {
 async function expectSameWhole(
   request: Request,
   response: OpenAI.Responses.Response,
-  hasOwnForms: boolean,
+  hasUnpublishedForms: boolean,
 ): Promise<void> {
   const whole = await openai.responses.create(request);
   const { output_text: _, ...object } = whole;
-  if (!hasOwnForms) expectValid("Response", JSON.parse(JSON.stringify(object)));
+  if (!hasUnpublishedForms) expectValid("Response", JSON.parse(JSON.stringify(object)));
   expect(factsOfResponse(whole)).toEqual(factsOfResponse(response));
   expect(whole.output.map(({ type }) => type)).toEqual(response.output.map(({ type }) => type));
 }

@@ -105,8 +105,8 @@ describe.each(columns)("A generation over $title that is cancelled", (column) =>
         const timers = timersNow();
         const controller = new AbortController();
         const { promise: reached, resolve: onReached } = Promise.withResolvers<void>();
-        const own = { prompt, model, signal: controller.signal, ...options(onReached) };
-        const failure = toFailure(() => run(optionsFor(column, fixture, own)));
+        const callOptions = { prompt, model, signal: controller.signal, ...options(onReached) };
+        const failure = toFailure(() => run(optionsFor(column, fixture, callOptions)));
         await (seenBySimulator ? fixture.simulator.waitForRequest() : reached);
         controller.abort(reason);
         expect(await failure).toBeInstanceOf(expected);
@@ -135,13 +135,13 @@ describe("A generation that succeeds", () => {
     const timers = timersNow();
     const { signal } = new AbortController();
     const timeout = { totalMs: 60_000, perStepMs: 50_000, perToolMs: 40_000 };
-    const own = {
+    const callOptions = {
       prompt,
       model: "sim-tools:calls=3,rounds=2",
       maxToolRounds: 3,
       tools: [createWeather().tool],
     };
-    const result = await run(optionsFor(column, fixture, { ...own, timeout, signal }));
+    const result = await run(optionsFor(column, fixture, { ...callOptions, timeout, signal }));
     expect(result.steps).toHaveLength(3);
     expect(getEventListeners(signal, "abort")).toEqual([]);
     await waitUntil(() => timersNow() <= timers);
@@ -174,8 +174,8 @@ describe("A tool", () => {
         return new Promise(() => {});
       },
     });
-    const own = { prompt, model: "sim-tools", tools: [tool], signal: controller.signal };
-    await expect(generate(optionsFor(column, fixture, own))).rejects.toThrow("the user left");
+    const callOptions = { prompt, model: "sim-tools", tools: [tool], signal: controller.signal };
+    await expect(generate(optionsFor(column, fixture, callOptions))).rejects.toThrow("the user left");
     expect(String(await told.promise)).toContain("the user left");
   });
 });

@@ -197,9 +197,9 @@ describe.each(WAYS)("A limit that ends %s while the model calls tools", (_name, 
     ["limits.max_total_tokens", { limits: { maxTotalTokens: 30 } }],
     ["limits.max_cost_nano_usd", { limits: { maxCostNanoUsd: 2000n } }],
     ["limits.max_tool_calls", { limits: { maxToolCalls: 2 } }],
-  ])("is told in a warning of the result: %s", async (field, own) => {
+  ])("is told in a warning of the result: %s", async (field, limit) => {
     const { options } = setUp([[{ name: "order" }, { name: "order" }]]);
-    const result = await run({ ...options, ...own });
+    const result = await run({ ...options, ...limit });
     expect(result.openCalls).toHaveLength(2);
     expect(result.warnings).toMatchObject([{ code: "tool_rounds_exhausted", field }]);
     expect(result.warnings[0]?.message).toContain("2 tool calls were not executed");

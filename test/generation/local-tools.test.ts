@@ -228,7 +228,7 @@ describe("repairToolCall", () => {
     expect(texts).toEqual(['{"city":"Lima"}']);
     const [repaired] = result.steps[0]?.repairedCalls ?? [];
     expect(repaired).toMatchObject({ id: "call_1_0", name: "echo", input: { value: '{"city":"Lima"}' } });
-    // The model sees its own call unchanged.
+    // The model sees its call unchanged.
     expect(model.requests[1]?.messages[1]).toBe(result.steps[0]?.response.message);
   });
 

@@ -35,7 +35,7 @@ describe("A provider that pauses its turn", () => {
   it.each([
     ["generate()", generate],
     ["stream()", (options: Parameters<typeof stream>[0]) => stream(options).result()],
-  ])("is asked to go on with its own answer by %s", async (_name, run) => {
+  ])("is asked to go on with its answer by %s", async (_name, run) => {
     const { model, options } = pausing(2, ["one ", "two ", "three"]);
     const result = await run(options);
     expect(result).toMatchObject({ text: "one two three", stopReason: "COMPLETED" });

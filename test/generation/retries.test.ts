@@ -155,7 +155,7 @@ testTable("Errors and retries", [
     },
   },
   {
-    title: "Each step is retried on its own: no tool is executed twice",
+    title: "Each step is retried separately: no tool is executed twice",
     async verify(column) {
       await using fixture = await createFixture("sim-tools:rounds=2");
       const weather = createWeather();

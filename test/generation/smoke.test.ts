@@ -105,10 +105,10 @@ describe.each(targets)("The smoke test against $title", ({ environment, provider
 });
 
 function simulated({ url }: Simulator): Target {
-  const own = columns.filter(({ name }) => PROVIDERS.some((provider) => provider === name));
+  const simulatedColumns = columns.filter(({ name }) => PROVIDERS.some((provider) => provider === name));
   return {
     title: "the simulator",
-    environment: Object.assign({}, ...own.map((column) => column.environment(url, "test-key"))),
+    environment: Object.assign({}, ...simulatedColumns.map((column) => column.environment(url, "test-key"))),
     providers: PROVIDERS,
     getToolModel: () => "sim-tools:calls=2",
   };

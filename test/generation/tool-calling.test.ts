@@ -25,7 +25,7 @@ const prompt = "What is the weather in Paris, Osaka and Lima?";
 
 type Verify = (result: GenerateResult, fixture: Fixture) => void | Promise<void>;
 
-/** Runs a generation by generate() and by stream(), each on its own simulator. */
+/** Runs a generation by generate() and by stream(), each on a separate simulator. */
 async function eachWay(
   column: Column,
   script: string,

@@ -113,7 +113,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
     }
   });
 
-  it("gives every caller an answer of its own", async () => {
+  it("gives every caller a separate answer", async () => {
     const client = getClient(simulator(), [createCache()]);
     const first = await call(client, requestFor("sim-text"));
     const text = textOf(first);

@@ -82,7 +82,9 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
       cause: { kindName: "SERVER", provider: "two", cause: { kindName: "RATE_LIMIT", provider: "one" } },
     });
     expect(error.toProto().cause?.cause?.kind).toBe(ErrorKind.RATE_LIMIT);
-    expect(attemptsOf(error).map(({ provider, error: own }) => [provider, own?.kind, own?.cause])).toEqual([
+    expect(
+      attemptsOf(error).map(({ provider, error: cause }) => [provider, cause?.kind, cause?.cause]),
+    ).toEqual([
       ["one", ErrorKind.RATE_LIMIT, undefined],
       ["two", ErrorKind.SERVER, undefined],
       ["one", ErrorKind.ACCESS_DENIED, undefined],

@@ -107,8 +107,8 @@ describe("retry()", () => {
       new RequestTimeoutError("answered 504", { provider: "openai", httpStatusCode: 504 }),
     );
     expect(await retry(attempt, {}, noting().options)).toBe("done");
-    const own = failing(new RequestTimeoutError("slow"));
-    await expect(retry(own, {}, noting().options)).rejects.toThrow("slow");
+    const slowCall = failing(new RequestTimeoutError("slow"));
+    await expect(retry(slowCall, {}, noting().options)).rejects.toThrow("slow");
   });
 
   it("tells of each retry before it waits", async () => {

@@ -80,7 +80,7 @@ async function pack(folder: string): Promise<void> {
     await build({ file: "npm", args: ["pack", source, "--pack-destination", folder], cwd: root });
 }
 
-/** Installs the library in a folder of its own. */
+/** Installs the library in a separate folder. */
 async function installLibrary(folder: string): Promise<void> {
   const alone = join(folder, "alone");
   await mkdir(alone);

@@ -52,7 +52,7 @@ function failure({ toError }: WireFormat, status: number, body: string | object)
   });
 }
 
-/** How servers say that a conversation is too long, in their own words. */
+/** The messages with which servers report that a conversation is too long. */
 const OVERFLOWS: readonly (readonly [server: string, message: string])[] = [
   ["OpenAI", "Your input exceeds the context window of this model. Please adjust your input and try again."],
   [
@@ -171,7 +171,7 @@ describe.each(FORMATS)("a failed answer over $name", (format) => {
   });
 });
 
-describe("a code of its own for an overflow", () => {
+describe("a separate code for an overflow", () => {
   const [responses, anthropic, , chat] = FORMATS;
 
   it.each([

@@ -54,7 +54,7 @@ testTable("Reasoning", [
     verify: (column) => verifyCounts(column, "stream"),
   },
   {
-    title: "Reasoning is a part of its own, before the answer",
+    title: "Reasoning is a separate part, before the answer",
     async verify(column) {
       await using fixture = await createFixture("sim-reasoning");
       const request = requestTo(column, {

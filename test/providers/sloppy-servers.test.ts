@@ -88,7 +88,7 @@ describe.each(wireFormats)("a server of $name", (format) => {
     });
   });
 
-  describe("that gives numbers of its own", () => {
+  describe("that gives other numbers", () => {
     it("has the number of a finish reason as its word", async () => {
       const response = await readBoth(format, { part: hello, finish: 7 });
       expect(response.finishReason).toMatchObject({ reason: Reason.OTHER, raw: "7" });

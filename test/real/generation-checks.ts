@@ -40,7 +40,7 @@ export async function checkStreamGenerate(target: Target): Promise<void> {
   await streamedText(target, "What is the capital of Norway?");
 }
 
-/** More generations than the server has slots, each with an answer of its own. */
+/** More generations than the server has slots, each with a different answer. */
 export async function checkEightGenerations(target: Target): Promise<void> {
   const prompts = Array.from({ length: 8 }, (_, index) => `Count from ${index} to ${index + 3}.`);
   const results = await Promise.all(prompts.map((prompt) => streamedText(target, prompt)));

@@ -52,7 +52,7 @@ export const jsonSchemaFormat: RequestInit = {
   responseFormat: { type: ResponseFormat_Type.JSON_SCHEMA, name: "city", schemaJson, strict: true },
 };
 
-/** The same for a server that reads it in its own field only. */
+/** The same for a server that reads it in its proprietary field only. */
 export function jsonSchemaOption(provider: string): RequestInit {
   return { providerOptionsJson: { [provider]: `{"json_schema":${schemaJson}}` } };
 }
@@ -108,7 +108,7 @@ export function checkCancellation(target: Target): Promise<void> {
   );
 }
 
-/** More calls than the server has slots, each with an answer of its own. */
+/** More calls than the server has slots, each with a different answer. */
 export async function checkEightAtOnce(target: Target): Promise<void> {
   const requests = Array.from({ length: 8 }, (_, index) =>
     ask(`Count from ${index} to ${index + 3}.`, { maxTokens: 16 }),

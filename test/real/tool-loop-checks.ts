@@ -80,7 +80,7 @@ function withTool(target: Target, prompt: string, tool: typeof weatherTool, maxT
 /** @param executes What was announced. */
 function checkLoop(result: GenerateResult | undefined, executes: readonly ExecuteTool[]): void {
   const { steps, attempts, totalUsage, stopReason } = result ?? assert.fail("no result");
-  // Whether the model calls the tool again is its own affair, although it should.
+  // The model should call the tool again, but may decide not to.
   const expected: readonly StopReason[] = [StopReason.MAX_TOOL_ROUNDS, StopReason.COMPLETED];
   assert.ok(expected.includes(stopReason), `stop reason ${stopReason}`);
   assert.deepEqual([steps.length, attempts.length], [2, 2], "steps and attempts");

@@ -52,7 +52,7 @@ const operation: fc.Arbitrary<Operation> = fc.record({
 });
 
 const options = {
-  request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "own" })] },
+  request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "local" })] },
 };
 
 const turn = fc.constantFrom("text", "call", "failure");
@@ -160,7 +160,7 @@ describe("any operations at the same time on runs", () => {
     const property = fc.asyncProperty(scenario, async ({ operations, turns }) => {
       const script = turns.map((kind) => {
         if (kind === "failure") return new ServerError("overloaded", { retryable: false });
-        return kind === "call" ? [{ name: "own" }] : kind;
+        return kind === "call" ? [{ name: "local" }] : kind;
       });
       const made = await createTestEngine(script, {
         store: slowed(await openMemory()),

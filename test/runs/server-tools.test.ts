@@ -309,13 +309,13 @@ describe("calls that need approval", () => {
     });
   });
 
-  it("can come together with calls of the caller's own tools", async () => {
+  it("can come together with calls of the caller's tools", async () => {
     const { engine } = await engineWith(new FakeServerTools(["risky"]), [
-      [{ name: "risky" }, { name: "own" }],
+      [{ name: "risky" }, { name: "local" }],
       "done",
     ]);
     const options = {
-      request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "own" })] },
+      request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "local" })] },
     };
     const first = await run(engine, runRequest("", { ...withTools, options }));
     const [approval] = first.requiredApprovals;

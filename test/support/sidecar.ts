@@ -1,4 +1,4 @@
-/** A sidecar in a process of its own, with runs that are kept. */
+/** A sidecar in a separate process, with runs that are kept. */
 import { type Client, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { RunService } from "../../src/gen/outrigger/v1/run_service_pb.ts";

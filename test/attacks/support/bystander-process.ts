@@ -78,7 +78,7 @@ function call(session: http2.ClientHttp2Session): Promise<void> {
   });
 }
 
-/** Asks for `/livez` on a connection of its own, as the kubelet does. */
+/** Asks for `/livez` on a separate connection, as the kubelet does. */
 function probe(adminUrl: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = http.get(`${adminUrl}/livez`, { agent: false, timeout: TIMEOUT_MS }, (response) => {

@@ -1,4 +1,4 @@
-/** A well-behaved client of a sidecar under attack, in a process of its own: see bystander-process.ts. */
+/** A well-behaved client of a sidecar under attack, in a separate process: see bystander-process.ts. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

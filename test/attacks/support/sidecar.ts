@@ -2,7 +2,7 @@
  * The program that ships, under attack.
  *
  * A test starts a sidecar with a bounded heap (`attacks.start`), or uses one that the tests of a block share
- * (`attacks.share`), runs its attack inside `withstand`, and checks what that returns. Meanwhile a bystander, which is a process of its own with a provider of its own, calls the sidecar on
+ * (`attacks.share`), runs its attack inside `withstand`, and checks what that returns. Meanwhile a bystander, which is a separate process with a separate provider, calls the sidecar on
  * another connection and asks for `/livez`. Afterwards `expectRecovered` waits until the memory has come back.
  *
  *   const attacks = useSidecars();
@@ -14,7 +14,7 @@
  *
  * `ATTACK_REPORT=1 npx vitest run test/attacks` prints what was measured.
  *
- * The program is bundled once (test/support/build-program.ts); OUTRIGGER_MAIN names another one. An attack by a provider serves on a port of its own and is named in
+ * The program is bundled once (test/support/build-program.ts); OUTRIGGER_MAIN names another one. An attack by a provider serves on a separate port and is named in
  * `providers`; the attack is then a call with `provider: "<its name>"`.
  */
 import { spawn } from "node:child_process";

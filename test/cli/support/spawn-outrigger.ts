@@ -69,7 +69,7 @@ export function spawnOutrigger(
   return { child, stdout: () => stdout, stderr: () => stderr, printed, ended };
 }
 
-/** Starts `outrigger` with outputs of its own, for instance a file as its stdout. */
+/** Starts `outrigger` with the given outputs, for instance a file as its stdout. */
 export function spawnWithOutputs(
   args: readonly string[],
   env: Record<string, string>,
@@ -97,7 +97,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs `outrigger` to its end, in a process of its own. */
+/** Runs `outrigger` to its end, in a separate process. */
 export async function runOutrigger(
   args: readonly string[],
   env: Record<string, string> = {},

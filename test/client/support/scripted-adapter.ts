@@ -19,7 +19,7 @@ export interface Script {
   readonly breaksWith?: Error;
 }
 
-/** An adapter of a caller's own: answers the model's name, word by word, and notes what it is asked. */
+/** An adapter that a caller supplies: answers the model's name, word by word, and notes what it is asked. */
 export class ScriptedAdapter implements ProviderAdapter {
   readonly name: string;
   readonly #script: Script;

@@ -43,7 +43,7 @@ const examples = readdirSync(`${folder}/examples`, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map((entry) => entry.name);
 
-/** The package in clients/go, and its own tests. */
+/** The package in clients/go, and its tests. */
 export const goPackage: TestClient = {
   name: "go-package",
   checks: [

@@ -8,7 +8,7 @@ const packageName = "io.github.outriggerinference";
 const tests = `${folder}/src/test/java/${packageName.replaceAll(".", "/")}`;
 const libraries = `${folder}/target/lib`;
 
-/** The package in clients/java and its own tests, one check for each test class. */
+/** The package in clients/java and its tests, one check for each test class. */
 export const javaPackage: TestClient = {
   name: "java-package",
   checks: readdirSync(tests).flatMap((file) => /^(\w+Test)\.java$/.exec(file)?.[1] ?? []),

@@ -5,7 +5,7 @@ export interface Command {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Variables in addition to the runner's own. */
+  /** Variables in addition to the runner's environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
 

@@ -24,7 +24,7 @@ describe("a response that is kept, and one that is not", () => {
   it.each(["openai", "compatible", "anthropic", "gemini"])(
     "have the same events from %s",
     async (provider) => {
-      // Each has a simulator of its own: the ids that it gives count up.
+      // Each has a separate simulator: the ids that it gives count up.
       const [keeping, forgetting] = [await startApi(servers), await startApi(servers)];
       const tools = [
         { type: "function", name: "get_weather", parameters: { type: "object", properties: {} } },

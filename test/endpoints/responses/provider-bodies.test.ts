@@ -20,7 +20,7 @@ const parameters = {
   additionalProperties: false,
 };
 
-/** A request as Codex CLI sends it: its own ids, groups of tools, and fields that no SDK has. */
+/** A request as Codex CLI sends it: its ids, groups of tools, and fields that no SDK has. */
 function codexRequest(model: string): ResponseCreateParamsNonStreaming {
   const body = {
     model,
@@ -111,7 +111,7 @@ describe.each(columns)("$title", (column) => {
       { kind: "call", name: "weather__now" },
       { kind: "result", text: "18 degrees" },
     ]);
-    // OpenAI's own tool has no name.
+    // OpenAI's tool has no name.
     expect(reading?.tools.filter(({ name }) => name !== "")).toMatchObject([
       {
         name: "weather__now",

@@ -134,7 +134,7 @@ describe("provider state in reasoning items", () => {
   });
 
   it.each([
-    ["OpenAI's own encrypted content", "gAAAAABm"],
+    ["OpenAI's encrypted content", "gAAAAABm"],
     ["no base64", "or1.%%%"],
     ["no list", `or1.${Buffer.from("{}").toString("base64url")}`],
     ["rows of other types", `or1.${Buffer.from('[["text",1,2,3,4,5]]').toString("base64url")}`],

@@ -357,8 +357,8 @@ describe("the input of a request", () => {
         content: [{ type: "input_text", text: "hi", prompt_cache_breakpoint: { mode: "explicit" } }],
       },
     ];
-    const [own] = await toInput(input);
-    expect(own?.content[0]?.part).toMatchObject({ case: "native", value: { kind: "input_text" } });
+    const [message] = await toInput(input);
+    expect(message?.content[0]?.part).toMatchObject({ case: "native", value: { kind: "input_text" } });
     const { settings } = await read({ model: "local/m", input });
     expect(settings.warnings).toEqual([
       expect.objectContaining({ param: "input[0].content[0].prompt_cache_breakpoint" }),

@@ -237,7 +237,7 @@ describe("the tools of a request", () => {
     expect(await roundsWith([weather, server])).toBeUndefined();
   });
 
-  it("become tools of the contract, in their own spelling, and MCP servers of the sidecar", async () => {
+  it("become tools of the contract, in their original spelling, and MCP servers of the sidecar", async () => {
     const body = `{"model":"gpt-5.2","input":"hi","tools":[
       {"type":"function","name":"f","parameters":{"type":"object","2":1,"1":1.0}},
       {"type":"custom","name":"c","description":"C","format":{"type":"grammar","syntax":"lark","definition":"start: A"}},
@@ -288,7 +288,7 @@ describe("the tools of a request", () => {
     });
   });
 
-  it("may be those of the model's own provider, in its own form", async () => {
+  it("may be tools of the model's provider, in the provider's form", async () => {
     const tool = { type: "web_search_20250305", name: "web_search", max_uses: 2 };
     const request = await toRequest({ model: CLAUDE, tools: [tool, { type: "web_search" }] } as never);
     expect(request.tools).toEqual([
@@ -372,8 +372,8 @@ describe("the tools of a request", () => {
     const { input, settings } = await read(body, { runs: [previous] });
     expect(input.request).toMatchObject({ inheritTools: true, previousRunId: `run_${hex}` });
     expect(settings.echoed.tools).toEqual([weather]);
-    const own = await read({ ...body, tools: [] }, { runs: [previous] });
-    expect(own.input.request.inheritTools).toBe(false);
+    const withoutTools = await read({ ...body, tools: [] }, { runs: [previous] });
+    expect(withoutTools.input.request.inheritTools).toBe(false);
     await expect(read(body)).rejects.toThrow(`there is no run_${hex}`);
   });
 });

@@ -10,7 +10,7 @@ import { getRecordings, type Recording, toBytes } from "../../support/recordings
 import { mistakesOfEvent } from "../schemas/validate.ts";
 import type { ResponsesEvent } from "../support/events-in.ts";
 import { expectWholeStream } from "../support/expect-whole-stream.ts";
-import { ownForms } from "../support/own-forms.ts";
+import { unpublishedForms } from "../support/unpublished-forms.ts";
 import { createRunEvents } from "./support/run-events.ts";
 import { runWith, written, writtenBody, writtenByCopy } from "./support/written.ts";
 
@@ -56,7 +56,7 @@ describe("A recorded stream of a provider as a response", () => {
       expect(events.flatMap(mistakesOfEvent)).toEqual([]);
       return;
     }
-    expectWholeStream(events, ownForms.includes(file) ? () => [] : undefined);
+    expectWholeStream(events, unpublishedForms.includes(file) ? () => [] : undefined);
     const { output_text: text, ...response } = (await readWithSdk(events)) as Record<string, unknown>;
     expect(text).toBe(getOutputText(last));
     expect(withoutParsed(response)).toEqual(last);

@@ -62,14 +62,14 @@ function closed(schema: Schema, schemas: Schemas): Schema {
 
 function closedObject(schema: Schema, properties: Schemas, schemas: Schemas): Schema {
   const entries = Object.entries(properties).map(([name, value]) => [name, closed(value, schemas)]);
-  // An object without properties of its own is one whose properties the description does not know.
+  // The description does not know the properties of an object that declares none.
   const additionalProperties = schema.additionalProperties ?? entries.length === 0;
   return { properties: Object.fromEntries(entries), additionalProperties };
 }
 
 /** The objects of `allOf` as one, since a closed member would refuse the properties of the others. */
-function merged({ allOf = [], ...own }: Schema, schemas: Schemas): Schema {
-  return allOf.map((member) => resolved(member, schemas)).reduce(merge, own);
+function merged({ allOf = [], ...rest }: Schema, schemas: Schemas): Schema {
+  return allOf.map((member) => resolved(member, schemas)).reduce(merge, rest);
 }
 
 function resolved(schema: Schema, schemas: Schemas): Schema {
@@ -87,7 +87,7 @@ function merge(left: Schema, right: Schema): Schema {
   };
 }
 
-/** One of these; what has no `type` of its own is tried as it is. */
+/** One of these; what has no `type` is tried as it is. */
 function union(members: readonly Schema[], schemas: Schemas): Schema {
   const groups = new Map<unknown, Schema[]>();
   const others: Schema[] = [];

@@ -138,8 +138,13 @@ function followText(item: OpenItem, event: ResponsesEvent, at: string): void {
 /** Every text of an item. */
 function collectTexts(item: Item): unknown[] {
   const parts = [...(item.content ?? []), ...(item.summary ?? [])] as Record<string, unknown>[];
-  const own = item as unknown as Record<string, unknown>;
-  return [...parts.flatMap(({ text, refusal }) => [text, refusal]), own.arguments, own.input, own.code];
+  const fields = item as unknown as Record<string, unknown>;
+  return [
+    ...parts.flatMap(({ text, refusal }) => [text, refusal]),
+    fields.arguments,
+    fields.input,
+    fields.code,
+  ];
 }
 
 /** The API encrypts reasoning anew each time that it sends it. */

@@ -50,7 +50,7 @@ function toFailure(run: () => unknown): NoObjectGeneratedError {
 }
 
 describe("readObject()", () => {
-  it("gives the object, and the model's own text of it", () => {
+  it("returns the object, and the model's text", () => {
     const json = ' {"name":"Ann","age":30, "id": 12345678901234567890} ';
     const read = readObject(answer([text(json)]), readerFor("native"), usage);
     expect(read.object).toMatchObject({ name: "Ann", age: 30 });

@@ -42,12 +42,16 @@ describe("objectRequest()", () => {
       description: "a person",
       ...schema,
     });
-    const own = { description: "own", ...schema };
+    const withDescription = { description: "kept", ...schema };
     const kept = objectRequest(
       request,
-      getFormat("native", { description: "a person", schema: own, schemaJson: JSON.stringify(own) }),
+      getFormat("native", {
+        description: "a person",
+        schema: withDescription,
+        schemaJson: JSON.stringify(withDescription),
+      }),
     );
-    expect(kept.responseFormat?.schemaJson).toBe(JSON.stringify(own));
+    expect(kept.responseFormat?.schemaJson).toBe(JSON.stringify(described));
   });
 
   it("makes the model call a tool whose parameters are the schema", () => {

@@ -110,13 +110,13 @@ export class ScriptedModel implements ProviderAdapter {
   }
 }
 
-function callPart({ name, id: ownId, args = "{}", text }: ScriptedCall, id: string): ContentPart {
+function callPart({ name, id: givenId, args = "{}", text }: ScriptedCall, id: string): ContentPart {
   const input =
     text === undefined
       ? ({ case: "argumentsJson", value: args } as const)
       : ({ case: "text", value: text } as const);
   const argumentsInvalid = text === undefined && args !== "" && !isJson(args);
-  const value = { id: ownId ?? id, name, argumentsInvalid, input };
+  const value = { id: givenId ?? id, name, argumentsInvalid, input };
   return create(ContentPartSchema, { part: { case: "toolCall", value } });
 }
 

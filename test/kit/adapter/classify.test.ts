@@ -164,7 +164,7 @@ describe("repeatableMessage()", () => {
       "Invalid grammar: start: HEN+",
     ],
     [
-      "the settings of a provider's own tool",
+      "the settings of a provider's hosted tool",
       create(RequestSchema, {
         tools: [{ tool: { case: "hosted", value: { provider: "p", configJson: '{"hint":"near Leeds"}' } } }],
       }),

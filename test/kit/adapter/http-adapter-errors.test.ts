@@ -256,7 +256,7 @@ describe("a call that breaks", () => {
     if (fault.startsWith("cut")) expect((error as SDKError).cause).toBeInstanceOf(NetworkError);
   });
 
-  it.each(["event", "failed", "nested"])("in the provider's own words keeps its kind (%s)", async (style) => {
+  it.each(["event", "failed", "nested"])("in the provider's words keeps its kind (%s)", async (style) => {
     const model = `sim-text:error_after=6,error_code=rate_limit_exceeded,error_style=${style}`;
     const { events, error } = await read(openAdapter(simulator()).stream(ask(model)));
     expect(error).toMatchObject({

@@ -7,7 +7,7 @@ import { ask, getCases, openAdapter, read, useSimulator } from "./adapter-calls.
 
 const simulator = useSimulator();
 
-/** A request with limits of its own, in milliseconds. */
+/** A request with time limits, in milliseconds. */
 function askWithin(
   model: string,
   limits: { connect?: number; request?: number; betweenBytes?: number },
@@ -53,7 +53,7 @@ describe("the limit of a request", () => {
     expect((await simulator().waitForClose()).aborted).toBe(true);
   });
 
-  it("of 0 takes the adapter's own limit away", async () => {
+  it("of 0 takes the adapter's limit away", async () => {
     const adapter = openAdapter(simulator(), { timeouts: { requestMs: 50 } });
     const model = "sim-text:delay_ms=120";
     expect(await toFailure(adapter.complete(ask(model)))).toBeInstanceOf(RequestTimeoutError);

@@ -108,7 +108,7 @@ describe("complete() and stream()", () => {
     },
   );
 
-  it.each(["repeat_ids=1", "no_ids=1"])("give every tool call an id of its own (%s)", async (fault) => {
+  it.each(["repeat_ids=1", "no_ids=1"])("give every tool call a unique id (%s)", async (fault) => {
     const adapter = openAdapter(simulator());
     const model = `sim-tools:calls=3,${fault}`;
     for (const response of [

@@ -92,7 +92,7 @@ describe("a reader who stops", () => {
       Array.from({ length: 50 }, () => transport.post("a", { headers: {}, body: "x" })),
     );
     await pause(300);
-    // The server's own chunks count here too: one MiB for each connection.
+    // The server's chunks count here too: one MiB for each connection.
     const held = process.memoryUsage().arrayBuffers - before - 50 * MIB;
     expect(held / 50).toBeLessThan(256 * 1024);
     for (const answer of answers) answer.destroy();

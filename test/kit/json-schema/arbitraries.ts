@@ -64,7 +64,7 @@ const PLAIN = [
   keyword("title", fc.constant("T")),
   keyword("description", fc.constantFrom("D", "E")),
   keyword("default", scalar),
-  keyword("x-own", scalar),
+  keyword("x-other", scalar),
   keyword("unheard", scalar),
 ];
 

@@ -4,8 +4,8 @@ import { accepted, refusal } from "./compiled.ts";
 
 /** What a schema becomes as the required property of an object, and the places below it that are reported. */
 function inProperty(schema: object, dialect = OPENAI_STRICT): { schema: unknown; reported: string[] } {
-  const { $defs, ...own } = schema as { $defs?: object };
-  const whole = { type: "object", properties: { a: own }, required: ["a"], ...($defs && { $defs }) };
+  const { $defs, ...rest } = schema as { $defs?: object };
+  const whole = { type: "object", properties: { a: rest }, required: ["a"], ...($defs && { $defs }) };
   const outcome = accepted(whole, dialect);
   const { a } = outcome.schema.properties as { a: unknown };
   return {

@@ -954,7 +954,7 @@ const ROWS: readonly Row[] = [
   },
   {
     what: "unknown keywords",
-    schema: { type: "string", minlength: 1, "x-own": 1 },
+    schema: { type: "string", minlength: 1, "x-other": 1 },
     openai: { schema: { type: "string" }, reported: ["noted minlength"] },
     anthropic: { schema: { type: "string" }, reported: ["noted minlength"] },
     gemini: { schema: { type: "string" }, reported: ["noted minlength"] },

@@ -255,7 +255,7 @@ describe("mergeObjects()", () => {
     },
   );
 
-  it("does for any objects what the RFC's own program does", () => {
+  it("does for any objects what the RFC's program does", () => {
     const object = fc.dictionary(
       fc.constantFrom("a", "b", "__proto__", "constructor"),
       fc.jsonValue({ maxDepth: 3 }),

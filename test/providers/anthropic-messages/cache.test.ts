@@ -19,8 +19,8 @@ const CONVERSATION = [
 ];
 
 /** The paths of all breakpoints, with their lifetime. */
-async function breakpoints(request: RequestInit, own: Record<string, unknown> = {}): Promise<string[]> {
-  const providerOptionsJson = { anthropic: JSON.stringify(own) };
+async function breakpoints(request: RequestInit, fields: Record<string, unknown> = {}): Promise<string[]> {
+  const providerOptionsJson = { anthropic: JSON.stringify(fields) };
   const { body } = await build({ messages: CONVERSATION, tools: [TOOL], ...request, providerOptionsJson });
   return collectPlaces(body, "");
 }
@@ -54,21 +54,18 @@ describe("cache breakpoints", () => {
     expect(await breakpoints({}, { auto_cache: false })).toEqual([]);
   });
 
-  it("count together with the caller's own, four in total", async () => {
-    const ownBreakpoint = hosted({ type: "x", name: "x", cache_control: { type: "ephemeral" } });
-    expect(await breakpoints({ tools: [ownBreakpoint, TOOL] })).toEqual([
+  it("count together with the caller's breakpoints, four in total", async () => {
+    const callerBreakpoint = hosted({ type: "x", name: "x", cache_control: { type: "ephemeral" } });
+    expect(await breakpoints({ tools: [callerBreakpoint, TOOL] })).toEqual([
       "tools.0",
       "tools.1",
       "system.1",
       "messages.4.content.0",
     ]);
     const block = { type: "text", text: "s", cache_control: { type: "ephemeral" } };
-    expect(await breakpoints({ tools: [ownBreakpoint, TOOL] }, { system: [block, block, block] })).toEqual([
-      "tools.0",
-      "system.0",
-      "system.1",
-      "system.2",
-    ]);
+    expect(await breakpoints({ tools: [callerBreakpoint, TOOL] }, { system: [block, block, block] })).toEqual(
+      ["tools.0", "system.0", "system.1", "system.2"],
+    );
   });
 
   it("are not set at the end of the conversation if the request itself has cache_control", async () => {

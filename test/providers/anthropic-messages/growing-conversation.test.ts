@@ -75,13 +75,13 @@ function withoutBreakpoints(text: string): string {
   return text.replaceAll(',"cache_control":{"type":"ephemeral"}', "");
 }
 
-const request = (messages: Message[], own: object) =>
+const request = (messages: Message[], fields: object) =>
   build({
     model: MODEL,
     messages,
     tools: [...TOOLS],
     reasoningEffort: "high",
-    providerOptionsJson: { anthropic: JSON.stringify(own) },
+    providerOptionsJson: { anthropic: JSON.stringify(fields) },
   });
 
 describe("a growing conversation", () => {

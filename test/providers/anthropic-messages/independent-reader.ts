@@ -41,10 +41,12 @@ export function readStream(bytes: Buffer): StreamReading {
 function readBlocks(events: readonly Wire[]): Wire[] {
   const starts = events.filter(({ type }) => type === "content_block_start");
   return starts.map(({ index, content_block: block }) => {
-    const own = events.filter((event) => event.type === "content_block_delta" && event.index === index);
+    const deltaEvents = events.filter(
+      (event) => event.type === "content_block_delta" && event.index === index,
+    );
     return readBlock(
       block as Wire,
-      own.map(({ delta }) => delta as Wire),
+      deltaEvents.map(({ delta }) => delta as Wire),
     );
   });
 }

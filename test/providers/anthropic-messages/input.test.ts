@@ -369,7 +369,7 @@ describe("an assistant message", () => {
   });
 
   it("keeps the citations that the API takes, and no others", async () => {
-    const own = {
+    const citation = {
       type: "page_location",
       cited_text: "x",
       document_index: 0,
@@ -378,7 +378,11 @@ describe("an assistant message", () => {
     };
     const cited = {
       ...textPart("So."),
-      citations: [{ rawJson: JSON.stringify(own) }, { rawJson: '{"type":"url_citation"}' }, { rawJson: "" }],
+      citations: [
+        { rawJson: JSON.stringify(citation) },
+        { rawJson: '{"type":"url_citation"}' },
+        { rawJson: "" },
+      ],
     };
     const { messages } = await converse([
       userMessage("go"),
@@ -386,7 +390,7 @@ describe("an assistant message", () => {
       userMessage("ok"),
     ]);
     expect((messages as { content: unknown }[])[1]?.content).toEqual([
-      { ...textBlock("So."), citations: [own] },
+      { ...textBlock("So."), citations: [citation] },
     ]);
   });
 
@@ -529,8 +533,8 @@ describe("an assistant message", () => {
 
     it("merges it with the skills of the caller's options, which may name another", async () => {
       const history = [userMessage("go"), assistantMessage([textPart("a"), container()]), ...next];
-      const getContainer = async (own: object | string | null) =>
-        (await converse(history, { tools: [codeTool], ...options({ container: own }) })).body.container;
+      const getContainer = async (container: object | string | null) =>
+        (await converse(history, { tools: [codeTool], ...options({ container }) })).body.container;
       const skills = [{ type: "anthropic", skill_id: "pptx" }];
       expect(await getContainer({ skills })).toEqual({ id: "box", skills });
       expect(await getContainer({ id: "mine", skills })).toEqual({ id: "mine", skills });

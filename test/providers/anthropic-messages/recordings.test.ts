@@ -88,7 +88,7 @@ describe("a recorded stream of the Messages API", () => {
 
     it("has the message that its events add up to as raw_json", async () => {
       const facts = factsFor(PROVIDER, { model: "claude-test", includeRaw: true });
-      const { events } = await decode([bytes], facts, (own, writer) => new MessagesDecoder(own, writer));
+      const { events } = await decode([bytes], facts, (call, writer) => new MessagesDecoder(call, writer));
       const raw = JSON.parse(getFinal(events).rawJson);
       expect(withoutNulls(raw)).toEqual(
         withoutNulls({ ...message, content: list(message.content).map(withInput) }),

@@ -14,16 +14,23 @@ const STOP = { type: "message_stop" };
 
 function message(more: Wire): Wire {
   const usage = { input_tokens: 10, cache_read_input_tokens: 4, output_tokens: 1 };
-  const own = { id: "msg_1", type: "message", role: "assistant", model: "claude-opus-5", content: [], usage };
-  return { type: "message_start", message: { ...own, ...more } };
+  const fields = {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "claude-opus-5",
+    content: [],
+    usage,
+  };
+  return { type: "message_start", message: { ...fields, ...more } };
 }
 
 function begin(block: Wire, index = 0): Wire {
   return { type: "content_block_start", index, content_block: block };
 }
 
-function delta(own: Wire, index = 0): Wire {
-  return { type: "content_block_delta", index, delta: own };
+function delta(fields: Wire, index = 0): Wire {
+  return { type: "content_block_delta", index, delta: fields };
 }
 
 function end(index = 0): Wire {
@@ -47,7 +54,11 @@ async function read(
     ...factsFor("anthropic", { model: "claude-opus-5", ...request }),
     models: shippedModels("anthropic"),
   };
-  const result = await decode([Buffer.from(text)], facts, (own, writer) => new MessagesDecoder(own, writer));
+  const result = await decode(
+    [Buffer.from(text)],
+    facts,
+    (call, writer) => new MessagesDecoder(call, writer),
+  );
   const last = result.events.at(-1)?.event;
   return {
     ...result,

@@ -127,7 +127,7 @@ describe("a program", () => {
     expect(length).toBe(64 * 65536);
   });
 
-  it("whose output is held open by a process that it leaves behind ends with its own exit", async () => {
+  it("whose output is held open by a process that it leaves behind ends when it exits", async () => {
     const folder = await testFolder();
     const file = join(folder, "pid");
     const script = `
@@ -241,19 +241,19 @@ describe("a program that takes too long", () => {
 
   it("is ended with all that it started when the caller cancels, even if it ignores SIGTERM", async () => {
     const folder = await testFolder();
-    const [own, other] = [join(folder, "own"), join(folder, "other")];
+    const [first, other] = [join(folder, "first"), join(folder, "other")];
     const before = temporaryFolders();
     const script = `
       process.on("SIGTERM", () => {});
       const child = spawn(process.execPath, ["-e", "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"]);
-      writeFileSync(${JSON.stringify(own)}, process.pid + "\\n");
+      writeFileSync(${JSON.stringify(first)}, process.pid + "\\n");
       writeFileSync(${JSON.stringify(other)}, child.pid + "\\n");
       print("begun");
       setInterval(() => {}, 1000);`;
     const adapter = await getAdapter(script);
     const controller = new AbortController();
     const failure = failedStream(adapter, toRequest(), controller.signal);
-    const pids = [await pidIn(own), await pidIn(other)];
+    const pids = [await pidIn(first), await pidIn(other)];
     controller.abort();
     expect((await failure).error).toBeInstanceOf(AbortError);
     await waitUntil(() => pids.every((pid) => !isAlive(pid)));

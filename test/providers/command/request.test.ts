@@ -62,9 +62,9 @@ describe("the prompt", () => {
       assistantMessage(content as never),
       userMessage("b"),
     ];
-    const own = toInput({ messages: messages(native("local") as never), lossPolicy: LossPolicy.REFUSE });
-    expect(own.input).toBe("User:\na\n\nUser:\nb");
-    expect(own.warnings).toMatchObject([{ code: "unsupported_content" }]);
+    const local = toInput({ messages: messages(native("local") as never), lossPolicy: LossPolicy.REFUSE });
+    expect(local.input).toBe("User:\na\n\nUser:\nb");
+    expect(local.warnings).toMatchObject([{ code: "unsupported_content" }]);
     expect(toInput({ messages: messages(native("other") as never) }).warnings).toMatchObject([
       { code: "foreign_state_stripped" },
     ]);
@@ -102,7 +102,7 @@ describe("the arguments", () => {
   const command = ["/bin/agent", "run", "-m", "{model}", "{effort}", "x{model}"];
   const efforts = { low: ["-c", "effort=low"], high: ["-c", "effort=high"] };
 
-  it("have the model and those of the effort as arguments of their own", () => {
+  it("have the model and those of the effort as separate arguments", () => {
     const { args } = toInput({ model: "org/m-1.5:x", reasoningEffort: "high" }, { command, efforts });
     expect(args).toEqual(["run", "-m", "org/m-1.5:x", "-c", "effort=high", "x{model}"]);
     expect(toInput({}, { command, efforts }).args).toEqual(["run", "-m", "m-1", "x{model}"]);

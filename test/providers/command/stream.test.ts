@@ -153,7 +153,7 @@ describe("output in lines of JSON", () => {
 });
 
 describe("output of codex exec --json", () => {
-  it("has messages, reasoning, commands as native parts, messages of its own as warnings, and usage", async () => {
+  it("has messages, reasoning, commands as native parts, the program's messages as warnings, and usage", async () => {
     for (const size of [1, 13, 100_000]) {
       const response = await responseTo("codex", CODEX.join(""), { size });
       expect(response).toMatchObject({

@@ -242,8 +242,10 @@ describe("tool choice", () => {
   it.each([{ mode: Mode.REQUIRED }, { mode: Mode.NAMED, toolName: "codeExecution" }])(
     "is refused if it forces a hosted tool: %j",
     async (toolChoice) => {
-      const own = [hostedTool({ codeExecution: {} })];
-      await expect(translate({ tools: own, toolChoice })).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
+      const hosted = [hostedTool({ codeExecution: {} })];
+      await expect(translate({ tools: hosted, toolChoice })).rejects.toBeInstanceOf(
+        UnsupportedToolChoiceError,
+      );
     },
   );
 

@@ -1,5 +1,5 @@
 /**
- * Compares the adapter with Google's own SDK: both read the same content from the recorded streams over a real socket,
+ * Compares the adapter with Google's SDK: both read the same content from the recorded streams over a real socket,
  * and both send the same body for the same request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -131,7 +131,7 @@ const requests: readonly Requests[] = [
     },
   ],
   [
-    "functions beside the provider's own tools",
+    "functions beside the provider's hosted tools",
     {
       contents: [{ role: "user", parts: [{ text: "hi" }] }],
       config: {

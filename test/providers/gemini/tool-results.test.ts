@@ -50,7 +50,7 @@ describe("tool results", () => {
     ]);
   });
 
-  it("can be in one message, or be a message of their own", async () => {
+  it("can be in one message or in several", async () => {
     const messages = [
       userMessage("hi"),
       turn,

@@ -178,7 +178,7 @@ describe("a thought signature on the message", () => {
     expect(back).toEqual({ role: "assistant", ...message, content });
   });
 
-  it("may come with a piece of its own at the end of a stream", async () => {
+  it("may come in a separate piece at the end of a stream", async () => {
     const events = [chunk({ content: "Hi" }), chunk({ content: "", extra_content }, "stop"), "[DONE]"];
     const response = getFinal(await decodeEvents(events));
     expect(await sentBack(response)).toEqual({ role: "assistant", content: "Hi", extra_content });

@@ -111,7 +111,7 @@ describe("the kind of a failure", () => {
     expect(failed(400, body).kind).toBe(ErrorKind.INVALID_REQUEST);
   });
 
-  it("ignores a message that repeats the caller's own text", () => {
+  it("ignores a message that repeats the caller's text", () => {
     const prompt = "please tell me why the maximum context length is 4096 tokens";
     const request = { messages: [userMessage(prompt)] };
     const error = failed(400, openai(`cannot parse: ${prompt}`), { request });
@@ -208,7 +208,7 @@ describe("the body of a failed answer", () => {
       { kind: ErrorKind.QUOTA_EXCEEDED },
     ],
     [
-      "Z.ai with a code of its own",
+      "Z.ai with a separate code",
       429,
       { error: { code: "1113", message: "Insufficient balance or no resource package. Please recharge." } },
       { kind: ErrorKind.QUOTA_EXCEEDED, errorCode: undefined },
@@ -349,7 +349,7 @@ describe("the retry advice of a failure", () => {
     expect(failed(429, busy)).toMatchObject({ retryable: true, retryAfter: undefined });
   });
 
-  it("follows the server's own header if there is one", () => {
+  it("follows the server's header if there is one", () => {
     expect(failed(500, openai("x"), { headers: { "x-should-retry": "false" } }).retryable).toBe(false);
     expect(failed(400, openai("x"), { headers: { "x-should-retry": "true" } }).retryable).toBe(true);
   });

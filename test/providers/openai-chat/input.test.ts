@@ -528,7 +528,7 @@ describe("an assistant message", () => {
     expect((await converted(history, {}, { model: "model-2" })).messages[0]?.tool_calls).toEqual([bare]);
   });
 
-  it("has refusals, generated images and audio sent back in their own fields", async () => {
+  it("has refusals, generated images and audio sent back in their original fields", async () => {
     const message = {
       refusal: "no",
       images: [{ type: "image_url", image_url: { url: PNG_URL } }],
@@ -593,8 +593,8 @@ describe("an assistant message", () => {
   });
 
   it("has its state recognised by the provider's name", async () => {
-    const own = reasoning("hm", PROVIDER);
-    const { messages } = await converted([assistantMessage([own, textPart("x")])], {
+    const thought = reasoning("hm", PROVIDER);
+    const { messages } = await converted([assistantMessage([thought, textPart("x")])], {
       replayReasoning: true,
       reasoningField: "reasoning",
     });

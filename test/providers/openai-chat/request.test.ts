@@ -124,7 +124,7 @@ describe("the settings of a request", () => {
 describe("reasoning effort", () => {
   it.each<[string, ProfileInit, string, object, string[]]>([
     ["OpenAI's field", {}, "high", { reasoning_effort: "high" }, []],
-    ["an effort of the server's own", {}, "ultra", { reasoning_effort: "ultra" }, []],
+    ["an effort that only the server knows", {}, "ultra", { reasoning_effort: "ultra" }, []],
     ["OpenRouter's object", "openrouter", "low", { reasoning: { effort: "low" } }, []],
     [
       "a switch and an effort",
@@ -229,7 +229,7 @@ describe("tools", () => {
     expect(warnings[0]).toMatch(/^adjusted_schema tools\[0\]\.function\.parameters_json/);
   });
 
-  it("are sent verbatim if they are the server's own, and left out if they are another provider's", async () => {
+  it("are sent verbatim if they are hosted by the server, and left out if another provider hosts them", async () => {
     const hosted = (provider: string) =>
       ({
         tool: { case: "hosted", value: { provider, configJson: '{"type":"custom","custom":{"name":"c"}}' } },
@@ -237,8 +237,8 @@ describe("tools", () => {
     const { settings, warnings } = await toSettings({
       tools: [hosted(PROVIDER), hosted("openai-chat"), hosted("anthropic")],
     });
-    const own = { type: "custom", custom: { name: "c" } };
-    expect(settings.tools).toEqual([own, own]);
+    const customTool = { type: "custom", custom: { name: "c" } };
+    expect(settings.tools).toEqual([customTool, customTool]);
     expect(warnings).toEqual(["unsupported_setting tools[2]"]);
   });
 
@@ -342,7 +342,7 @@ describe("the response format", () => {
     expect((await toSettings(request)).settings).toEqual({});
   });
 
-  it("is a schema in the server's own setting, with its spelling", async () => {
+  it("is a schema in the server's setting, with its spelling", async () => {
     const { text, warnings } = await sent({ ...HI, ...schema({ name: "answer" }) });
     expect(text).toContain(
       `"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":${SCHEMA}}}`,

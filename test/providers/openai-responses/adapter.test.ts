@@ -115,7 +115,7 @@ describe("requests of the adapter", () => {
     expect(simulator().requests).toEqual([]);
   });
 
-  it("sends an organization, a project, and headers that replace its own", async () => {
+  it("sends an organization, a project, and headers that replace the adapter's headers", async () => {
     const adapter = getAdapter({
       organization: "org-1",
       project: "proj-1",

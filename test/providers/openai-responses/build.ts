@@ -56,8 +56,8 @@ export const PLAIN_BODY: Body = {
 };
 
 /** Provider options under the name of the API. */
-export function options(own: Record<string, unknown>): Pick<RequestInit & object, "providerOptionsJson"> {
-  return { providerOptionsJson: { openai: JSON.stringify(own) } };
+export function options(fields: Record<string, unknown>): Pick<RequestInit & object, "providerOptionsJson"> {
+  return { providerOptionsJson: { openai: JSON.stringify(fields) } };
 }
 
 /** A tool that the caller runs. */

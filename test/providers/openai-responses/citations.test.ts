@@ -90,7 +90,7 @@ describe("the indices of a citation", () => {
     ]);
   });
 
-  it("leave the provider's own numbers in raw_json", async () => {
+  it("leave the provider's numbers in raw_json", async () => {
     const [citation] = await citationsIn("🙂", citing("🙂", [[0, 9]]));
     expect(JSON.parse(citation?.rawJson ?? "")).toMatchObject({ start_index: 0, end_index: 9 });
   });

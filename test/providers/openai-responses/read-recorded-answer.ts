@@ -108,8 +108,8 @@ function readMessage(item: Wire): PartContent[] {
  */
 function withDeltas(item: Wire, index: number, events: readonly Wire[]): Wire {
   const joined = (type: string, final: unknown, place?: number) => {
-    const own = events.filter((event) => event.type === type && event.output_index === index);
-    const deltas = own
+    const matching = events.filter((event) => event.type === type && event.output_index === index);
+    const deltas = matching
       .filter((event) => place === undefined || event.content_index === place)
       .map(({ delta }) => delta);
     return String(final).startsWith(deltas.join("")) ? final : deltas.join("");

@@ -106,7 +106,7 @@ describe("sampling parameters", () => {
     ]);
   });
 
-  it("include the token limit under its own name", async () => {
+  it("include the token limit under the provider's name", async () => {
     expect((await build({ maxTokens: 16 })).body).toEqual({ ...PLAIN_BODY, max_output_tokens: 16 });
     const reasoning = await build({ model: "gpt-5", maxTokens: 5, temperature: 1 });
     expect(reasoning.body).toMatchObject({ max_output_tokens: 5 });
@@ -199,8 +199,8 @@ describe("storage at the provider", () => {
     ["an entry that stores", "gpt-5", true, {}, { store: true }],
     ["a request that stores", "gpt-5", false, { store: true }, { store: true }],
     ["a request that does not", "gpt-5", true, { store: false }, { store: false, include: ENCRYPTED }],
-  ])("is set for %s", async (_name, model, store, own, expected) => {
-    const { body } = await build({ model, ...options(own) }, { store });
+  ])("is set for %s", async (_name, model, store, fields, expected) => {
+    const { body } = await build({ model, ...options(fields) }, { store });
     expect(body).toEqual({ ...PLAIN_BODY, model, ...expected });
   });
 });

@@ -64,7 +64,7 @@ describe("the response format", () => {
     expect(text).toContain(`"schema":${schema},`);
   });
 
-  it("sends a schema with its own name and enforced", async () => {
+  it("sends a schema enforced, with its name", async () => {
     const closed =
       '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}';
     const { body, warnings } = await build({

@@ -72,7 +72,7 @@ describe("a stream of a server that repeats itself", () => {
     ]);
   });
 
-  it("gives each call its own id if ids repeat or are missing", async () => {
+  it("gives each call a unique id if ids repeat or are missing", async () => {
     const ids = ["call_1", "call_1", "", ""];
     const sent = ids.flatMap((call_id, index) => {
       const item = call("{}", { id: `fc_${index}`, call_id });
@@ -88,7 +88,7 @@ describe("a stream of a server that repeats itself", () => {
     ]);
   });
 
-  it("gives a call its own id if an earlier turn used it", async () => {
+  it("gives a call a new id if an earlier turn used it", async () => {
     const value = { id: "call_1", name: "look", input: { case: "argumentsJson", value: "{}" } } as const;
     const messages = [{ content: [{ part: { case: "toolCall", value } as const }] }];
     const { events } = await stream([CREATED, done(0, call("{}")), completed()], { messages });

@@ -311,7 +311,7 @@ describe("a stream as documented", () => {
 });
 
 describe("items that interleave", () => {
-  it("become interleaved blocks, each with its own index", async () => {
+  it("become interleaved blocks, each with a separate index", async () => {
     const second = { id: "fc_2", call_id: "call_2" };
     const { events } = await stream([
       CREATED,

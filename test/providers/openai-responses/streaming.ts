@@ -33,7 +33,7 @@ export async function stream(
   const { events: decoded, error } = await decode(
     [bytes],
     facts,
-    (own, writer) => new ResponsesDecoder(own, writer),
+    (call, writer) => new ResponsesDecoder(call, writer),
   );
   const events = decoded.map(describeEvent);
   const last = decoded.at(-1)?.event;

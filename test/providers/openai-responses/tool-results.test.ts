@@ -42,7 +42,7 @@ describe("tool calls and their results", () => {
     expect(input[1]).toEqual({ type: "function_call", call_id: "c1", name: "look", arguments: '{"a":' });
   });
 
-  it("have items of their own for custom tools", async () => {
+  it("have a separate kind of item for custom tools", async () => {
     const { input } = await toInput([
       userMessage("hi"),
       assistantMessage([call("c1", "SELECT 1", "text"), call("c2", "{}")]),
@@ -84,7 +84,7 @@ describe("tool calls and their results", () => {
       ],
     ],
     [
-      "a text that equals our own error mark",
+      "a text that equals our error mark",
       toolResult("c", [textPart("The tool failed:"), textPart("b")]),
       [
         { type: "input_text", text: "The tool failed:" },

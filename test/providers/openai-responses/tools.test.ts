@@ -95,7 +95,7 @@ describe("tools", () => {
     expect(await toRefusal(build({ tools, lossPolicy: LossPolicy.REFUSE }))).toHaveLength(1);
   });
 
-  it("are sent verbatim if they are the provider's own, by the name of the entry or of its API", async () => {
+  it("are sent verbatim if the provider hosts them, by the name of the entry or of its API", async () => {
     const search = { type: "web_search", filters: { "2": 1, "1": 2 } };
     const grammar = {
       type: "custom",
@@ -197,7 +197,7 @@ describe("tool choice", () => {
     const toolChoice = { mode: Mode.NAMED, toolName };
     const hosted = hostedTool("openai", config);
     expect((await build({ tools: [...tools, hosted], toolChoice })).body.tool_choice).toEqual(expected);
-    // The same where the tool comes with the caller's own words.
+    // The same with the caller's text beside the tool.
     const named = await build({ tools, toolChoice, ...options({ tools: [config] }) });
     expect(named.body.tool_choice).toEqual(expected);
   });

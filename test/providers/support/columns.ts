@@ -48,7 +48,7 @@ export interface Column {
   count(answer: Json): Counts;
 }
 
-/** A server that accepts its own reasoning, and has OpenAI's rules for ids and names of tool calls and for schemas. */
+/** A server that accepts its reasoning back, and has OpenAI's rules for ids and names of tool calls and for schemas. */
 const compatibleProfile = {
   strictSchemas: "openai",
   replayReasoning: true,

@@ -43,7 +43,7 @@ export interface ResultFact {
   readonly media: readonly string[];
 }
 
-/** A block that only its own provider understands: reasoning with its signature, the output of a hosted tool. */
+/** A block that only its provider understands: reasoning with its signature, the output of a hosted tool. */
 export interface StateFact {
   readonly kind: "state";
   readonly block: unknown;

@@ -110,7 +110,7 @@ export function holdTests(context: StoreContext): void {
     expect([...first, ...second].map(({ run }) => run.id)).toEqual(ids);
   });
 
-  it("takes its own runs again if it does not know them, with a new fence", async () => {
+  it("takes its runs again if it does not know them, with a new fence", async () => {
     const { store } = context;
     const known = await createdRun(store);
     const unknown = await createdRun(store);
@@ -122,7 +122,7 @@ export function holdTests(context: StoreContext): void {
     expect(await store.takeAbandoned(holder, [known.id, unknown.id], 10)).toEqual([]);
   });
 
-  it("keeps the runs that a process knows if its own sign of life is late", async () => {
+  it("keeps the runs that a process knows if its sign of life is late", async () => {
     const { store } = context;
     const run = await createdRun(store, { holder: shortHolder });
     const queued = await createdRun(store, { queued: true });

@@ -20,7 +20,7 @@ export function propertyTests(context: StoreContext): void {
     await fc.assert(property, { numRuns: 60, endOnFailure: true });
   }, 120_000);
 
-  /** Deletes everything over the store's own methods, and expects that nothing is left. */
+  /** Deletes everything through the store's methods, and expects that nothing is left. */
   async function clear({ store, countRows }: StoreContext): Promise<void> {
     for (;;) {
       await nextTurn();

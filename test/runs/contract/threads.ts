@@ -117,7 +117,7 @@ export function threadTests(context: StoreContext): void {
     expect(new Set([root.threadId, fork.threadId, deep.threadId]).size).toBe(3);
   });
 
-  it("forks also if the runs that continued had no messages of their own", async () => {
+  it("forks even if the runs that continued added no messages", async () => {
     const { store } = context;
     const root = await endedRun(store, { input: ["q"] }, RunStatus.COMPLETED, "a");
     const first = await createdResult(store, creation({ previousRunId: root.id, input: [] }));

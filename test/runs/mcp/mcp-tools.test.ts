@@ -117,7 +117,7 @@ describe.each(["modern", "legacy"] as const)("tools of a server of the %s revisi
     expect(await execute(opened, "desk__fail")).toMatchObject({ isError: true, text: "no such row" });
   });
 
-  it("get the caller's credentials with every request, and nothing of the sidecar's own", async () => {
+  it("get the caller's credentials with every request, and no credentials of the sidecar", async () => {
     const server = await serveOfficial(registerDesk, era);
     const opened = await openTools(server, { authorization: "token-1", headers: { "X-Team": "a" } });
     await execute(opened, "desk__echo");
@@ -415,7 +415,7 @@ describe("a server that misbehaves", () => {
     expect(resumed).toMatch(/^e\d+$/);
   });
 
-  it("gets only refusals of its own requests", async () => {
+  it("gets only refusals of its requests", async () => {
     const server = await serveByHand({
       "tools/call": ({ id }, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });

@@ -1,11 +1,13 @@
 import type { RunStore } from "../../../src/runs/store.ts";
 
-/** A store with some methods in place of its own. */
-export function wrapStore(store: RunStore, own: Partial<RunStore>): RunStore {
+/** A store with some methods replaced. */
+export function wrapStore(store: RunStore, replacements: Partial<RunStore>): RunStore {
   return new Proxy(store, {
     get(target, name) {
-      const value: unknown = Reflect.get(own, name) ?? Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(Reflect.has(own, name) ? own : target) : value;
+      const value: unknown = Reflect.get(replacements, name) ?? Reflect.get(target, name);
+      return typeof value === "function"
+        ? value.bind(Reflect.has(replacements, name) ? replacements : target)
+        : value;
     },
   });
 }

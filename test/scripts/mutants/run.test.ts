@@ -1,4 +1,4 @@
-/** The whole run, over a small project of its own. */
+/** The whole run, over a small separate project. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

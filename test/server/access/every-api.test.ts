@@ -262,7 +262,7 @@ describe("a refusal over HTTP", () => {
 });
 
 describe("an HTTP API", () => {
-  it("refuses in its own form, with the status and the headers, and tells its routes the caller", async () => {
+  it("refuses in the form of the API, with the status and the headers, and tells its routes the caller", async () => {
     const callers: string[] = [];
     const endpoint: Endpoint = {
       find: (path) =>

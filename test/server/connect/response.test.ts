@@ -125,7 +125,7 @@ describe("events that are ready together", () => {
 });
 
 describe("a client that cancels a lot", () => {
-  // More than Node's own limit of 1000, by which it takes a busy client for an attacker.
+  // More than Node's limit of 1000, by which it takes a busy client for an attacker.
   const CANCELS = 1500;
 
   it("does not lose its other calls on the same connection", async () => {

@@ -93,7 +93,7 @@ describe("an HTTP API on the data listener", () => {
     });
   });
 
-  it("refuses bodies beyond the limits in its own form of error", async () => {
+  it("refuses bodies beyond the limits in its form of error", async () => {
     const limits = { maxMessageBytes: 2000, maxMessageElements: 100 };
     const server = await servers.start({}, { limits, endpoints: [createEndpoint({ "/v1/echo": echo })] });
     const large = await post(server, "/v1/echo", "x".repeat(2001));
@@ -112,7 +112,7 @@ describe("an HTTP API on the data listener", () => {
     });
   });
 
-  it("refuses a foreign Host and a call too many in its own form", async () => {
+  it("refuses a foreign Host and a call too many in its form", async () => {
     const endpoints = [createEndpoint({ "/v1/echo": echo })];
     const server = await servers.start({}, { endpoints, limits: { maxCalls: 0 } });
     const busy = await post(server, "/v1/echo", "{}");

@@ -64,7 +64,7 @@ describe("ByteSink", () => {
     expect([...sink.take()]).toEqual([2, 2]);
   });
 
-  it("gives a large chunk a buffer of its own, and does not hold it", () => {
+  it("gives a large chunk a separate buffer, and does not hold it", () => {
     const sink = new ByteSink();
     sink.start();
     write(sink, 10);

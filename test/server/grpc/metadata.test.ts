@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Metadata } from "../../../src/server/grpc/metadata.ts";
 
-/** What both can be asked, so that Node's own Headers is the judge. */
+/** The calls that both support, so that Node's Headers gives the expected result. */
 function facts(headers: Headers): unknown {
   const visited: string[] = [];
   headers.forEach((value, name) => {

@@ -54,7 +54,7 @@ describe.each(Object.entries(FORMS))("a stream as %s", (_name, form) => {
     const stream = callOverHttp2(server.url, form);
     stream.on("data", (chunk: Buffer) => pieces.push(chunk));
     await new Promise((resolve) => stream.once("close", resolve));
-    // Where a status follows it has a frame of its own.
+    // A status that follows has a separate frame.
     expect(pieces.length).toBeGreaterThanOrEqual(3);
     expect(pieces.length).toBeLessThanOrEqual(4);
   });

@@ -1,4 +1,4 @@
-/** Foreign clients: grpc-js beside Connect's own, and raw HTTP where bytes matter. */
+/** Foreign clients: grpc-js beside Connect's client, and raw HTTP where bytes matter. */
 import {
   create,
   type DescMessage,
@@ -78,7 +78,7 @@ export function callGrpc<Method extends DescMethod>(
       messages.push(message);
       onMessage?.(call);
     });
-    // The status comes as an event of its own, also after an error.
+    // The status comes as a separate event, even after an error.
     call.on("error", () => {});
     call.on("status", ({ code, details, metadata: trailers }) => {
       resolve({ messages, code, message: details, headers, trailers });

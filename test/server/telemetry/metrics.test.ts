@@ -46,7 +46,7 @@ describe("createMetrics()", () => {
     expect(lines).toContain('outrigger_tokens_total{provider="other",model="other",direction="output"} 40');
   });
 
-  it("gives known models a label of their own after invented ones have used up the others", () => {
+  it("gives known models separate labels after invented ones have used up the others", () => {
     const asked: string[] = [];
     const isKnownModel = (_provider: string, model: string) => asked.push(model) > 0 && model === "gpt-5.2";
     const metrics = createMetrics({ version: "1", isKnownModel });

@@ -83,7 +83,7 @@ describe("the text of thinking", () => {
     expect(await tokens({ thinking: { type: "enabled", budget_tokens: 1024 } })).toBe(low);
   });
 
-  it("is in blocks of its own if it is redacted", async () => {
+  it("is in separate blocks if it is redacted", async () => {
     const { content } = await think({ model: "sim-reasoning:redacted=1,parts=3" });
     expect(content.map(({ type }) => type)).toEqual([
       ...Array.from({ length: 3 }, () => "redacted_thinking"),

@@ -69,7 +69,7 @@ describe("sim-tools", () => {
     expect(text).not.toContain("result 1");
   });
 
-  it("generates arguments for schemas of Google's own dialect", async () => {
+  it("generates arguments for schemas in Google's dialect", async () => {
     const parameters = {
       type: "OBJECT",
       properties: {

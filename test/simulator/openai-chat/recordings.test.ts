@@ -130,7 +130,7 @@ describe("errors of OpenAI that were recorded", () => {
 });
 
 describe("a recorded server of the Chat Completions API is imitated by quirks", () => {
-  /** Servers differ in whether the role has a chunk of its own and in whether each delta repeats it. */
+  /** Servers differ in whether the role has a separate chunk and in whether each delta repeats it. */
   const withoutRole = (chunk: Chunk): string =>
     getKind(chunk)
       .split(" ")

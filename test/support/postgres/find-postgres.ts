@@ -15,7 +15,7 @@ export interface User {
 /** Folders where packages of operating systems put them, newest version last. */
 const SYSTEM_FOLDERS = ["/usr/lib/postgresql", "/usr/pgsql", "/opt/homebrew/opt"];
 
-/** Names the folder of the programs of one's own choice. */
+/** Names a folder of PostgreSQL programs, in place of those found. */
 const CHOSEN = process.env.OUTRIGGER_TEST_POSTGRES;
 
 /**

@@ -1,4 +1,4 @@
-/** A PostgreSQL server of its own for a test file, in a temporary folder, reached by a Unix socket. */
+/** A separate PostgreSQL server for a test file, in a temporary folder, reached by a Unix socket. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chown, mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -87,7 +87,7 @@ export class Postgres {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** A connection of one's own. */
+  /** A separate connection. */
   async connect(): Promise<Client> {
     const client = new Client({ connectionString: this.url() });
     await client.connect();

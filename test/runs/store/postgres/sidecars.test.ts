@@ -1,4 +1,4 @@
-/** Several sidecars, each a process of its own, on one database. */
+/** Several sidecars, each a separate process, on one database. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { type Sidecar, startSidecarProcess } from "../../../support/sidecar.ts";
 
 const found = await Postgres.start();
 
-/** How long the runs of a sidecar that died stay its own, in milliseconds. */
+/** How long a sidecar that died keeps its runs, in milliseconds. */
 const LEASE_MS = 1_500;
 
 /** How long everything takes at most that waits for a lease or for the queue, in milliseconds. */

@@ -433,7 +433,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     await stores[0]?.createThread("owner", conversation, []);
     let ended = 0;
     const work = async (store: RunStore) => {
-      for (let own = 0; own < 4; ) {
+      for (let created = 0; created < 4; ) {
         const result = await store.createRun(creation({ threadId: conversation.id, input: ["q"] }));
         if (result.case !== "created") {
           expect(result.case).toBe("busy");
@@ -441,7 +441,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
           continue;
         }
         await endRun(store, result.run, RunStatus.COMPLETED, "a");
-        own += 1;
+        created += 1;
         ended += 1;
       }
     };

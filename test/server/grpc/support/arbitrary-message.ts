@@ -119,7 +119,7 @@ function arbitraryField(field: DescField, depth: number): fc.Arbitrary<unknown> 
     .map((entries) => Object.fromEntries(entries.map(([key, value]) => [String(key), value])));
 }
 
-/** One value, in the form that a message holds it in: some well-known types have one of their own. */
+/** One value, in the form that a message holds it in: some well-known types have a special form. */
 function arbitraryElement(field: DescField, depth: number): fc.Arbitrary<unknown> {
   const { message } = field;
   if (message === undefined) return arbitraryScalar(field);

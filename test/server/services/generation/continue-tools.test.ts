@@ -172,7 +172,7 @@ describe("calls with invalid arguments", () => {
     expect(result?.steps[0]?.toolResults.map(({ toolCallId }) => toolCallId)).toEqual(["a", "b"]);
   });
 
-  it("are repaired, then executed, each in a call of its own", async () => {
+  it("are repaired, then executed, each in a separate call", async () => {
     const { server, answer, goOn } = await begin([[bad, time], "done"], getStart({}, { repairCalls: true }));
     expect(answer.executes.map(({ problem }) => problem === "")).toEqual([false, true]);
     const repaired = await goOn([

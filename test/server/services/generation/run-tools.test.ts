@@ -437,7 +437,7 @@ describe("the loop ends", () => {
     expect(result?.steps).toHaveLength(steps);
   });
 
-  it("by the sidecar's own limit of steps", async () => {
+  it("by the sidecar's limit of steps", async () => {
     const server = await startGenerationServer(servers, [() => [{ name: "get_time" }]], {
       generationLimits: { maxGenerationSteps: 3 },
     });
