@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-/** What an attacker sends. */
+/** The requests that an attacker sends. */
 interface Pipelining {
   readonly connections: number;
   /** Requests of each connection, sent without waiting for answers. */

@@ -7,7 +7,7 @@ import { expectWithstood, useSidecars } from "./support/sidecar.ts";
 
 const attacks = useSidecars();
 
-/** The smallest heap in which a sidecar is meant to run: that of the image in a container with 256 MiB. */
+/** The smallest heap in which a sidecar is meant to run: the heap of the image in a container with 256 MiB. */
 const HEAP_MIB = 160;
 
 interface Attack {
@@ -16,7 +16,7 @@ interface Attack {
   readonly api?: "gemini" | "anthropic-messages";
   /** The answer is one whole body instead of a stream. */
   readonly isWhole?: boolean;
-  /** What is written first, and then without end. */
+  /** The text that is written first, before the text that is repeated without end. */
   readonly head: string;
   readonly piece: (index: number) => string;
   readonly includeRaw?: boolean;

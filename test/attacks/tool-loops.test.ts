@@ -98,7 +98,7 @@ describe.each(SIZES)("a caller of RunTools, with $name", ({ heapMiB, maxPeakMiB 
       session.destroy();
     });
     expectWithstood(report, maxPeakMiB);
-    // What the windows of the stream and its answer let through: a fraction of what could be sent in that time.
+    // The windows of the stream and its answer let through a fraction of what could be sent in that time.
     expect(Math.max(...taken)).toBeLessThan(16 * MIB);
     await sidecar.expectRecovered();
   });

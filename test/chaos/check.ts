@@ -15,7 +15,7 @@ export interface Evidence {
   readonly modelCalls: readonly number[];
 }
 
-/** What is expected of the runs of a case. */
+/** The expectations about the runs of a case. */
 export interface Expectation {
   /** Background runs go on after their process ended, so that they complete. */
   readonly handover: boolean;

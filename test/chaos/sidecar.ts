@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 export interface Sidecar {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** What it has logged. */
+  /** Returns the log so far. */
   log(): string;
   /** Ends it as a crash does. */
   kill(): Promise<void>;

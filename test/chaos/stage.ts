@@ -24,7 +24,7 @@ const LEASE = "1s";
 /** Less than a run takes, so that draining interrupts runs. */
 const DRAIN_TIMEOUT = "500ms";
 
-/** What a case works with. */
+/** The store, the simulator, the work server and the sidecars of a case. */
 export class Stage {
   readonly store: ChaosStore;
   /** Sidecars that serve, oldest first. */

@@ -32,7 +32,7 @@ async function startOnto(stdout: number | "pipe") {
       const text = await (await fetch(`${admin}/metrics`)).text();
       return Number(/^outrigger_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
     },
-    /** Exit code after SIGTERM. Rejects where the process takes too long. */
+    /** Exit code after SIGTERM. Rejects if the process takes too long. */
     async stop(): Promise<unknown> {
       child.kill("SIGTERM");
       const [code] = await once(child, "exit", { signal: AbortSignal.timeout(STOP_TIMEOUT_MS) });

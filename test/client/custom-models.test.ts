@@ -20,7 +20,7 @@ function adapter(name: string, catalog?: ReturnType<typeof createCatalog>) {
   return new OpenAIAdapter({ name, apiKey: "k", baseUrl: simulator.openaiBaseUrl, catalog });
 }
 
-/** The price of a call, in dollars per million tokens where a token of input and one of output cost the same. */
+/** The price of a call, in dollars per million tokens, if a token of input and a token of output cost the same. */
 async function toPrice(client: Client, provider: string, model: string): Promise<number | undefined> {
   const request = { provider, model, messages: [userMessage("Hello")] };
   const whole = await client.complete(request);

@@ -1,4 +1,4 @@
-/** What a program reads of a stream beside its events: its text, and the response at its end. */
+/** Programs read the text of a stream, and the response at its end, beside its events. */
 import {
   AbortError,
   Client,

@@ -117,7 +117,7 @@ const NAMED_PROVIDERS: readonly NameCase[] = [
 /** A client of two providers that answer with the name of the model that they are asked for. */
 interface TestClient {
   readonly client: Client;
-  /** Where its calls went. */
+  /** Returns the targets of its calls. */
   readonly asked: () => CallTarget[];
 }
 

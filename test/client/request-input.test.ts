@@ -16,7 +16,7 @@ import { ScriptedAdapter } from "./support/scripted-adapter.ts";
 
 const base = { model: "m", messages: [userMessage("hi")] };
 
-/** What is wrong with an input that may come from JavaScript. */
+/** Returns the mistakes in an input that may come from JavaScript. */
 function getViolations(input: object): string[] {
   try {
     toRequest({ ...base, ...input });

@@ -1,4 +1,4 @@
-/** What the specification shows in §2.2 to §2.5, §4.1 and §4.2, over a real socket. */
+/** The examples of the specification in §2.2 to §2.5, §4.1 and §4.2, over a real socket. */
 import {
   AbortError,
   accumulate,

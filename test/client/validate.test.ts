@@ -16,7 +16,7 @@ type RequestInit = MessageInitShape<typeof RequestSchema>;
 type MessageInit = MessageInitShape<typeof MessageSchema>;
 type PartInput = NonNullable<MessageInit["content"]>[number];
 
-/** What is wrong with a request, one line a violation. */
+/** Returns the mistakes in a request, one line for each violation. */
 function wrongIn(init: RequestInit): string[] {
   const request = create(RequestSchema, { model: "gpt-5.2", messages: [userMessage("hi")], ...init });
   try {

@@ -9,7 +9,7 @@ import {
   ToolCallStart_InputKind,
 } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 
-/** What happens in one event. */
+/** The content of one event. */
 export type Step = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 
 /** The events of some steps, numbered. */

@@ -12,7 +12,7 @@ interface Read {
   readonly error: unknown;
 }
 
-/** Reads a source of these batches, which throws where it meets an error. */
+/** Reads a source of these batches, which throws when it comes to an error. */
 async function read(...source: (readonly StreamEvent[] | Error)[]): Promise<Read> {
   let now = 0;
   async function* batches(): AsyncGenerator<readonly StreamEvent[]> {

@@ -1,6 +1,6 @@
 /**
- * Recorded answers of real providers, read through `/v1/responses` with OpenAI's SDK: provider stream in, Responses stream
- * out. What an adapter reads of a recording is what the SDK must read of it.
+ * Recorded answers of real providers, read through `/v1/responses` with OpenAI's SDK: provider stream in, Responses
+ * stream out. The SDK must read the same content as the adapter.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -83,13 +83,15 @@ function toTools({ message }: Response): OpenAI.Responses.Tool[] {
   );
 }
 
-/** What the adapter reads of a recording. */
+/** Decodes a recording with the adapter. */
 function read(name: ColumnName, recording: Recording): Promise<Decoded> {
   const facts = factsFor(name, { model: getModel(recording) });
   return decode([toBytes(recording)], facts, readers[name].decoder);
 }
 
-/** What the SDK accumulates, of a stream that must be whole; it is also what is stored. */
+/**
+ * Returns the response that the SDK accumulates of a stream. The stream must be whole, and the stored response equal.
+ */
 async function streamed(request: Request, hasUnpublishedForms: boolean): Promise<OpenAI.Responses.Response> {
   const raw = await openai.responses.create({ ...request, stream: true }).asResponse();
   const body = await raw.text();

@@ -63,7 +63,7 @@ function toSettings(api: WireApi) {
   return { api, apiKey: "test-key", baseUrl, answerLimits };
 }
 
-/** What a caller saw. */
+/** The result that a caller saw. */
 interface Seen extends Expected {
   readonly code: Code | undefined;
   readonly outputStarted: boolean;
@@ -130,7 +130,7 @@ function observe(error: ConnectError, events: readonly StreamEvent[]): Seen {
   };
 }
 
-/** What a cell of the matrix must show. */
+/** Returns the result that a cell of the matrix must show. */
 function getExpected(fault: Fault, call: Call): Partial<Seen> {
   const expected = fault[call];
   return {

@@ -180,7 +180,7 @@ describe("A tool", () => {
   });
 });
 
-/** Timers of this process that wait. Those of connections stay the same. */
+/** Counts the timers of this process that wait. The number of timers of connections stays the same. */
 function timersNow(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 }

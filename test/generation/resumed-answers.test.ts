@@ -68,7 +68,7 @@ describe("A provider that pauses its turn", () => {
 const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 const CALL = { id: "c1", type: "function", function: { name: "object", arguments: '{"city":"Oslo"}' } };
 
-/** A server that refuses the response format, and another status where there are tools. */
+/** A server that refuses the response format, and another status if there are tools. */
 async function serverThatRefuses(refused: readonly string[], message: string) {
   const asked: string[] = [];
   const server = await serveHttp(async (request, response) => {

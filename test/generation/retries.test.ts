@@ -23,7 +23,7 @@ import { createWeather, optionsFor } from "./support/weather.ts";
 
 const prompt = "What is an outrigger?";
 
-/** What a status and the provider's code for it become, and whether a retry may help. */
+/** The error for a status and the provider's code, and whether a retry may help. */
 const FAILURES = [
   ["status=400", InvalidRequestError, false],
   ["status=401", AuthenticationError, false],

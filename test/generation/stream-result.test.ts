@@ -1,4 +1,4 @@
-/** What a program reads of a streamed generation beside its events. */
+/** Programs read the text and the result of a streamed generation beside its events. */
 import {
   AbortError,
   Client,

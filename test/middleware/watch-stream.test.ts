@@ -9,7 +9,7 @@ import { getEvents, START, type Step } from "../core/steps.ts";
 const DELTA: Step = { case: "textDelta", value: { partIndex: 0, delta: "a" } };
 const FINISH: Step = { case: "finish", value: { response: { id: "r1" } } };
 
-/** One batch for each event; then an error, where there is one. */
+/** One batch for each event; then an error, if there is one. */
 async function* toSource(steps: readonly Step[], error?: Error): AsyncGenerator<readonly StreamEvent[]> {
   for (const event of getEvents(steps)) yield [event];
   if (error !== undefined) throw error;

@@ -1,4 +1,4 @@
-/** Failures that every wire API may get from the server or proxy in front of it. */
+/** Failures that every wire API may get from the provider's server or from a proxy before the provider. */
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import type { SDKError } from "../../src/core/errors.ts";

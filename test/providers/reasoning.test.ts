@@ -133,7 +133,7 @@ const MISSING_EFFORT: Partial<Record<ColumnName, { readonly asked: string; reado
   gemini: { asked: "max", sent: "high" },
 };
 
-/** Options that make a provider return the text of its reasoning, where an effort alone does not. */
+/** Options that make a provider return the text of its reasoning, if an effort alone does not. */
 const SHOW_REASONING: Partial<Record<ColumnName, RequestFields>> = {
   openai: { providerOptionsJson: { openai: JSON.stringify({ reasoning: { summary: "auto" } }) } },
 };

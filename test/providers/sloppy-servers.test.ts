@@ -1,4 +1,4 @@
-/** What servers of every wire format do alike, and what every adapter must make of it: whole and streamed the same. */
+/** Servers of every wire format have the same faults. Every adapter must read them alike, whole and as a stream. */
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ServerError } from "../../src/core/errors.ts";

@@ -1,4 +1,4 @@
-/** What must work of GenerationService, but for the tool loop. */
+/** Checks of GenerationService, without the tool loop. */
 import assert from "node:assert/strict";
 import { LawChecker } from "../../src/core/laws.ts";
 import { textOf } from "../../src/core/message.ts";
@@ -116,7 +116,9 @@ export async function checkStreamObject(target: Target, strategy: Strategy): Pro
   }
 }
 
-/** An object that nothing but the model's skill makes: it matches, or the error has the text and what is wrong with it. */
+/**
+ * An object that nothing but the model's skill makes: it matches, or the error has the text and what is wrong with it.
+ */
 export async function checkObjectOrText(target: Target, strategy: Strategy): Promise<void> {
   try {
     await checkObject(target, strategy);

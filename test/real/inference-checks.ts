@@ -1,4 +1,4 @@
-/** What must work against a real server, whichever of its APIs carries a call. */
+/** Checks against a real server, for each of its APIs. */
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
 import { LawChecker } from "../../src/core/laws.ts";

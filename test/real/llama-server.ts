@@ -9,7 +9,7 @@ import { freePort, readTail, ready } from "../clients/runner/sidecar.ts";
 export interface LlamaServer {
   /** `http://127.0.0.1:<port>`, without a version. */
   readonly url: string;
-  /** What each of its slots does now. A slot serves one call at a time. */
+  /** Returns the state of each of its slots. A slot serves one call at a time. */
   slots(): Promise<readonly Slot[]>;
   /** Ends it. */
   stop(): void;

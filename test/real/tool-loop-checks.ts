@@ -1,4 +1,4 @@
-/** What must work of the tool loop of GenerationService. */
+/** Checks of the tool loop of GenerationService. */
 import assert from "node:assert/strict";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { toolCallsOf } from "../../src/core/message.ts";
@@ -71,7 +71,7 @@ function oneRound(target: Target): MessageInitShape<typeof RunToolsStartSchema> 
   return { options: { ...options, maxToolRounds: 1 } };
 }
 
-/** Options of a loop in which the model must call the tool in every step: it would not think of it. */
+/** Options of a loop in which the model must call the tool in every step: so small a model would not do so unasked. */
 function withTool(target: Target, prompt: string, tool: typeof weatherTool, maxTokens: number) {
   const tools = [{ tool: { case: "function" as const, value: tool } }];
   return getErrorOptions(target, prompt, { maxTokens, tools, toolChoice: toolChoice("required") });

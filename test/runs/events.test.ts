@@ -1,4 +1,4 @@
-/** Readers of one run: they all get the same events, written before they are told, however fast each of them is. */
+/** All readers of a run get the same events, after they were written, however fast or slow a reader is. */
 import { InternalError, ServerError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";

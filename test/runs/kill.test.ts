@@ -26,7 +26,7 @@ interface JsonRun {
   readonly error?: { readonly message: string };
 }
 
-/** What a sidecar has acknowledged. */
+/** A run that a sidecar has acknowledged. */
 interface Acknowledged {
   readonly prompt: string;
   readonly run: JsonRun;
@@ -100,7 +100,7 @@ async function createUntilGone(
     try {
       acknowledged.push({ prompt, run: await call<JsonRun>(url, "CreateRun", { options, background }) });
     } catch (error) {
-      // `fetch` throws a TypeError where the connection broke.
+      // `fetch` throws a TypeError if the connection broke.
       if (error instanceof TypeError) return;
       throw error;
     }
@@ -146,7 +146,7 @@ interface JsonEvent {
   readonly run?: JsonRun;
 }
 
-/** All events of a run. That of a failed run is followed by its status. */
+/** Returns all events of a run. The status follows the last event of a failed run. */
 async function getEvents(url: string, runId: string): Promise<JsonEvent[]> {
   const response = await post(url, "StreamRun", { runId }, { accept: "application/x-ndjson" });
   const lines = (await response.text()).trim().split("\n");

@@ -1,4 +1,4 @@
-/** What becomes of runs whose store is away or full for a while, and of runs that a process had to give up. */
+/** Runs whose store is unavailable or full for a while, and runs that a process had to give up. */
 import { InternalError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Run, type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";

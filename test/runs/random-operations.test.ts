@@ -18,7 +18,7 @@ import {
 } from "./support/test-engine.ts";
 import { wrapStore } from "./support/wrapped-store.ts";
 
-/** What a caller does, and to which of the runs so far. */
+/** A call, and the run so far that it concerns. */
 interface Operation {
   readonly kind:
     | "create"
@@ -114,7 +114,7 @@ class Callers {
     if (!isLeft) {
       const last = (await getEvents({ [Symbol.asyncIterator]: () => reader })).at(-1)?.event;
       const found = await this.#made.engine.getRun("", started.run.id);
-      // What ended is over for everybody at the moment at which its end is told.
+      // A run has ended for everybody as soon as its end is announced.
       if (last?.case === "run" && isTerminal(last.value.status))
         expect({ ...found, steps: [] }).toEqual(last.value);
       return;

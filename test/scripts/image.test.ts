@@ -1,4 +1,4 @@
-/** What the Dockerfile copies, against what the build context has and what the build needs. */
+/** Compares the files that the Dockerfile copies with the build context and with the files that the build needs. */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, realpath, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ function buildStage(): string[] {
   return instructions.slice(first + 1, second);
 }
 
-/** What instructions copy from the build context. */
+/** Returns the files that instructions copy from the build context. */
 function copiesIn(lines: readonly string[]): Copy[] {
   return lines
     .filter((line) => line.startsWith("COPY ") && !line.includes("--from="))

@@ -15,7 +15,7 @@ export interface Sidecar {
   kill(): Promise<void>;
   /** Ends it as an orchestrator does. Its exit code. */
   stop(): Promise<number | NodeJS.Signals | null>;
-  /** What it has logged. */
+  /** Returns the log so far. */
   log(): string;
 }
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 /** The access key of the bystander, for sidecars that ask for one. */
 export const BYSTANDER_KEY = "the-access-key-of-the-bystander";
 
-/** What the bystander saw. */
+/** The observations of the bystander. */
 export interface Observed {
   /** Calls that were answered. */
   readonly calls: number;
@@ -18,7 +18,7 @@ export interface Observed {
   readonly failures: readonly string[];
 }
 
-/** Where the bystander calls. */
+/** The address that the bystander calls. */
 export interface Target {
   readonly url: string;
   readonly adminUrl: string;
@@ -35,7 +35,7 @@ export interface Bystander {
   close(): Promise<void>;
 }
 
-/** What the process is told, and what it answers. */
+/** The orders that the process gets, and its answers. */
 export type Order = { readonly begin: Target } | { readonly warmUp: Target } | "end";
 export type Answer = { readonly providerUrl: string } | { readonly observed: Observed };
 

@@ -20,10 +20,10 @@ const main =
 /** A process of `outrigger`. */
 export interface Outrigger {
   readonly child: ChildProcess;
-  /** What it printed so far. */
+  /** Returns the output so far. */
   stdout(): string;
   stderr(): string;
-  /** Resolves with the text of the first match on stdout. Rejects where the process ends before. */
+  /** Resolves with the text of the first match on stdout. Rejects if the process ends before. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   /** Resolves with its exit code, or with the signal that killed it. */
   ended: Promise<number | NodeJS.Signals | null>;
@@ -90,7 +90,7 @@ export async function freePort(): Promise<number> {
   return free;
 }
 
-/** What a command that ended has said. */
+/** The output and the exit code of a command that has ended. */
 export interface Ended {
   readonly code: number | NodeJS.Signals | null;
   readonly stdout: string;

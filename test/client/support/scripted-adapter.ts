@@ -23,7 +23,7 @@ export interface Script {
 export class ScriptedAdapter implements ProviderAdapter {
   readonly name: string;
   readonly #script: Script;
-  /** What arrived, in order. */
+  /** The requests that arrived, in order. */
   readonly requests: Request[] = [];
   readonly options: CallOptions[] = [];
   /** Streams that began, and those whose iteration has ended, in whatever way. */

@@ -1,4 +1,4 @@
-/** What is kept and what is not: the same response, with the same events. */
+/** Stored and unstored runs give the same response, with the same events. */
 import { describe, expect, it } from "vitest";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { type ApiServer, startApi } from "../support/api-server.ts";

@@ -1,4 +1,4 @@
-/** What the API sends, held to the open Responses specification. */
+/** Checks the responses of the API against the Open Responses specification. */
 import { describe, expect, it } from "vitest";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { expectValidOpenResponses, type OpenResponsesSchemaName } from "../schemas/validate.ts";

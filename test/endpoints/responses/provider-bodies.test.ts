@@ -1,4 +1,4 @@
-/** What the providers get of requests to the API, read by readers that share no code with the adapters. */
+/** Reads the bodies that providers get for requests to the API, with readers that share no code with the adapters. */
 import type {
   ResponseCreateParamsNonStreaming,
   ResponseInputItem,
@@ -59,7 +59,7 @@ function codexRequest(model: string): ResponseCreateParamsNonStreaming {
   return body as unknown as ResponseCreateParamsNonStreaming;
 }
 
-/** What Codex returns of an item: reasoning without its text, and nothing with an id. */
+/** Returns an item as Codex sends it back: reasoning without its text, and no ids. */
 function asCodexReturns(item: object): ResponseInputItem {
   const { id: _, ...rest } = item as { id?: string; type: string };
   return (rest.type === "reasoning" ? { ...rest, content: undefined } : rest) as ResponseInputItem;

@@ -28,7 +28,7 @@ const models = ["openai", "anthropic", "gemini", "compatible"].flatMap((provider
   `${provider}/sim-reasoning:calls=3,preamble=1`,
 ]);
 
-/** What clients do to the items of an answer before they return them. */
+/** The changes that clients make to the items of an answer before they return them. */
 const clients: Readonly<Record<string, (output: Output) => object[]>> = {
   "returns them unchanged": (output) => output,
   "drops their ids": (output) => output.map(withoutId),
@@ -48,7 +48,7 @@ function withoutId(item: object): object {
   return { ...item, id: undefined };
 }
 
-/** What a client adds to the request. */
+/** The fields that a client adds to the request. */
 const settings: Readonly<Record<string, Partial<Body>>> = {
   "stores the response": {},
   "stores the response and asks for encrypted reasoning": { include: ["reasoning.encrypted_content"] },

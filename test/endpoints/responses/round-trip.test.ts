@@ -74,7 +74,7 @@ function part(content: NonNullable<Init>["part"], kept: object | undefined): Con
   } as Init);
 }
 
-/** What a client such as Codex sends back: no ids, and no reasoning beside the encrypted one. */
+/** Returns an item as a client such as Codex sends it back: without ids, and with encrypted reasoning only. */
 function asCodexReturns({ id: _, ...item }: WrittenItem): object {
   return item.type === "reasoning" ? { ...item, content: undefined } : item;
 }

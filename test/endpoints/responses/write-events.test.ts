@@ -34,7 +34,7 @@ function toOutput(events: readonly ResponsesEvent[]): Record<string, unknown>[] 
   return response.output;
 }
 
-/** What becomes of model calls, also if a copy of the writer continues. */
+/** Returns the events written for model calls, which are the same if a copy of the writer continues. */
 function getEvents(calls: readonly StreamEvent[][], run = toRun()): readonly ResponsesEvent[] {
   const { events } = createRunEvents({ created: run, calls });
   const whole = written(events, run);

@@ -12,7 +12,7 @@ export interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** What a provider changed in a schema since its description was published. */
+/** The changes that a provider made to a schema since its description was published. */
 export interface Amendment {
   /** Properties that were added, or that have other values. */
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -28,8 +28,8 @@ export type Schemas = Readonly<Record<string, Schema>>;
 const prefix = "#/components/schemas/";
 
 /**
- * The same schemas, stricter: an object may have no property but those of its schema, and a union of objects with a
- * `type` is decided by that `type`, so that a mistake is reported where it is instead of once for each member.
+ * The same schemas, stricter: an object may have only the properties of its schema, and a union of objects with a
+ * `type` is decided by that `type`, so that a mistake is reported at its place instead of once for each member.
  *
  * @param amendments By the name of the schema.
  */
@@ -117,7 +117,7 @@ function typeIn(groups: ReadonlyMap<unknown, unknown>): Schema {
   return groups.has("message") ? { anyOf: [known, { type: "string", pattern: "^[^:]+:[^:]+$" }] } : known;
 }
 
-/** The values that a required `type` may have in a schema of an object; none where anything is allowed. */
+/** Returns the values that a required `type` may have in a schema of an object, or none if any value is allowed. */
 function getTypes(member: Schema, schemas: Schemas): readonly unknown[] {
   const { properties, required } = resolved(member, schemas);
   return required?.includes("type") ? (properties?.type?.enum ?? []) : [];

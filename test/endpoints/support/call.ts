@@ -58,7 +58,7 @@ const noClient: ModelClient = {
   supportsJsonSchema: () => true,
 };
 
-/** A caller with an access key. @param providers Those that it may use; all where left out. */
+/** A caller with an access key. @param providers The providers that it may use. All by default. */
 export function keyHolder(name: string, providers?: readonly string[]): Caller {
   return {
     name,

@@ -43,11 +43,11 @@ const wholeText: Readonly<Record<string, string>> = {
 };
 
 /**
- * Fails the test where a stream of `/v1/responses` is not whole: where an event is not valid by OpenAI's schemas, a
+ * Fails the test if a stream of `/v1/responses` is not whole: if an event is not valid by OpenAI's schemas, a
  * sequence number is missing, an index or an item id is wrong, something is opened twice, not closed, or changed after
  * it was closed, deltas are not the text that ends them, or the final response does not have the items of the stream.
  *
- * @param findMistakes Finds the mistakes of an event. That it has no other fields than OpenAI publishes by default.
+ * @param findMistakes Finds the mistakes in an event. By default, fields that OpenAI does not publish are mistakes.
  * @returns The final response.
  */
 export function expectWholeStream(

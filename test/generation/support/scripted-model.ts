@@ -30,7 +30,7 @@ export interface ScriptedCall {
   readonly text?: string;
 }
 
-/** What a scripted model does when it is called: answers a text, calls tools, or fails. */
+/** One turn of a scripted model: it answers a text, calls tools, or fails. */
 export type Turn = string | readonly ScriptedCall[] | Error | ((request: Request) => Turn) | CustomTurn;
 
 /** An answer with another finish reason than its content suggests, or without usage. */
@@ -44,7 +44,7 @@ export interface CustomTurn {
 export class ScriptedModel implements ProviderAdapter {
   readonly name: string;
   readonly #turns: Turn[];
-  /** What arrived, each with a copy of its messages. */
+  /** The requests that arrived, each with a copy of its messages. */
   readonly requests: Request[] = [];
   /** Called while a call is under way, before its first event. */
   beforeAnswer: ((signal: AbortSignal | undefined) => Promise<void>) | undefined;

@@ -49,13 +49,13 @@ export function ask(model: string, more: MessageInitShape<typeof RequestSchema> 
   return create(RequestSchema, { model, messages: [userMessage(PROMPT)], tools, ...more });
 }
 
-/** What came of a stream: its events, and what was thrown at its end. */
+/** The outcome of a stream: its events, and the error that was thrown at its end. */
 export interface Outcome {
   readonly events: StreamEvent[];
   readonly error: unknown;
 }
 
-/** Reads a stream, holding it to the laws. `onEvent` sees each event, and ends the reading where it returns true. */
+/** Reads a stream, holding it to the laws. `onEvent` sees each event, and ends the reading if it returns true. */
 export async function read(
   stream: AsyncIterable<StreamEvent>,
   onEvent: (event: StreamEvent) => boolean | undefined = () => false,

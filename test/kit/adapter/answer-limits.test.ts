@@ -120,7 +120,7 @@ describe("a stream without end", () => {
       outputStarted: before > 1 && before !== 10,
     });
     expect((error as SDKError).message).toBe(`the provider's answer has ${message}`);
-    // What was said before the limit has reached the caller.
+    // The caller has got the events before the limit.
     expect(getCases(events).at(-1)).toBe("error");
     expect(events.length).toBeGreaterThan(before);
     await waitUntil(() => server.sockets.every(({ destroyed }) => destroyed));

@@ -57,7 +57,7 @@ describe("responseOf()", () => {
   });
 
   it.each([
-    // gpt-5.2 costs 1.75 and 14 USD per million tokens: 1000 and 100 of them are 3.15 thousandths of a dollar.
+    // gpt-5.2 costs 1.75 and 14 USD per million tokens: 1000 and 100 tokens cost 3.15 thousandths of a dollar.
     ["openai", "gpt-5.2", undefined, 3_150_000n],
     ["openai", "gpt-5.2-2025-12-11", undefined, 3_150_000n],
     ["openai", "nobody-knows-this", undefined, undefined],

@@ -24,7 +24,7 @@ describe("kindOfStatus()", () => {
     [502, "SERVER", true],
     [503, "SERVER", true],
     [504, "SERVER", true],
-    // What providers added since.
+    // Statuses that providers added since.
     [402, "QUOTA_EXCEEDED", false],
     [405, "INVALID_REQUEST", false],
     [409, "PROVIDER", true],

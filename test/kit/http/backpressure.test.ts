@@ -58,7 +58,7 @@ describe("a reader who stops", () => {
     const { arrayBuffers } = process.memoryUsage();
     await pause(200);
     expect(written()).toBe(stalledAt);
-    // What the kernel's buffers of both ends take, and no more.
+    // The kernel's buffers of both ends take this, and no more.
     expect(stalledAt).toBeLessThan(32 * MIB);
     expect(process.memoryUsage().arrayBuffers - arrayBuffers).toBeLessThan(MIB);
     for (let next = await reader.next(); !next.done; next = await reader.next())

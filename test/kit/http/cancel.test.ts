@@ -225,7 +225,7 @@ describe("release()", () => {
       end = () => response.end("not wanted".repeat(10_000));
     });
     const { signal } = new AbortController();
-    // The next request waits until the connection is free, or opens another one where it was closed.
+    // The next request waits until the connection is free, or opens another one if it was closed.
     const transport = openTransport({ port, maxConnections: 1 });
     for (let call = 0; call < 3; call += 1) {
       const answer = await transport.post("a", { ...request, signal });

@@ -9,7 +9,7 @@ import { getError, openTransport, pause, serveHttp, serveHttps, serveTcp, waitUn
 
 const call = { headers: { authorization: "Bearer key" }, body: "x" };
 
-/** What a proxy saw of a request. */
+/** The part of a request that a proxy saw. */
 interface Passage {
   readonly line: string;
   readonly headers: IncomingMessage["headers"];

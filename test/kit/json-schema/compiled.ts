@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../src/kit/json/json.ts";
 import { compileSchema } from "../../../src/kit/json-schema/compile-schema.ts";
 import type { SchemaDialect } from "../../../src/kit/json-schema/dialect.ts";
 
-/** What became of a schema. */
+/** The result of compiling a schema. */
 export type Outcome = Compiled | { readonly refused: string };
 
 interface Compiled {

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { GEMINI_JSON_SCHEMA, OPENAI_STRICT } from "../../../src/providers/schema-dialects.ts";
 import { accepted, refusal } from "./compiled.ts";
 
-/** What a schema becomes as the required property of an object, and the places below it that are reported. */
+/**
+ * Compiles a schema as the required property of an object. Returns the result, and the places in it that are reported.
+ */
 function inProperty(schema: object, dialect = OPENAI_STRICT): { schema: unknown; reported: string[] } {
   const { $defs, ...rest } = schema as { $defs?: object };
   const whole = { type: "object", properties: { a: rest }, required: ["a"], ...($defs && { $defs }) };

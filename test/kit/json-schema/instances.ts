@@ -4,8 +4,8 @@ import { lookUp } from "./validator.ts";
 type Schema = Record<string, unknown>;
 
 /**
- * Values for a schema, made by its common keywords, so that most of them are valid. Whether one is,
- * the validator decides.
+ * Values for a schema, made by its common keywords, so that most values are valid. The validator decides whether one
+ * is.
  */
 export function arbitraryInstances(
   schema: unknown,

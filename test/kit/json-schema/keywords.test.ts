@@ -7,7 +7,7 @@ import {
 } from "../../../src/providers/schema-dialects.ts";
 import { compiled, type Outcome } from "./compiled.ts";
 
-/** What becomes of a schema: the schema that is sent and the places that are reported, or the refusal. */
+/** The result for a schema: the schema that is sent and the places that are reported, or the refusal. */
 type Expected = { schema: unknown; reported?: string[] } | { refused: string };
 
 interface Row {

@@ -72,7 +72,7 @@ function combined(verdicts: readonly Verdict[]): Verdict {
   };
 }
 
-/** Checks the members of objects and arrays, given which of them other schemas have evaluated. */
+/** Checks the members of objects and arrays, given the members that other schemas have evaluated. */
 function toMembers(schema: Schema, value: unknown, beside: readonly Verdict[], check: Check): Verdict {
   const evaluated = beside.length === 0 ? { ...INVALID, isValid: true } : combined(beside);
   if (isObject(value)) return listProperties(schema, value, evaluated, check);
@@ -195,7 +195,7 @@ function isUnique(schema: Schema, value: unknown[]): boolean {
   return value.every((each, index) => value.findIndex((other) => same(each, other)) === index);
 }
 
-/** What a pointer in a reference leads to. */
+/** Returns the value to which the pointer in a reference leads. */
 export function lookUp(root: unknown, reference: string): unknown {
   const tokens = decodeURIComponent(reference.slice(1)).split("/").slice(1);
   return tokens.reduce<unknown>((value, token) => {

@@ -19,7 +19,7 @@ import {
 } from "../../../src/kit/json/json.ts";
 import { sourceObject, stringifyJson } from "../../../src/kit/json/json-source.ts";
 
-/** Numbers that a double does not hold, in every place where a number can stand. */
+/** Numbers that a double does not hold, in every place in which a number can stand. */
 const LONG_NUMBERS = [
   "9007199254740993",
   "-9007199254740993",
@@ -97,7 +97,7 @@ describe("parseJson()", () => {
   });
 });
 
-/** The value of a decimal number, one spelling for each: its digits without zeros around them, and where they stand. */
+/** The value of a decimal number, one spelling for each: its digits without zeros around them, and their places. */
 function canonical(number: string): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
@@ -249,7 +249,7 @@ describe("mergeObjects()", () => {
   it.each(APPENDIX_A)(
     "merges as the table of RFC 7396 has it: %s and %s give %s",
     (original, patch, result) => {
-      // The table's values stand under a key, where null removes.
+      // The table's values stand under a key, since null removes keys.
       const merged = mergeObjects(JSON.parse(`{"x":${original}}`), JSON.parse(`{"x":${patch}}`));
       expect(JSON.stringify(merged)).toBe(result === "null" ? "{}" : `{"x":${result}}`);
     },

@@ -69,7 +69,7 @@ class WordDecoder implements StreamDecoder {
   }
 }
 
-/** The body of an answer, which notes what became of it. */
+/** The body of an answer, which notes whether it was read, closed and released. */
 class Body {
   readonly #chunks: readonly (string | Uint8Array | Error)[];
   read = 0;

@@ -42,7 +42,7 @@ export const calls: readonly (readonly [kind: "complete" | "stream", call: Call]
   ["stream", (client, request, options) => accumulate(client.stream(request, options))],
 ];
 
-/** What a call throws. */
+/** Returns the error that a call throws. */
 export async function toFailure(call: Promise<unknown>): Promise<SDKError> {
   const thrown = await call.then(
     () => undefined,

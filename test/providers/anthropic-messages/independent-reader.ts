@@ -13,7 +13,7 @@ type Wire = Record<string, unknown>;
 
 /** A stream, read as a whole. */
 export interface StreamReading {
-  /** The message that the events add up to; undefined where it never started. */
+  /** The message that the events add up to, or undefined if it never started. */
   readonly message: Wire | undefined;
   /** All events. */
   readonly events: readonly Wire[];
@@ -90,7 +90,7 @@ function readInput(input: Wire): Wire {
   return isText ? { json: input.json, input: parsed(String(input.json)) } : { json: undefined, input };
 }
 
-/** The content of our parts, in the same form; arguments as text only where those are compared as text. */
+/** The content of our parts, in the same form; arguments are text only if they are compared as text. */
 export function readParts(parts: readonly ContentPart[], expected: readonly PartContent[]): PartContent[] {
   return parts.map(({ part, citations, providerState }, index) => {
     const block = providerState === undefined ? {} : (JSON.parse(providerState.dataJson).block as Wire);

@@ -60,7 +60,7 @@ async function responseTo(
   return last.value.response;
 }
 
-/** What version 0.169 wrote for an answer with a command in it. */
+/** The output of version 0.169 for an answer with a command. */
 const CODEX = [
   '{"type":"thread.started","thread_id":"01a2045c-f044-7991-988a-b7b4440fd9a6"}',
   '{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Model metadata for `gpt-x` not found."}}',

@@ -29,7 +29,7 @@ async function contentOfWhole(parts: readonly object[], beside: object): Promise
   return getContent(await decodeEvents([event(parts, { finishReason: "STOP", ...beside })]));
 }
 
-/** What a citation's indices select, counted in code points. */
+/** Returns the text that a citation's indices select, counted in code points. */
 function citedText(text: string, { startIndex, endIndex }: Citation): string | undefined {
   return startIndex === undefined ? undefined : [...text].slice(startIndex, endIndex).join("");
 }

@@ -44,7 +44,7 @@ const BROKEN: Readonly<Record<string, ErrorKind>> = {
   "gemini/vertex-streaming-failure-malformed-content.sse": ErrorKind.STREAM,
   // An old recording without a finish reason.
   "gemini/vertex-streaming-success-quotes-escaped.sse": ErrorKind.STREAM,
-  // Its error comes after the events, outside of them.
+  // Its error comes after the events and is not an event.
   "gemini/vertex-streaming-failure-error-mid-stream.sse": ErrorKind.ABORT,
 };
 

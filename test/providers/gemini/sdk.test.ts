@@ -37,7 +37,7 @@ describe("streams read by Google's SDK", () => {
   it.each(streams)("give the same content as the adapter for $file", async (recording) => {
     const bytes = toBytes(recording);
     const ai = await sdkAt((_, response) => {
-      // The SDK drops the last event where the blank line after it is missing.
+      // The SDK drops the last event if the blank line after it is missing.
       response.writeHead(200, { "content-type": "text/event-stream" }).end(`${bytes}\n\n`);
     });
     const chunks: Wire[] = [];

@@ -17,7 +17,7 @@ function toAnnotation(content: string, cited: string) {
   };
 }
 
-/** A whole answer and a stream of it, one character in each chunk and the annotations in the last. */
+/** Returns an answer read whole and as a stream, with one character in each chunk and the annotations in the last. */
 async function answersWith(content: string, annotations: readonly object[], init: ProfileInit = {}) {
   const message = { role: "assistant", content, annotations };
   const whole = respond({ choices: [{ index: 0, message, finish_reason: "stop" }] }, init);

@@ -50,7 +50,7 @@ async function getEvents(adapter: OpenAIAdapter, init: RequestInit = {}, into: S
   return into;
 }
 
-/** What a promise fails with. */
+/** Returns the error of a failed promise. */
 async function toFailure(promise: Promise<unknown>): Promise<SDKError> {
   const error = await promise.then(
     () => undefined,

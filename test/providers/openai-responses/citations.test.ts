@@ -35,7 +35,7 @@ async function citationsIn(text: string, item: ReturnType<typeof citing>): Promi
   return whole;
 }
 
-/** The span of a citation; undefined where it has none. */
+/** Returns the span of a citation, or undefined if it has none. */
 function toSpan({ startIndex, endIndex }: Citation): readonly [number, number] | undefined {
   return startIndex === undefined || endIndex === undefined ? undefined : [startIndex, endIndex];
 }

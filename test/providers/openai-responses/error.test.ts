@@ -12,7 +12,7 @@ import { CREATED, completed, type Sent, stream, textDelta } from "./streaming.ts
 
 const K = ErrorKind;
 
-/** What a failed answer comes to. */
+/** Returns the error for a failed answer. */
 function failure(
   status: number,
   body: unknown,
@@ -38,7 +38,7 @@ interface Row {
   readonly message?: string;
   readonly kind: ErrorKind;
   readonly retryable: boolean;
-  /** Inside a stream, where there is no status; the same where it is left out. */
+  /** The expectation inside a stream, which has no status. The same as for a whole answer if left out. */
   readonly streamed?: { readonly kind: ErrorKind; readonly retryable: boolean };
 }
 

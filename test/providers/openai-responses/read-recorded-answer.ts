@@ -1,7 +1,6 @@
 /**
- * An independent reading of the Responses API, written against its documentation and sharing
- * no code with the adapter: the content of a recording, in a simple form for comparing it with what the
- * adapter makes of it.
+ * An independent reading of the Responses API, written against its documentation and sharing no code with the adapter:
+ * the content of a recording, in a simple form, to compare it with the result of the adapter.
  */
 import type { ContentPart } from "../../../src/gen/outrigger/v1/message_pb.ts";
 

@@ -33,7 +33,7 @@ export function readRequest(body: Wire): RequestInit {
     ...(body.temperature === undefined ? {} : { temperature: Number(body.temperature) }),
     ...(body.max_output_tokens === undefined ? {} : { maxTokens: Number(body.max_output_tokens) }),
     ...(effort === undefined ? {} : { reasoningEffort: String(effort) }),
-    // Where nothing is inputMessage, the API keeps what it answers.
+    // The API stores its answers by default.
     ...options({
       ...fields,
       store: body.store ?? true,

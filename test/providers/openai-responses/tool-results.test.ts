@@ -183,7 +183,7 @@ describe("tool calls and their results", () => {
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     expect(input[3]?.type).toBe("custom_tool_call_output");
     expect(warnings).toEqual(["converted_content messages[0].content[1].tool_call.id"]);
-    // The same also where the call itself is kept by the provider.
+    // The same if the provider stores the call.
     const later = await toInput([toolResult(long, "1")]);
     expect(later.input[0]?.call_id).toBe(ids[1]);
   });

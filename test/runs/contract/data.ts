@@ -106,7 +106,7 @@ export function step(text: string): StepResult {
   return create(StepResultSchema, { response: { message: userText(text) } });
 }
 
-/** What a run to create is made of. */
+/** The fields from which a run is created. */
 export interface CreationFields {
   readonly owner?: string;
   readonly input?: readonly string[];

@@ -20,7 +20,7 @@ import {
   threadTexts,
 } from "./data.ts";
 
-/** What is left of what was deleted: nothing. */
+/** Tests that deleting leaves nothing behind. */
 export function deletionTests(context: StoreContext): void {
   it("removes a run with its steps, events and messages, and the thread that it created", async () => {
     const { store } = context;

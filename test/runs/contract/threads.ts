@@ -28,7 +28,7 @@ function calling(...ids: string[]): Message {
   return create(MessageSchema, { role: Role.ASSISTANT, content });
 }
 
-/** What runs read, and how threads fork. */
+/** Tests of the messages that runs read, and of forks of threads. */
 export function threadTests(context: StoreContext): void {
   it("creates a thread with the input for a run that continues nothing", async () => {
     const { store } = context;

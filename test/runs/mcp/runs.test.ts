@@ -1,4 +1,4 @@
-/** Runs whose tools are those of MCP servers: the engine, the client and a server together. */
+/** Runs with the tools of MCP servers: the engine, the client and a server together. */
 
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";

@@ -63,7 +63,7 @@ export function replay(engine: RunEngine, runId: string, after = -1, owner = "")
   return getEvents(engine.streamRun(owner, runId, after, NEVER));
 }
 
-/** What a model does that answers nothing until its call is aborted. */
+/** Waits as a model that answers nothing until its call is aborted. */
 export function untilAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
     if (signal?.aborted) reject(signal.reason);

@@ -12,7 +12,7 @@ export function wrapStore(store: RunStore, replacements: Partial<RunStore>): Run
   });
 }
 
-/** A store that several engines use: none of them closes it. */
+/** Wraps a store that several engines use, so that no engine closes it. */
 export function sharedStore(store: RunStore): RunStore {
   return wrapStore(store, { close: async () => undefined });
 }

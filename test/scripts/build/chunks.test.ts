@@ -5,9 +5,9 @@ import { assignChunks } from "../../../scripts/build/chunks.ts";
 
 /** A piece as a test describes it. */
 interface PieceSpec {
-  /** What it imports statically. */
+  /** The pieces that it imports statically. */
   readonly needs?: readonly string[];
-  /** What it imports dynamically. */
+  /** The pieces that it imports dynamically. */
   readonly loads?: readonly string[];
   /** Default: 10,000. */
   readonly bytes?: number;
@@ -18,7 +18,7 @@ interface PieceSpec {
 type Pieces = Readonly<Record<string, PieceSpec>>;
 type Output = Metafile["outputs"][string];
 
-/** What esbuild would report. The program starts with the piece `main`. */
+/** Creates the report that esbuild would give. The program starts with the piece `main`. */
 function createMetafile(pieces: Pieces): Metafile {
   const roots = new Set(["main", ...Object.values(pieces).flatMap(({ loads = [] }) => loads)]);
   const outputs = Object.entries(pieces).map(([name, piece]): [string, Output] => {

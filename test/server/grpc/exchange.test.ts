@@ -358,7 +358,7 @@ describe("a stream of requests", () => {
 });
 
 describe("a client that disconnects", () => {
-  /** What the service has seen of the end of its call. */
+  /** The end of a call as the service has seen it. */
   interface Seen {
     reason?: unknown;
     left?: boolean;

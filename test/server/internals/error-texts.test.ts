@@ -42,7 +42,7 @@ it.each([
 });
 
 describe("the errors of Connect's handlers", () => {
-  /** What a service's call is aborted with where a handler fails, as our request gate gets it. */
+  /** Returns the reason with which a service's call is aborted if a handler fails, as our request gate gets it. */
   async function toFailure(body: Uint8Array | string, type: string, limit?: number): Promise<string> {
     const service = await startTestService(
       { unaryCall: () => ({}) },

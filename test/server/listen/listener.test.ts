@@ -129,7 +129,7 @@ describe("one port", () => {
     expect((await fetch(`http://${address}/`, { headers })).status).toBe(431);
     const session = http2.connect(`http://${address}`).on("error", () => {});
     servers.onEnd(() => session.destroy());
-    // The limit holds from the moment when the client has heard of it.
+    // The limit holds as soon as the client knows the limit.
     await new Promise((resolve) => session.once("remoteSettings", () => session.ping(resolve)));
     const stream = session.request(headers);
     await expect(new Promise((_, reject) => stream.once("error", reject))).rejects.toThrow();

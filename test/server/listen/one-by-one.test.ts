@@ -13,7 +13,7 @@ const servers = useTestServers();
 
 type Serve = (request: HttpRequest, response: HttpResponse) => void;
 
-/** A listener, a connection to it, and how many requests of it were in progress. */
+/** Opens a listener and a connection. Returns both, and the number of requests in progress. */
 async function open(serve: Serve, upgrades?: UpgradeHandler) {
   const seen = { requests: 0, inProgress: 0, most: 0 };
   const listener = await openListener({

@@ -1,4 +1,4 @@
-/** Middleware behind a server: what callers get of it, and what metrics and log say. */
+/** Middleware behind a server, as callers, metrics and the log show it. */
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import * as grpc from "@grpc/grpc-js";

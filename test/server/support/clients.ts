@@ -1,4 +1,4 @@
-/** Foreign clients: grpc-js beside Connect's client, and raw HTTP where bytes matter. */
+/** Foreign clients: grpc-js beside Connect's client, and raw HTTP for tests of single bytes. */
 import {
   create,
   type DescMessage,
@@ -93,7 +93,7 @@ export function getStatus(trailers: grpc.Metadata): { status: Status; size: numb
   return { status: fromBinary(StatusSchema, packed), size: packed.byteLength };
 }
 
-/** The first detail of a type; undefined where there is none. */
+/** Returns the first detail of a type, or undefined if there is none. */
 export function toDetail<Desc extends DescMessage>(
   { details }: Status,
   desc: Desc,

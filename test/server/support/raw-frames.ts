@@ -104,7 +104,7 @@ function literalString(text: string): Buffer {
   return Buffer.concat([prefixedInteger(bytes.byteLength), bytes]);
 }
 
-/** A length of 7 bits, and more bytes where it does not fit (RFC 7541 §5.1). */
+/** A length of 7 bits, and more bytes if it does not fit (RFC 7541 §5.1). */
 function prefixedInteger(value: number): Buffer {
   if (value < 127) return Buffer.from([value]);
   const bytes = [127];

@@ -15,7 +15,7 @@ import type { Inference } from "../../../src/server/services/inference.ts";
 
 type EventInit = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 
-/** What a script gets of one call. */
+/** The parts of a call that a script gets. */
 export interface ScriptedCall {
   readonly request: Request;
   readonly inferenceId: string;

@@ -20,7 +20,7 @@ const MIB = 1024 * 1024;
 /** An idle memory with a scripted load of the event loop, resident memory and collections. */
 function watched() {
   const loop = { busyShare: 0 };
-  // What is in use is what a collection leaves.
+  // A collection leaves the memory that is in use.
   const bytes = { resident: 60 * MIB, inUse: 60 * MIB };
   const collect = vi.fn(() => {
     bytes.resident = bytes.inUse;
@@ -84,7 +84,7 @@ describe("createIdleMemory()", () => {
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).toHaveBeenCalledOnce();
     end(memory, 1);
-    // One of them is still there.
+    // One call is still there.
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).toHaveBeenCalledOnce();
     end(memory, 1);

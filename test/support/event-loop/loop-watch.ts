@@ -7,7 +7,7 @@ export interface Hold {
   readonly delayMs: number;
   /** The part of the delay in which the thread computed. */
   readonly computedMs: number;
-  /** The part in which it waited for a core, since other threads ran on all of them. */
+  /** The part in which it waited for a core, since other threads ran on all cores. */
   readonly waitedMs: number;
   /** The part in which it neither computed nor waited for a core: for a disk or for another thread. */
   readonly blockedMs: number;

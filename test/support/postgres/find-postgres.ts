@@ -12,15 +12,15 @@ export interface User {
   readonly gid?: number;
 }
 
-/** Folders where packages of operating systems put them, newest version last. */
+/** The folders into which packages of operating systems install the programs, newest version last. */
 const SYSTEM_FOLDERS = ["/usr/lib/postgresql", "/usr/pgsql", "/opt/homebrew/opt"];
 
 /** Names a folder of PostgreSQL programs, in place of those found. */
 const CHOSEN = process.env.OUTRIGGER_TEST_POSTGRES;
 
 /**
- * The folder of `initdb` and `postgres`: the one of the choice of whoever runs the tests, else the one that
- * npm installed, else one of the operating system. Undefined where none works.
+ * Finds the folder of `initdb` and `postgres`: the one that the environment names, else the one that npm installed,
+ * else one of the operating system. Undefined if none works.
  * @param scratch A folder that the user may use.
  */
 export async function findPostgres(user: User, scratch: string): Promise<string | undefined> {
@@ -31,7 +31,7 @@ export async function findPostgres(user: User, scratch: string): Promise<string 
   return undefined;
 }
 
-/** The user to run as: the one of the tests, or an unprivileged one where that is root. */
+/** Returns the user to run as: the user of the tests, or an unprivileged user if that is root. */
 export async function unprivilegedUser(): Promise<User> {
   if (process.getuid?.() !== 0) return {};
   const users = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));

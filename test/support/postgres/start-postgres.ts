@@ -36,7 +36,7 @@ export class Postgres {
     this.#user = user;
   }
 
-  /** Starts a server. Undefined where there are no programs for one. */
+  /** Starts a server. Undefined if the programs are missing. */
   static async start(): Promise<Postgres | undefined> {
     const user = await unprivilegedUser();
     const folder = await mkdtemp(join(tmpdir(), "outrigger-pg-"));

@@ -12,7 +12,7 @@ function match(source: string, text: string): { readonly matches: boolean; reado
   return { matches, steps };
 }
 
-/** The flags that JSON Schema asks for, or none where the pattern is not valid with them. */
+/** The flags that JSON Schema asks for, or none if the pattern is not valid with these flags. */
 function nativePattern(source: string): RegExp {
   try {
     return new RegExp(source, "u");

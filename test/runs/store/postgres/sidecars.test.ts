@@ -245,7 +245,7 @@ function getEnds(events: readonly RunEvent[]): RunStatus[] {
   );
 }
 
-/** What a client gets for a call of a sidecar that is killed: whether the run was created is not known. */
+/** The codes that a client gets if the sidecar is killed during a call: the run may have been created or not. */
 const KILLED: ReadonlySet<Code> = new Set([Code.Unavailable, Code.Internal, Code.Aborted, Code.Canceled]);
 
 function ignoreKill(thrown: unknown): undefined {

@@ -19,7 +19,7 @@ const servers = useTestServers();
 
 const TOOLS = [functionTool({ name: "t", parameters: { type: "object", required: ["x"] } })];
 
-/** What a caller does with one call. */
+/** The behaviour of a caller for one call. */
 interface CallPlan {
   readonly isValid: boolean;
   readonly reaction: "answer" | "error" | "refuse" | "never" | "twice";
