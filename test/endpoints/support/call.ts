@@ -4,7 +4,7 @@ import { failedResponse } from "../../../src/endpoints/responses/errors.ts";
 import { createEndpoint, type RouteDefinition } from "../../../src/endpoints/route-table.ts";
 import type { ModelClient } from "../../../src/generation/model-calls.ts";
 
-/** What a request has beside its path. */
+/** The parts of a request beside its path. */
 export interface CallOptions {
   readonly body?: object | string;
   readonly caller?: Caller;

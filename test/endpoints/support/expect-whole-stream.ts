@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { mistakesOfEvent } from "../schemas/validate.ts";
 import type { ResponsesEvent } from "./events-in.ts";
 
-/** What a stream has shown of a text that arrives in deltas. */
+/** A text that arrives in deltas, as far as the stream has shown it. */
 interface OpenText {
   text: string;
   done: boolean;
