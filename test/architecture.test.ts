@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const source = join(root, "src");
 
-/** The layers, each of which may use those before it. */
+/** The layers. Each may use the layers before. */
 const layers = [
   "gen",
   "core",

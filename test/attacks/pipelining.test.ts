@@ -70,7 +70,7 @@ describe.each(SIZES)("pipelined requests, against $name", ({ heapMiB, maxPeakMiB
     const report = await sidecar.withstand(async () => {
       await pipeline(sidecar.url, attack);
       await pipeline(sidecar.url, { ...attack, isReading: false });
-      // Node answers this one by itself.
+      // Node answers this request itself.
       await pipeline(sidecar.url, {
         ...attack,
         connections: 100,

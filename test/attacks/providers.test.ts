@@ -1,4 +1,4 @@
-/** Providers that never stop, or send what takes many times its size once it is parsed. */
+/** Providers that never stop, or send data that takes many times its size once it is parsed. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -22,7 +22,9 @@ interface Attack {
   readonly includeRaw?: boolean;
   /** Setting that the error names. */
   readonly limit: string;
-  /** Limits of the sidecar. By default the one on the bytes of an answer comes first, since it follows the heap. */
+  /**
+   * Limits of the sidecar. By default the limit on the bytes of an answer is reached first, since it follows the heap.
+   */
   readonly limits?: Readonly<Record<string, string | number>>;
 }
 
@@ -192,7 +194,7 @@ async function serve({ isWhole, head, piece }: Attack): Promise<Server> {
   return server;
 }
 
-/** Serves attacks. Returns their entries of `providers` in the configuration, and what ends them. */
+/** Serves attacks. Returns their entries of `providers` in the configuration, and a function that ends the attacks. */
 async function serveAll(list: readonly Attack[]) {
   const servers = await Promise.all(list.map(serve));
   const providers = servers.map((server, index) => {
@@ -212,7 +214,7 @@ async function serveAll(list: readonly Attack[]) {
   return { providers: Object.fromEntries(providers), close };
 }
 
-/** Calls an attacker. Gives the text of the answer, in which the error is. */
+/** Calls an attacker. Returns the text of the answer, which has the error. */
 async function ask(url: string, provider: string, { isWhole, includeRaw = false }: Attack): Promise<string> {
   const request = {
     provider,

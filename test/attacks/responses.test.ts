@@ -33,7 +33,7 @@ async function post({ url }: AttackedSidecar, path: string, body: object): Promi
   return { status: response.status, text: await response.text() };
 }
 
-/** Creates a conversation with a large item. Gives the ids of both. */
+/** Creates a conversation with a large item. Returns both ids. */
 async function createConversation(sidecar: AttackedSidecar, bytes: number) {
   const items = [{ type: "message", role: "user", content: "x".repeat(bytes) }];
   const { text } = await post(sidecar, "/v1/conversations", { items });

@@ -26,7 +26,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Starts a sidecar. Gives the address of its data port. */
+/** Starts a sidecar. Returns the address of its data port. */
 async function serve(variables: Record<string, string>): Promise<string> {
   const flags = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
   const outrigger = spawnOutrigger(flags, variables);

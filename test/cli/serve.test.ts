@@ -37,7 +37,7 @@ function provider(): Record<string, string> {
   return { OPENAI_API_KEY: "sk-very-secret", OPENAI_BASE_URL: simulator.openaiBaseUrl };
 }
 
-/** Waits until a sidecar serves. Gives its addresses. */
+/** Waits until a sidecar serves. Returns its addresses. */
 async function listAddresses(outrigger: Outrigger): Promise<{ data: string; admin: string }> {
   await outrigger.printed(/"msg":"serving"/);
   const listening = await outrigger.printed(/\{[^\n]*"msg":"listening"\}/);

@@ -1,4 +1,4 @@
-/** A middleware that changes what it is given must not change what the program holds. */
+/** A middleware that changes its request must not change the program's request. */
 import { Client, jsonSchema, ResponseFormat_Type, ToolChoice_Mode, toolChoice, userMessage } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { toRequest } from "../../src/client/request-input.ts";

@@ -1,4 +1,4 @@
-/** One table of names of models, through every API and everything that goes by the model of a call. */
+/** One table of names of models, through every API and every feature that depends on the model of a call. */
 import { createClient as createRpcClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import {

@@ -82,7 +82,7 @@ async function runClient(client: TestClient, command: Command, address: string):
     ...command.env,
     OUTRIGGER_ADDR: address,
     OUTRIGGER_ADDRESS: address,
-    // For tests of a sidecar that goes away and returns: an argument a line.
+    // For tests that stop and restart a sidecar: one argument per line.
     OUTRIGGER_COMMAND: [process.execPath, `${root}${mainFile}`].join("\n"),
     no_proxy: "127.0.0.1,localhost",
   };

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AccessKeysFile, loadConfig } from "../../src/config/index.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
 
-/** Longer than the interval in which a file is looked at. */
+/** Longer than the interval between checks of a file. */
 const NEXT_CHECK_MS = 150;
 
 const ENVIRONMENT = { OPENAI_API_KEY: "sk-provider", ANTHROPIC_API_KEY: "sk-provider" };

@@ -41,7 +41,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-/** The message and the exit code of a file that is refused; undefined for one that is taken. */
+/** Returns the message and the exit code for a refused file, or undefined for an accepted one. */
 async function toRefusal(text: string): Promise<{ message: string; code: number } | undefined> {
   const config = join(folder, "outrigger.yaml");
   await writeFile(config, text);
@@ -55,7 +55,7 @@ async function toRefusal(text: string): Promise<{ message: string; code: number 
   }
 }
 
-/** Texts that mean something in YAML or in this file. */
+/** Texts with a meaning in YAML or in this file. */
 const TOKENS = [
   ...[
     "{",

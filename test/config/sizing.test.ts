@@ -1,4 +1,4 @@
-/** The sizing table of docs/deploy.md has what the code computes. */
+/** The sizing table of docs/deploy.md has the values that the code computes. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { getDefaultMemorySize } from "../../src/config/runs.ts";

@@ -59,7 +59,7 @@ const KINDS = [
 
 const usage = create(UsageSchema, { inputTokens: 7, outputTokens: 2, totalTokens: 9, reasoningTokens: 0 });
 
-/** The error after a journey over the wire. */
+/** The error after it was sent over the wire. */
 function sent(error: SDKError): SDKError {
   return errorFromProto(travelled(error.toProto()));
 }
@@ -91,7 +91,7 @@ describe("the classes", () => {
   it.each(KINDS)("%s is a class of the error tree", (name) => {
     const error = createError(ErrorKind[name], "");
     expect(error).toBeInstanceOf(SDKError);
-    // A provider that rejects what its model wrote says so with a separate answer.
+    // A provider that rejects the text of its model reports that in a separate answer.
     const isReported = (error.kind >= 100 && error.kind <= 199) || name === "INVALID_TOOL_CALL";
     expect(error instanceof ProviderError).toBe(isReported);
   });

@@ -7,7 +7,7 @@ function getEvents(...sequences: number[]): StreamEvent[] {
   return sequences.map((sequence) => create(StreamEventSchema, { sequence }));
 }
 
-/** A source that notes how far it was read, and whether it was closed. */
+/** A source that records how far it was read, and whether it was closed. */
 class Source {
   read = 0;
   closed = 0;

@@ -26,7 +26,7 @@ function createResponse(reason = FinishReason_Reason.STOP): Response {
   });
 }
 
-/** As a database or a file gives it back. */
+/** Returns the value as a database or a file would return it. */
 function stored(json: unknown) {
   return JSON.parse(JSON.stringify(json));
 }

@@ -26,7 +26,7 @@ function check(events: readonly StreamEvent[]): void {
   laws.end();
 }
 
-/** The law that a stream breaks with its last event, or by having no more. */
+/** The law that a stream breaks by its last event, or by its end. */
 function lawBrokenBy(events: readonly StreamEvent[]): string {
   const laws = new LawChecker();
   for (const event of events.slice(0, -1)) laws.check(event);

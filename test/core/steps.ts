@@ -1,4 +1,4 @@
-/** Streams by hand: the steps of a stream without the numbers that count them. */
+/** Streams written by hand: their steps without sequence numbers. */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { PartInput } from "../../src/core/parts.ts";

@@ -65,7 +65,7 @@ describe.each(columns)("recorded streams of $title", ({ name }) => {
   );
 });
 
-/** The request that the answer was given to, as far as it matters. */
+/** The request for the answer, as far as it matters. */
 interface Request {
   readonly model: string;
   readonly input: string;
@@ -150,7 +150,7 @@ function toOutput(response: unknown): unknown {
     : undefined;
 }
 
-/** The name under which the provider has a recording: Gemini's are a part of a path. */
+/** The provider's name for a recording: Gemini's names are part of a path. */
 function getModel({ file }: Recording): string {
   return `recording-${all.findIndex((each) => each.file === file)}`;
 }

@@ -24,7 +24,7 @@ import { type Expected, FAULTS, type Fault } from "./faults.ts";
 /** The protocols of a mark, in their order. */
 const PROTOCOLS = ["gRPC", "gRPC-Web over HTTP/1.1", "Connect over HTTP/1.1", "Connect with JSON"] as const;
 
-/** Small, so that an answer without end is over them soon. */
+/** Small, so that an endless answer exceeds them soon. */
 const answerLimits = { maxBytes: 1_000_000, maxEventChars: 400_000, maxEvents: 5000 };
 
 const CALLS = ["complete", "stream"] as const;
@@ -117,7 +117,7 @@ function observe(error: ConnectError, events: readonly StreamEvent[]): Seen {
   const [detail] = error.findDetails(InferenceErrorSchema);
   if (detail === undefined) throw new Error(`a status without details: ${error.message}`);
   const last = events.at(-1)?.event;
-  // A failed stream ends with an event that says the same as the status.
+  // A failed stream ends with an event that has the same error as the status.
   if (events.length > 0) expect(last).toMatchObject({ case: "error", value: { kind: detail.kind } });
   const { retryAfter, retryable: isRetryable, outputStarted } = detail;
   return {

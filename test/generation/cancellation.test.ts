@@ -18,7 +18,7 @@ import { createWeather, optionsFor } from "./support/weather.ts";
 
 const prompt = "What is the weather in Paris?";
 
-/** A phase of a generation: how to get into it, and stay there until the signal is aborted. */
+/** A phase of a generation: how to reach the phase, and stay there until the signal is aborted. */
 interface Phase {
   readonly title: string;
   /** Model string of the simulator. */

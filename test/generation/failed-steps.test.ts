@@ -1,4 +1,4 @@
-/** A generation that fails in a later step keeps what it has done, and can go on from there. */
+/** A generation that fails in a later step keeps its completed steps, and can be continued from there. */
 import { inspect } from "node:util";
 import {
   Client,

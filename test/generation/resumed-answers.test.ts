@@ -1,4 +1,4 @@
-/** Answers that a provider interrupts or refuses to give in one way, and that a generation gets nevertheless. */
+/** Answers that a provider interrupts, or refuses in one form, and that a generation completes nevertheless. */
 import {
   Client,
   FinishReason_Reason,

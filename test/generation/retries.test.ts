@@ -36,7 +36,7 @@ const FAILURES = [
   ["status=503", ServerError, true],
 ] as const;
 
-/** A policy that notes its delays and does not wait long. */
+/** A policy that records its delays and does not wait long. */
 function noting() {
   const told: [name: string, attempt: number, delay: number][] = [];
   const onRetry: GenerateOptions["onRetry"] = (error, attempt, delay) =>

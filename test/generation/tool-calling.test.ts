@@ -38,7 +38,7 @@ async function eachWay(
   }
 }
 
-/** The texts of the tool results that a request sends. OpenAI has no field for a failure, so it is told in words. */
+/** The texts of the tool results that a request sends. OpenAI has no field for a failure, so the text says so. */
 function sentResults(column: Column, fixture: Fixture, index: number): string[] {
   const { facts } = column.read(fixture.bodyAt(index));
   return facts.flatMap((fact) =>

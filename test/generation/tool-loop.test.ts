@@ -34,7 +34,7 @@ import { ScriptedModel, type Turn } from "./support/scripted-model.ts";
 
 const tools = ["a", "b", "ask_person"].map((name) => functionTool({ name }));
 
-/** Executes every tool but `ask_person`, and notes what it did. */
+/** Executes every tool but `ask_person`, and records its calls. */
 class NotingExecutor implements ToolExecutor {
   readonly executed: string[] = [];
   run: (call: ToolCall, context: StepContext) => Promise<string> = async ({ name }) => `result of ${name}`;

@@ -8,7 +8,7 @@ const TEXT_START: Step = { case: "textStart", value: { partIndex: 0 } };
 const DELTA: Step = { case: "textDelta", value: { partIndex: 0, delta: "a" } };
 const PING: Step = { case: "providerEvent", value: { type: "ping" } };
 
-/** A source that gives one event for each read, and notes its reads and its end. */
+/** A source that gives one event for each read, and records its reads and its end. */
 function toSource(steps: readonly (Step | Promise<never>)[]) {
   const state = { reads: 0, ended: 0 };
   async function* batches(): AsyncGenerator<readonly StreamEvent[]> {

@@ -21,7 +21,7 @@ function failing(...errors: unknown[]) {
   });
 }
 
-/** Options that note the waits in place of waiting. */
+/** Options that record the waits instead of waiting. */
 function noting(random = 0.5): { waits: number[]; options: RetryOptions } {
   const waits: number[] = [];
   return {

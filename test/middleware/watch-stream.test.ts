@@ -15,7 +15,9 @@ async function* toSource(steps: readonly Step[], error?: Error): AsyncGenerator<
   if (error !== undefined) throw error;
 }
 
-/** A stream with three watchers around each other, as three middleware put them, and what they are told. */
+/**
+ * A stream with three watchers around each other, as three middleware put them, and the notifications that they get.
+ */
 function watchedThreeTimes(source: Batches<StreamEvent>) {
   const told: string[] = [];
   const watch = (batches: Batches<StreamEvent>, name: string) =>

@@ -75,7 +75,7 @@ const CHART =
 
 const stepTimeoutMs = 30_000;
 
-/** Packs the library and the client of a sidecar. Runs what their `prepack` says, too. */
+/** Packs the library and the client of a sidecar. Runs their `prepack` scripts, too. */
 async function pack(folder: string): Promise<void> {
   for (const source of [".", "./clients/typescript"])
     await build({ file: "npm", args: ["pack", source, "--pack-destination", folder], cwd: root });
@@ -187,7 +187,7 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Runs all steps up to the first that fails. Gives the number of those that did not. */
+/** Runs all steps up to the first that fails. Returns the number of steps that passed. */
 async function runSteps(folder: string): Promise<number> {
   for (const [index, [name, step]] of STEPS.entries()) {
     const startedAt = performance.now();

@@ -15,7 +15,7 @@ import { toError as responsesError } from "../../src/providers/openai-responses/
 interface WireFormat {
   readonly name: string;
   readonly toError: (failure: WireFailure) => SDKError;
-  /** A failure in the words of the API, with the code for an invalid request. */
+  /** A failure in the API's format, with the code for an invalid request. */
   readonly body: (message: string) => object;
 }
 

@@ -255,7 +255,7 @@ async function verifyImage(column: Column, source: string | Uint8Array, sentSour
   expect(textOf(response)).toContain("The request has 1 attachment(s): image");
 }
 
-/** Runs a tool loop, and compares each request with the conversation before it. */
+/** Runs a tool loop, and compares each request with the conversation so far. */
 async function verifyToolLoop(
   column: Column,
   { calls, rounds }: { calls: number; rounds: number },

@@ -1,5 +1,5 @@
 /**
- * How a provider's failure is byCode: for every status and provider the kind of the error, whether
+ * The classification of a provider's failures: for every status and provider the kind of the error, whether
  * it is retryable, and when. Each provider's error codes are in the tests of its adapter.
  */
 import {

@@ -117,7 +117,7 @@ export async function checkStreamObject(target: Target, strategy: Strategy): Pro
 }
 
 /**
- * An object that nothing but the model's skill makes: it matches, or the error has the text and what is wrong with it.
+ * An object without enforcement: it matches the schema, or the error has the text and the problem.
  */
 export async function checkObjectOrText(target: Target, strategy: Strategy): Promise<void> {
   try {

@@ -96,7 +96,7 @@ export async function checkOverflow(target: Target): Promise<void> {
   }
 }
 
-/** A caller that leaves: the server stops, and its slot is free again. */
+/** If a caller disconnects, the server stops and its slot is free again. */
 export function checkCancellation(target: Target): Promise<void> {
   const request = ask("Write a long story about a ship and its crew.", { maxTokens: LONG_TOKENS });
   return checkLeaving(target.server, ({ signal, leave }) =>

@@ -94,16 +94,16 @@ export function toFailure(thrown: unknown) {
   return { code: failure.code, error: error ?? assert.fail(`no InferenceError: ${failure.message}`) };
 }
 
-/** A caller that leaves while the model writes. */
+/** A caller that disconnects while the model writes. */
 export interface Leaver {
   /** Of the call. */
   readonly signal: AbortSignal;
-  /** Leaves. To be called at the first output. */
+  /** Disconnects. To be called at the first output. */
   leave(): Promise<void>;
 }
 
 /**
- * Checks that the server stops when a caller leaves, and that its slot is free again.
+ * Checks that the server stops when a caller disconnects, and that its slot is free again.
  * @param run Makes a call whose answer has `LONG_TOKENS`, and ends when the call has ended.
  */
 export async function checkLeaving(
@@ -125,7 +125,7 @@ export async function checkLeaving(
   assert.ok(tokens < LONG_TOKENS / 2, `the server went on to ${tokens} tokens`);
 }
 
-/** Waits until no slot is busy. A check before may have left one that is being released. */
+/** Waits until no slot is busy. An earlier check may have left a slot that is being released. */
 async function idle(server: LlamaServer): Promise<void> {
   const giveUp = performance.now() + TIMEOUT_MS;
   while ((await server.slots()).some((slot) => slot.is_processing)) {

@@ -43,7 +43,7 @@ export async function checkContinueTools(target: Target): Promise<void> {
   checkLoop(second.result, first.executes);
 }
 
-/** A caller that leaves while the model writes a call. */
+/** A caller that disconnects while the model writes a call. */
 export function checkLeavingTools(target: Target): Promise<void> {
   const tell = { name: "tell", description: "Tells a story.", parametersJson: LONG_STORY };
   const options = withTool(target, "Tell a long story about a ship.", tell, LONG_TOKENS);
@@ -77,7 +77,7 @@ function withTool(target: Target, prompt: string, tool: typeof weatherTool, maxT
   return getErrorOptions(target, prompt, { maxTokens, tools, toolChoice: toolChoice("required") });
 }
 
-/** @param executes What was announced. */
+/** @param executes The announced calls. */
 function checkLoop(result: GenerateResult | undefined, executes: readonly ExecuteTool[]): void {
   const { steps, attempts, totalUsage, stopReason } = result ?? assert.fail("no result");
   // The model should call the tool again, but may decide not to.

@@ -36,7 +36,7 @@ afterEach(async () => {
 
 const background = (text: string) => runRequest(text, { background: true });
 
-/** A process of several on one store. */
+/** One of several processes on one store. */
 function processOn(store: RunStore, limits: Partial<RunLimits> = {}, turns = ["hello"]): Promise<TestEngine> {
   return engineWith(turns, { store: sharedStore(store), limits });
 }

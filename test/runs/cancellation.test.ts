@@ -48,7 +48,7 @@ function simulated(model: string, fields: Parameters<typeof runRequest>[1] = {})
   return runRequest("", { ...fields, options: { request } });
 }
 
-/** Reads events until one of the model is a delta, and goes on reading in the background. */
+/** Reads events until the model's first delta, and continues to read in the background. */
 async function readToText(started: StartedRun): Promise<{ readonly rest: Promise<RunEvent[]> }> {
   const iterator = started.events[Symbol.asyncIterator]();
   for (let batch = await iterator.next(); !batch.done; batch = await iterator.next())

@@ -32,7 +32,7 @@ type Options = Parameters<typeof createTestEngine>[1];
 
 let open: TestEngine[] = [];
 
-/** Signs of life come often, so that a dead process is noticed soon. */
+/** Heartbeats are frequent, so that a dead process is noticed soon. */
 const limits = { leaseMs: 300 };
 
 async function processOn(store: RunStore, turns: readonly Turn[], options: Options = {}) {

@@ -25,7 +25,7 @@ async function getEngine(words: number, given?: RunStore) {
   return { engine, client };
 }
 
-/** Reads slowly, and lets others go on between two batches. */
+/** Reads slowly, and lets others continue between two batches. */
 async function readSlowly(events: AsyncIterable<readonly RunEvent[]>): Promise<RunEvent[]> {
   const read: RunEvent[] = [];
   for await (const batch of events) {

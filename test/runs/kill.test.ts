@@ -1,6 +1,6 @@
 /**
  * A sidecar that is killed at random moments under load, over a store in a file: nothing that it acknowledged is lost,
- * no model is called without being told, and every run ends once.
+ * every call of a model is in the events, and every run ends once.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ const KILLS = 4;
 /** Callers that create runs at the same time. */
 const CALLERS = 8;
 
-/** A run of JSON's form of the contract. */
+/** A run in the JSON form of the contract. */
 interface JsonRun {
   readonly id: string;
   readonly status: string;
@@ -116,7 +116,7 @@ async function expectAllEnded(url: string): Promise<void> {
     .toEqual([]);
 }
 
-/** Expects that a run ended once, that its events have no gaps, and that it tells every call of the model. */
+/** Expects that a run ended once, that its events have no gaps, and that they show every call of the model. */
 async function expectWhole(
   url: string,
   prompt: string,
@@ -131,7 +131,7 @@ async function expectWhole(
   if (run.background === true && run.status === "RUN_STATUS_FAILED")
     expect(run.error?.message).toContain("the model was called twice");
   if (run.background !== true) expect(made).toBeLessThanOrEqual(1);
-  // A call that a killed process was about to make may be told although it was not made.
+  // The events may show a call that a killed process was about to make and did not make.
   if (run.status === "RUN_STATUS_COMPLETED") expect(made).toBeGreaterThanOrEqual(1);
   if (run.status === "RUN_STATUS_COMPLETED") expect(attempts.length).toBeGreaterThanOrEqual(made);
   const events = await getEvents(url, run.id);

@@ -7,7 +7,7 @@ import { createRunEngine } from "../../src/runs/run-engine.ts";
 import { NotConnectedError } from "../../src/runs/store/driver.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 
-/** An engine that counts how often it is opened, and fails as often as asked before. */
+/** An engine that counts how often it is opened. The given number of openings fail first. */
 function countedEngine(failures = 0, failure = new Error("a failure of the test")) {
   const counts = { opened: 0 };
   const engine = createLazyRunEngine(async () => {

@@ -64,7 +64,7 @@ async function abandonedRuns(store: RunStore, count: number): Promise<readonly R
 
 const away = () => new StoreUnreachableError("the store cannot be reached");
 
-/** A store that fails while it is told to. */
+/** A store that fails on demand. */
 function failingStore(store: RunStore, fails: (write: RunWrite) => Error | undefined): RunStore {
   return wrapStore(store, {
     write: async (write) => {
@@ -85,7 +85,7 @@ describe("runs of a dead process", () => {
     const runs = await abandonedRuns(store, 120);
     await store.beat({ id: "another", timeoutMs: 1 });
     await new Promise((resolve) => setTimeout(resolve, limits.leaseMs));
-    // It looks for such runs at its start and then every ten seconds.
+    // It polls for such runs at its start and then every ten seconds.
     const survivor = await processOn(store, ["done"], { limits: { leaseMs: 30_000 } });
     for (const { id } of runs) await waitForStatus(survivor, id, RunStatus.COMPLETED);
   }, 30_000);
@@ -165,7 +165,7 @@ describe("a store that is away", () => {
     let isAway = false;
     const flaky = failingStore(store, () => (isAway ? away() : undefined));
     const client = new WordyClient(2_000);
-    // However slow this machine is, the store goes away in the middle of the answer.
+    // The store becomes unavailable in the middle of the answer, however slow this machine is.
     client.beforeEvent = async () => {
       if (client.written !== 100) return;
       isAway = true;
@@ -317,7 +317,7 @@ describe("readers of a run that another process executes", () => {
     const rest = await getEvents({ [Symbol.asyncIterator]: () => iterator });
     const all = [...(first.value ?? []), ...rest];
     for (const { done } of readers) expect(await done).toEqual(all);
-    // Each reader by itself would read each of the many writes. Some page by themselves until they join.
+    // Separate readers would each read every write. Some page separately until they join.
     expect(reads - before).toBeLessThan(all.length);
     expect(subscriptions).toBe(1);
   });
@@ -354,7 +354,7 @@ describe("readers of a run that another process executes", () => {
     const events = await replay(here.engine, started.run.id);
     expect(events.at(-1)?.event).toMatchObject({ value: { status: RunStatus.COMPLETED } });
     expect(looks).toBeGreaterThanOrEqual(look);
-    // Without the notice they look again after five seconds.
+    // Without the notice they poll again after five seconds.
     expect(performance.now() - begun).toBeLessThan(4_000);
   });
 });

@@ -79,7 +79,7 @@ async function expectContinued(sidecar: Sidecar, { id }: Run): Promise<void> {
   ]);
 }
 
-/** Expects that something does not wait for the model, which goes on for two minutes, nor for the drain timeout. */
+/** Expects that a call waits neither for the model, which writes for two minutes, nor for the drain timeout. */
 async function expectSoon(work: Promise<unknown>): Promise<void> {
   const late = new Promise((resolve) => setTimeout(resolve, 20_000, "too late"));
   expect(await Promise.race([work, late])).not.toBe("too late");

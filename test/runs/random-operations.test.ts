@@ -1,4 +1,4 @@
-/** Whatever callers do at the same time, each run ends once, and its events tell its whole history without gaps. */
+/** Whatever callers do at the same time, each run ends once, and its events have its whole history without gaps. */
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { functionTool, SDKError, ServerError, userMessage } from "outrigger";
@@ -132,7 +132,7 @@ class Callers {
   }
 }
 
-/** The errors that operations may end with: what they wanted was not possible any more. */
+/** The errors that operations may end with: the operation was no longer possible. */
 function ignoreRefusal(thrown: unknown): void {
   if (!(thrown instanceof SDKError) || thrown.kindName === "INTERNAL") throw thrown;
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { RunSchema, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { isTerminal, isUnderWay, statusName, withStatus } from "../../src/runs/status.ts";
 
-/** The table at `RunStatus` in the contract, written down a second time. */
+/** The table at `RunStatus` in the contract, written a second time. */
 const TABLE: Readonly<Record<string, readonly string[]>> = {
   QUEUED: ["IN_PROGRESS", "FAILED", "CANCELLED"],
   IN_PROGRESS: ["QUEUED", "REQUIRES_ACTION", "COMPLETED", "INCOMPLETE", "FAILED", "CANCELLED"],

@@ -11,9 +11,9 @@ export interface Sidecar {
   readonly runs: Client<typeof RunService>;
   /** Calls its ThreadService. */
   readonly threads: Client<typeof ThreadService>;
-  /** Ends it without a word. */
+  /** Kills it. */
   kill(): Promise<void>;
-  /** Ends it as an orchestrator does. Its exit code. */
+  /** Ends it as an orchestrator does. Returns its exit code. */
   stop(): Promise<number | NodeJS.Signals | null>;
   /** Returns the log so far. */
   log(): string;

@@ -30,7 +30,7 @@ export interface Bystander {
   readonly provider: Readonly<Record<string, unknown>>;
   /** Makes the first calls of a sidecar, one after the other. */
   warmUp(target: Target): Promise<void>;
-  /** Calls all the time while something runs. */
+  /** Calls continuously while a function runs. */
   observe(target: Target, run: () => Promise<unknown>): Promise<Observed>;
   close(): Promise<void>;
 }

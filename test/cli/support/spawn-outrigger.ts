@@ -8,7 +8,7 @@ import { getWatchOptions } from "../../support/event-loop/watched-processes.ts";
 
 const START_MS = 60_000;
 
-// A test that starts a program waits longer for it than others may take.
+// The time limit of tests that start a program, which is longer than usual.
 vi.setConfig({ testTimeout: START_MS + 30_000 });
 
 /** The program under test: its sources, or the bundle in the project `bundle`. OUTRIGGER_MAIN names another one. */
@@ -32,7 +32,7 @@ export interface Outrigger {
 const running = new Set<ChildProcess>();
 
 /**
- * Starts `outrigger` with nothing in its environment but what is given.
+ * Starts `outrigger` with only the given environment.
  * @param program Path of its first module, or of a bundle. Default: the program under test.
  */
 export function spawnOutrigger(
@@ -119,7 +119,7 @@ export async function runHere(args: readonly string[], env: Record<string, strin
   return { code, stdout, stderr };
 }
 
-/** Kills what a failed test left running. For `afterEach`. */
+/** Kills the processes that a failed test left running. For `afterEach`. */
 export async function killLeftovers(): Promise<void> {
   for (const child of running) {
     child.kill("SIGKILL");

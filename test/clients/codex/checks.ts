@@ -15,7 +15,7 @@ const functions = [
 
 const grouped = ["close_agent", "resume_agent", "send_input", "spawn_agent", "wait_agent"];
 
-/** Codex ran the command that the model asked for, told the model its result, and ended well. */
+/** Codex ran the command that the model asked for, sent the result to the model, and ended with exit code 0. */
 export function checkTask({ outcome, written, bodies }: Task): void {
   assert.equal(outcome.code, 0, `${outcome.stdout}\n${outcome.stderr}`);
   assert.equal(written, "hello world\n");

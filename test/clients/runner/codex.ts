@@ -9,7 +9,7 @@ const cache = `${folder}/build`;
 /** The version of npm's `@openai/codex`. Its binary has 400 MB, so it is no dependency of the project. */
 const version = "0.169.0";
 
-/** Through what Codex reaches the model: the simulator itself, and the sidecar with each of its wire APIs. */
+/** The ways in which Codex reaches the model: the simulator itself, and the sidecar with each of its wire APIs. */
 const ways = ["simulator", "openai", "anthropic", "gemini", "compatible"];
 
 /** OpenAI's command-line agent. Its program starts a separate sidecar and simulator, whose requests it inspects. */

@@ -95,7 +95,7 @@ function toLine({ name, passed }: Result): string {
   return passed ? `ok ${check}` : `FAIL ${check}: see the output below`;
 }
 
-/** The output without what passed. */
+/** The output without the tests that passed. */
 function failuresIn(output: string): string {
   return output.replaceAll(/^( *--- PASS|=== |PASS$|ok ).*\n/gm, "");
 }

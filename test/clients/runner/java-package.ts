@@ -29,7 +29,7 @@ export const javaPackage: TestClient = {
       await build({ file: "mvn", args: ["--batch-mode", "--quiet", ...goals], cwd: folder });
     });
     const classes = "target/test-classes:target/classes:target/lib/*";
-    // The tests are over before the optimizing compiler would pay.
+    // The tests end before the optimizing compiler pays off.
     const args = ["-XX:TieredStopAtLevel=1", "-cp", classes, `${packageName}.RunTests`];
     return { file: "java", args, cwd: folder };
   },

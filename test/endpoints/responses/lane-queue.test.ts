@@ -4,7 +4,7 @@ import { LaneQueue } from "../../../src/endpoints/responses/lane-queue.ts";
 /** Lets all promise callbacks run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Answers that end when they are told to. */
+/** Answers that the test ends. */
 function createAnswers() {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();

@@ -5,7 +5,7 @@ import { type ApiServer, startApi } from "../support/api-server.ts";
 
 const servers = useTestServers();
 
-/** The events of a response, as their bytes, without what differs from one response to the next. */
+/** The bytes of a response's events, without the parts that differ between responses. */
 async function getEvents({ fetch }: ApiServer, body: object): Promise<string[]> {
   const init = {
     method: "POST",

@@ -76,7 +76,7 @@ function collectTexts(reading: Reading | undefined, author: string): string[] {
   );
 }
 
-/** The conversation. OpenAI's reasoning is encrypted anew in each answer, and found without its id. */
+/** The conversation. OpenAI's reasoning is encrypted again in each answer, and found without its id. */
 function comparable(facts: readonly Fact[] = []): object[] {
   return facts.map((fact) => {
     if (fact.kind !== "state") return fact;

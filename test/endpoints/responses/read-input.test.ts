@@ -14,7 +14,7 @@ function jsonOf(messages: readonly (Message | undefined)[]): unknown[] {
   return messages.map((message) => toJson(MessageSchema, message ?? create(MessageSchema)));
 }
 
-/** An item of the SDK's types, and the messages that it is read as. Each needs the items before it. */
+/** An item of the SDK's types, and the resulting messages. Each item needs the previous ones. */
 const items: readonly { name: string; input: unknown; messages: readonly unknown[]; model?: string }[] = [
   { name: "a text", input: "hi", messages: [user] },
   { name: "a message without a type", input: [{ role: "user", content: "hi" }], messages: [user] },

@@ -11,7 +11,7 @@ import { read } from "./support/reading.ts";
 const hex = "0123456789abcdef".repeat(2);
 const CLAUDE = "anthropic/claude-sonnet-4-5";
 
-/** The request to the engine that a body is read as, in its JSON form. */
+/** The request to the engine for a body, in its JSON form. */
 async function toRun(body: Partial<ResponseCreateParams> & Record<string, unknown>) {
   const { input } = await read({ model: "gpt-5.2", input: "hi", ...body });
   return toJson(CreateRunRequestSchema, input.request) as Record<string, unknown>;
@@ -568,7 +568,7 @@ describe("a body that is wrong", () => {
         },
       ],
     });
-    // A square of this would take minutes.
+    // Quadratic work on this would take minutes.
     const { input } = await read(group(200_000));
     expect(input.request.options?.request?.tools).toHaveLength(200_000);
     const calls = Array.from({ length: 100_000 }, (_, n) => ({

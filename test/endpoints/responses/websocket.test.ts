@@ -18,7 +18,7 @@ const servers = useTestServers();
 
 type Request = Omit<ResponsesClientEvent.ResponseCreate, "type">;
 
-/** A connection of the SDK that collects what it gets. */
+/** A connection of the SDK that collects its events. */
 class Connection {
   readonly socket: ResponsesWS;
   readonly #events: ResponsesServerEvent[] = [];

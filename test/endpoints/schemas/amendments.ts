@@ -42,7 +42,7 @@ export const amendments: Readonly<Record<string, Amendment>> = {
       tool_usage: {},
       usage: orNull(reference("ResponseUsage")),
       user: orNull(text),
-      // An extension of the sidecar: what of a request had no effect.
+      // An extension of the sidecar: the parts of a request that had no effect.
       warnings: {
         type: "array",
         items: { type: "object", properties: { code: text, param: text, message: text } },

@@ -87,7 +87,7 @@ function merge(left: Schema, right: Schema): Schema {
   };
 }
 
-/** One of these; what has no `type` is tried as it is. */
+/** One of these schemas. A schema without `type` is tried unchanged. */
 function union(members: readonly Schema[], schemas: Schemas): Schema {
   const groups = new Map<unknown, Schema[]>();
   const others: Schema[] = [];
@@ -111,7 +111,7 @@ function union(members: readonly Schema[], schemas: Schemas): Schema {
   return { anyOf: [...others.map((member) => closed(member, schemas)), byType] };
 }
 
-/** Items may have types of other makers, with their name before a colon, as Open Responses allows. */
+/** Items may have types of other vendors, with the vendor's name before a colon, as Open Responses allows. */
 function typeIn(groups: ReadonlyMap<unknown, unknown>): Schema {
   const known = { enum: [...groups.keys()] };
   return groups.has("message") ? { anyOf: [known, { type: "string", pattern: "^[^:]+:[^:]+$" }] } : known;

@@ -1,6 +1,6 @@
 /**
- * Checks what `/v1/responses` sends against OpenAI's published schemas, and against the schemas of Open Responses.
- * Objects may not have properties that their schema does not have; see closed-schemas.ts.
+ * Checks the responses of `/v1/responses` against OpenAI's published schemas, and against the schemas of Open
+ * Responses. Objects may not have properties that their schema does not have; see closed-schemas.ts.
  *
  *   expectValidEvent(event);                          // one event of a stream, at OpenAI
  *   expectValid("Response", body);                    // any object of openai.json by its name

@@ -31,7 +31,7 @@ export function factsOfAnswer({ message, finishReason, usage }: Response): Answe
 }
 
 /**
- * Whether an answer ended before the model had said all: at its token limit, or at a filter. A refusal in the model's
+ * Whether an answer ended early: at its token limit, or at a filter. A refusal in the model's
  * words is an answer.
  */
 function isUnfinished({ reason, raw }: FinishReason, parts: readonly ContentPart[]): boolean {

@@ -147,7 +147,7 @@ function collectTexts(item: Item): unknown[] {
   ];
 }
 
-/** The API encrypts reasoning anew each time that it sends it. */
+/** The API encrypts reasoning again each time it sends it. */
 function withoutEncrypted(item: Item): object {
   return { ...item, encrypted_content: undefined };
 }

@@ -1,4 +1,4 @@
-/** Recordings with items that have other fields than OpenAI publishes, or with a URL that is none. */
+/** Recordings with items that have fields that OpenAI does not publish, or with an invalid URL. */
 export const unpublishedForms: readonly string[] = [
   "openai-responses/programmatic-tool-calling.1.sse",
   "openai-responses/programmatic-tool-calling.2.sse",

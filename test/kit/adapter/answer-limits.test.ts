@@ -1,4 +1,4 @@
-/** Answers of a provider that never stops, or sends more than anything can be for. */
+/** Answers of a provider that never stops, or sends far more than any answer needs. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type SDKError, StreamError } from "../../../src/core/errors.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";

@@ -11,7 +11,7 @@ import { ask, getCases, KEY, openAdapter, PROMPT, read, useSimulator } from "./a
 
 const simulator = useSimulator();
 
-/** The error of both ways to ask; a stream that failed so early gives no event. */
+/** The errors of both kinds of call. A stream that failed so early has no event. */
 async function failures(
   place: Parameters<typeof openAdapter>[0],
   request: Request,
@@ -97,7 +97,7 @@ describe("a failed answer", () => {
     const server = await serveHttp((request, response) => {
       request.resume();
       response.writeHead(503, { "content-type": "application/json" });
-      // A body without end: it must be left, not read.
+      // An endless body must be abandoned, not read.
       const write = (): void => {
         while (!response.destroyed && response.write("x".repeat(16_384)));
       };

@@ -6,7 +6,7 @@ import { ToolCallIdMapper, type ToolCallIdRule } from "../../../src/kit/adapter/
 
 const NINE: ToolCallIdRule = { pattern: /^[a-zA-Z0-9]{9}$/, prefix: "", length: 9 };
 const WORDS: ToolCallIdRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, prefix: "call_", length: 24 };
-/** So few ids that they meet. */
+/** So few ids that they collide. */
 const FEW: ToolCallIdRule = { pattern: /^[a-zA-Z0-9]$/, prefix: "", length: 1 };
 
 function collectIds(rule: ToolCallIdRule, ids: readonly string[]): { sent: string[]; notes: string[] } {

@@ -33,7 +33,7 @@ function pour(socket: Socket, header: string, chunk: Buffer): void {
   });
 }
 
-/** The value once it has not changed for some time, in which the event loop has turned. */
+/** Returns the value once it has not changed for some time and several turns of the event loop. */
 async function settled(value: () => number): Promise<number> {
   let last = Number.NaN;
   for (let unchanged = 0; unchanged < 10; unchanged += 1) {
@@ -79,7 +79,7 @@ describe("a reader who stops", () => {
       bytes += (await reader.next()).value?.byteLength ?? 0;
       await pause(1);
     }
-    // At each take undici alone would read another 64 KiB of which it has room for 16: 24 MiB in all.
+    // At each read undici alone would take another 64 KiB, although it has room for 16: 24 MiB in all.
     expect((await settled(ahead)) - before).toBeLessThan(8 * MIB);
     answer.destroy();
   });

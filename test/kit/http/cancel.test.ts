@@ -16,7 +16,7 @@ function toListeners(signal: AbortSignal): number {
   return getEventListeners(signal, "abort").length;
 }
 
-/** Sockets of this process whose connecting is under way. */
+/** Sockets of this process that are connecting. */
 function connecting(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "ConnectWrap").length;
 }

@@ -1,4 +1,4 @@
-/** Servers that answer before they have read the request, or say more than was asked. */
+/** Servers that answer before they have read the request, or send more than one answer. */
 import { describe, expect, it } from "vitest";
 import { openTransport, pause, serveTcp, type TestServer } from "./servers.ts";
 

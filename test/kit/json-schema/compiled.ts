@@ -10,7 +10,7 @@ export type Outcome = Compiled | { readonly refused: string };
 
 interface Compiled {
   readonly schema: JsonObject;
-  /** Fields of the warnings, with `noted ` before those that a strict request is not refused for. */
+  /** Fields of the warnings, with `noted ` before fields for which a strict request is not refused. */
   readonly reported: readonly string[];
   readonly messages: readonly string[];
 }

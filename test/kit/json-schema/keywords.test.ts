@@ -25,7 +25,7 @@ const DIALECTS = {
   gemini: GEMINI_JSON_SCHEMA,
 } as const;
 
-/** Keyword by keyword. `reported` are pointers below the property, with `noted ` before those that lose nothing. */
+/** Keyword by keyword. `reported` are pointers below the property, with `noted ` before places that lose nothing. */
 const ROWS: readonly Row[] = [
   {
     what: "type",

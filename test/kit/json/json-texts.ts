@@ -140,7 +140,7 @@ function openIn(text: string): { readonly openString: number | undefined; readon
   return { openString, closers };
 }
 
-/** Whether a cut at this length stands inside or at the end of a number that may go on. */
+/** Whether a cut at this length is inside or at the end of a number that may continue. */
 function isWithinNumber(text: string, length: number): boolean {
   return (
     /[0-9]/.test(text.charAt(length - 1)) &&

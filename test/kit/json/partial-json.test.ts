@@ -5,7 +5,7 @@ import { isObject, type JsonValue, MAX_JSON_LEVELS } from "../../../src/kit/json
 import { PartialJsonParser } from "../../../src/kit/json/partial-json.ts";
 import { growsInto, inPieces, jsonText, valueOfPrefix } from "./json-texts.ts";
 
-/** A parser that has taken some pieces. */
+/** Creates a parser that has read some pieces. */
 function getParser(...pieces: readonly string[]): PartialJsonParser {
   const parser = new PartialJsonParser();
   for (const piece of pieces) parser.push(piece);

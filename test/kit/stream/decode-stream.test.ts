@@ -104,7 +104,7 @@ interface Outcome {
   readonly stray: string | undefined;
 }
 
-/** Decodes a body to its end, or until so many batches have come, and holds the events to the laws. */
+/** Decodes a body to its end, or until the given number of batches, and checks the events against the laws. */
 async function decode(body: Body, batchesWanted = Number.POSITIVE_INFINITY): Promise<Outcome> {
   const writer = new StreamWriter(factsFor("sim", { model: "m" }), new ToolCallIdAllocator(""), () => 0);
   const decoder = new WordDecoder(writer);

@@ -47,7 +47,7 @@ function splitChunks(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] 
   return chunks;
 }
 
-/** Streams made of the words that mean something to a decoder, of text, and of bytes that are none. */
+/** Streams made of the words that mean something to a decoder, of text, and of bytes that are not text. */
 const streams = fc
   .array(
     fc.oneof(

@@ -77,7 +77,7 @@ interface Written {
   ended: boolean;
 }
 
-/** Plays a script on a writer and keeps account of what each part must become. */
+/** Runs a script on a writer and records the expected content of each part. */
 class Play {
   readonly writer = new StreamWriter(
     factsFor("sim", { model: "asked" }),

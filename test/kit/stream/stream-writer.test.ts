@@ -34,7 +34,7 @@ function getCases(events: readonly StreamEvent[]): (string | undefined)[] {
   return events.map(({ event }) => event.case);
 }
 
-/** Holds a finished stream to the laws and gives what it accumulates to. */
+/** Checks a finished stream against the laws and returns its accumulated response. */
 function accumulated(events: readonly StreamEvent[]): Response {
   const laws = new LawChecker();
   const accumulator = new StreamAccumulator();

@@ -77,7 +77,7 @@ function readMessage({ role, content }: Wire, model: string): MessageInitShape<t
   });
 }
 
-/** An assistant message, read from the answer that it once was. */
+/** An assistant message, read back from its original answer. */
 function readAnswer(content: unknown, model: string): Message {
   const facts = factsFor("anthropic", { model });
   const { message } = toResponse(

@@ -346,7 +346,7 @@ function withInput(block: Record<string, unknown>): Record<string, unknown> {
   }
 }
 
-/** A value without nulls, which later events leave out. */
+/** Returns a value without nulls, which later events leave out. */
 function withoutNulls(wire: unknown): unknown {
   return JSON.parse(JSON.stringify(wire, (_, value) => (value === null ? undefined : value)));
 }

@@ -153,7 +153,7 @@ function contentOfRecording(body: string): readonly ContentPart[] {
   try {
     return toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId)).message?.content ?? [];
   } catch {
-    // Some recordings are failures that came with success.
+    // Some recordings are failures with a success status.
     return [];
   }
 }

@@ -1,4 +1,4 @@
-/** Servers that send fields which they do not use, or in another form than OpenAI's. */
+/** Servers that send unused fields, or fields in another form than OpenAI's. */
 import { describe, expect, it } from "vitest";
 import { assistantMessage, textOf, userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";

@@ -39,7 +39,7 @@ function request(init: RequestInit): Request {
   return create(RequestSchema, { model: "sim-text", messages: [userMessage("hi")], ...init });
 }
 
-/** The events of a stream, held to the laws; throws what the stream throws. */
+/** Returns the events of a stream, checked against the laws. Throws the error of the stream. */
 async function getEvents(adapter: OpenAIAdapter, init: RequestInit = {}, into: StreamEvent[] = []) {
   const laws = new LawChecker();
   for await (const event of adapter.stream(request(init))) {

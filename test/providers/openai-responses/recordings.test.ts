@@ -137,7 +137,7 @@ describe("a stream and a whole answer of the same content", () => {
   });
 });
 
-/** Recordings whose last event tells another text than their deltas and items. */
+/** Recordings whose last event has another text than their deltas and items. */
 const CONTRADICTS_ITSELF = new Set(["openai-responses/shell-container.1.sse"]);
 
 /** The API encrypts content again for each event that carries it, so equal content differs in its text. */
@@ -216,7 +216,7 @@ function eventEnds(bytes: Buffer): number[] {
   return ends;
 }
 
-/** How many events from the terminal one on a recording has. */
+/** The number of events of a recording from the terminal event on. */
 function terminals(events: readonly Record<string, unknown>[]): number {
   const first = events.findIndex(({ type }) =>
     /^(response\.(completed|incomplete|failed)|error)$/.test(String(type)),

@@ -1,4 +1,4 @@
-/** Servers that leave things out of a stream, or say them late. */
+/** Servers that omit parts of a stream, or send them late. */
 
 import { describe, expect, it } from "vitest";
 import { callEvents, callState, START, STOP, TOOL_CALLS, textEvents, textState } from "./describe-event.ts";

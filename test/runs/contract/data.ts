@@ -27,7 +27,7 @@ export const holder: Holder = { id: "process-1", timeoutMs: 60_000 };
 /** Another process. */
 export const otherHolder: Holder = { id: "process-2", timeoutMs: 60_000 };
 
-/** The hold of a run that was taken so many times, by default at its creation. */
+/** The hold of a run after the given number of takes. Default: the hold since its creation. */
 export function getHold(runId: string, fence = 1, by: Holder = holder): Hold {
   return { runId, holderId: by.id, fence };
 }

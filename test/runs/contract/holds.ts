@@ -18,10 +18,10 @@ import {
   threadTexts,
 } from "./data.ts";
 
-/** A process that gives a sign of life and is dead a moment later. */
+/** A process that renews its lease and is dead a moment later. */
 const shortHolder = { id: "process-3", timeoutMs: 1 };
 
-/** Which process may change a run. */
+/** Tests of which process may change a run. */
 export function holdTests(context: StoreContext): void {
   /** Waits until the short holder is dead. */
   const passTimeout = () => new Promise((resolve) => setTimeout(resolve, 20));

@@ -16,7 +16,7 @@ export function propertyTests(context: StoreContext): void {
       await nextTurn();
       await clear(context);
     });
-    // A smaller list would find what this one has left in the store.
+    // Shrinking would run smaller lists on a store that is not empty.
     await fc.assert(property, { numRuns: 60, endOnFailure: true });
   }, 120_000);
 

@@ -7,7 +7,7 @@ import type { ServerTools } from "../../../src/runs/server-tools.ts";
 /** Executes a call of a tool. */
 export type Execute = (call: ToolCall, signal: AbortSignal) => Promise<string>;
 
-/** Tools of a server `tools`, of which those named `risky…` need approval. Notes what is executed, in order. */
+/** Tools of a server `tools`, of which tools named `risky…` need approval. Records the executed calls, in order. */
 export class FakeServerTools {
   readonly executed: string[] = [];
   readonly asked: string[][] = [];

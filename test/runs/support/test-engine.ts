@@ -46,7 +46,7 @@ export function start(engine: RunEngine, request: CreateRunRequest, owner = ""):
   return engine.createRun({ request }, { owner, signal: NEVER });
 }
 
-/** Runs to the end. */
+/** Creates a run and waits until it ends. */
 export async function run(engine: RunEngine, request: CreateRunRequest, owner = ""): Promise<Run> {
   return (await start(engine, request, owner)).result();
 }

@@ -17,7 +17,7 @@ export function sharedStore(store: RunStore): RunStore {
   return wrapStore(store, { close: async () => undefined });
 }
 
-/** A store as a process sees it that can die: from then on nothing that it does reaches the store, or ends. */
+/** A store whose process can die: from then on no call reaches the store, and no call ends. */
 export function mortalStore(store: RunStore): { readonly store: RunStore; readonly die: () => void } {
   let isDead = false;
   const never = () => new Promise<never>(() => {});

@@ -44,7 +44,7 @@ async function complete(address: string): Promise<unknown> {
   return response.json();
 }
 
-/** Variables with which a process writes down, when it ends, which files it has loaded. */
+/** Variables that make a process write the list of its loaded files when it ends. */
 async function recordLoadedFiles(): Promise<{ env: Record<string, string>; loaded(): Promise<string[]> }> {
   const [preload, list] = [join(folder, "list-loaded.cjs"), join(folder, "loaded.json")];
   const write = `require("node:fs").writeFileSync(${JSON.stringify(list)}, JSON.stringify(Object.keys(require.cache)))`;

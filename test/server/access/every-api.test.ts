@@ -312,14 +312,14 @@ describe("requests with wrong keys", () => {
       const stream = openStream(session, inferencePath("Complete"), headers);
       stream.write(frame(Buffer.alloc(0), 0, 30 * 1024 * 1024));
       const closed = new Promise<void>((resolve) => stream.once("close", resolve));
-      // Sends on and on: the answer must not wait for the end of the body.
+      // Sends without end: the answer must not wait for the end of the body.
       const sending = setInterval(() => stream.writable && stream.write(Buffer.alloc(16 * 1024)), 1);
       const answer = await readAnswer(stream).finally(() => clearInterval(sending));
       expect([answer.headers[":status"], answer.headers["grpc-status"]]).toSatisfy(
         ([status, grpc]) => status === 401 || grpc === "16" || answer.body.includes("unauthenticated"),
       );
       await closed;
-      // The connection serves on.
+      // The connection serves further calls.
       const next = openStream(session, inferencePath("Complete"), { authorization: "Bearer search-key" });
       next.end(frame(Buffer.from([10, 1, 109])));
       expect((await readAnswer(next)).trailers["grpc-status"]).toBe("0");

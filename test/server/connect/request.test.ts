@@ -55,7 +55,7 @@ async function postJson(server: TestServer, method: string, body: string, accept
   return { status: response.status, body: (await response.json()) as FailedCall };
 }
 
-/** Sends a request in chunks and another one behind it on the same connection; gives all that is answered. */
+/** Sends a request in chunks and another one behind it on the same connection; returns all answers. */
 function sendTwo(server: TestServer, chunks: readonly string[]): Promise<string> {
   const [host = "", port = ""] = server.authority.split(":");
   const socket = net.connect(Number(port), host);
@@ -170,7 +170,7 @@ describe("a message that is malformed", () => {
     expect(server.inference.calls).toEqual([]);
   });
 
-  // gRPC's compression.md asks for this code. For all that it is no bug of ours, and not logged as one.
+  // gRPC's compression.md asks for this code. It is still not our bug, and not logged as one.
   it.each(["application/grpc", "application/grpc+json", "application/grpc-web"])(
     "a frame of %s that is compressed without an encoding is INTERNAL",
     async (type) => {

@@ -159,7 +159,7 @@ describe("a client that cancels a lot", () => {
   });
 });
 
-/** A stream of `count` deltas, one by one, that writes down how many were asked for. */
+/** A stream of `count` deltas, one by one, that counts the deltas that were requested. */
 async function* countedTokens(
   call: ScriptedCall,
   { text, count }: { text: string; count: number },

@@ -46,7 +46,7 @@ async function* chunks(texts: Iterable<string>): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
 }
 
-/** Reads the body, and answers with it or with why it was refused. */
+/** Reads the body, and answers with the body or with the reason for its refusal. */
 async function echo(request: EndpointRequest): Promise<EndpointResponse> {
   try {
     const body = Buffer.from(await request.readBody()).toString();

@@ -272,7 +272,7 @@ describe("a stream of answers", () => {
     stream.pause();
     await until(() => given > 1);
     await setTimeout(100);
-    // The client takes the 64 KiB of its window, and Node's stream what it buffers.
+    // The client takes the 64 KiB of its window, and Node's stream buffers some more.
     expect(given).toBeLessThan(20);
     stream.resume();
     const { body, trailers } = await readAnswer(stream);
@@ -328,7 +328,7 @@ describe("a stream of requests", () => {
     stream.write(inputRequest, send);
     await until(() => left > 0);
     await setTimeout(100);
-    // 2 MB were written; of those the server took a window of 256 KiB at the most.
+    // 2 MB were written; the server took at most a window of 256 KiB.
     expect(left * inputRequest.byteLength).toBeLessThan(300 * 1024);
     resolve();
     const { trailers } = await readAnswer(stream);

@@ -1,6 +1,6 @@
 /**
- * Bytes that no well-behaved client sends. Each call must end in a gRPC status or a reset, leave nothing behind, and not
- * affect the next call.
+ * Bytes that no well-behaved client sends. Each call must end in a gRPC status or a reset, release its resources, and
+ * not affect the next call.
  */
 import http2 from "node:http2";
 import { gzipSync } from "node:zlib";

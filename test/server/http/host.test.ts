@@ -18,7 +18,7 @@ function requestTo(host: string | undefined): HttpRequest {
   return request as unknown as HttpRequest;
 }
 
-/** Sends a GET with a Host header. Gives the status and the text of the answer. */
+/** Sends a GET with a Host header. Returns the status and the text of the answer. */
 async function getAs(host: string, target: { port?: number; socketPath?: string }, path: string) {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get({ host: "127.0.0.1", ...target, path, headers: { host }, agent: false }, resolve).on("error", reject);

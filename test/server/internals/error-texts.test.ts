@@ -86,7 +86,7 @@ describe("the errors of Connect's handlers", () => {
       createConnectTransport({ baseUrl: service.url, httpVersion: "1.1" }),
     );
     await expect(client.unaryCall({})).rejects.toMatchObject({ code: Code.Internal });
-    // A fault in the log says that the error was taken for a bug of the service.
+    // A fault in the log shows that the error was taken for a bug of the service.
     await expect.poll(() => service.log.at(-1)).toMatchObject({ msg: "call failed", code: "INTERNAL" });
     expect(isWriteFault(new ConnectError("serialize binary: x", Code.Internal))).toBe(true);
     expect(isWriteFault(new ConnectError("cannot encode field x to JSON", Code.Internal))).toBe(true);

@@ -23,7 +23,7 @@ const servers = useTestServers();
 
 const KIB = 1024;
 
-/** A data listener whose memory for requests can be looked at. */
+/** A data listener whose memory for requests can be inspected. */
 async function open() {
   const limits = {
     ...DEFAULT_LIMITS,

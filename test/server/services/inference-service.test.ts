@@ -195,7 +195,7 @@ describe("by grpc-js", () => {
     const { status } = getStatus(trailers);
     expect(status).toMatchObject({ code, message });
     expect(toDetail(status, InferenceErrorSchema)).toMatchObject({ kind, message });
-    // A provider that refuses the sidecar's key is told from a sidecar that refuses the caller's.
+    // A provider that refuses the sidecar's key is distinguished from a sidecar that refuses the caller's key.
     const reason = name === "AUTHENTICATION" ? "PROVIDER_KEY_REFUSED" : name;
     expect(toDetail(status, ErrorInfoSchema)).toMatchObject({ reason, metadata: { model: "m-1" } });
     const pushback = failure.retryable ? "1500" : "-1";
@@ -468,7 +468,7 @@ describe("the log line of a call", () => {
   );
 });
 
-/** Starts, writes a little, and breaks as a provider that says why. */
+/** Starts, writes a little, and fails as a provider that gives a reason. */
 async function* failingAfterOutput(call: ScriptedCall): AsyncGenerator<readonly StreamEvent[]> {
   const failure = new ServerError("overloaded", { provider: "acme", outputStarted: true });
   const begun = textEvents(call, ["a", "b"]).slice(0, 3);
@@ -476,7 +476,7 @@ async function* failingAfterOutput(call: ScriptedCall): AsyncGenerator<readonly 
   throw failure;
 }
 
-/** Starts, and then says nothing until the call is aborted. */
+/** Starts, and then sends nothing until the call is aborted. */
 async function* startThenSilence(
   call: ScriptedCall,
   onLeft: (reason: unknown) => void,

@@ -18,7 +18,7 @@ import { type TestServer, useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
 
-/** A question in the words that both versions share. */
+/** A request in the form that both versions share. */
 type Query =
   | {
       case: "listServices" | "fileByFilename" | "fileContainingSymbol" | "allExtensionNumbersOfType";
@@ -38,7 +38,7 @@ const SERVICES = [
   "outrigger.v1.InferenceService",
 ];
 
-/** Asks by either version, several questions on one stream. */
+/** Sends several requests in either version on one stream. */
 async function ask(
   server: TestServer,
   queries: readonly Query[],

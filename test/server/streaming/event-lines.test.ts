@@ -33,7 +33,7 @@ function post(server: TestServer, { accept = SSE, body = BODY, headers = {}, sig
   });
 }
 
-/** Server-sent events by the rules of the HTML standard that apply to ours: their names and their data. */
+/** Reads server-sent events by the rules of the HTML standard that apply to ours. Returns their names and data. */
 function eventsIn(text: string): { name: string | undefined; data: Record<string, JsonValue> }[] {
   expect(text === "" || text.endsWith("\n\n")).toBe(true);
   return text

@@ -1,7 +1,7 @@
 /** Finds leaks of a server: sockets and listeners of the process, and timers that our code set. */
 import { setImmediate } from "node:timers/promises";
 
-/** Knows what is there now. */
+/** A watch over the resources that a test leaves open. */
 export interface LeakWatch {
   /**
    * Waits until everything that is about to close has closed. Returns what was not there at the start; empty if nothing

@@ -65,7 +65,7 @@ export async function exchange(
   }
 }
 
-/** A message in the frame of gRPC and of Connect's streams, whose length may lie. */
+/** A message in the frame of gRPC and of Connect's streams, whose length may be wrong. */
 export function frame(message: Uint8Array, flags = 0, length = message.byteLength): Buffer {
   const header = Buffer.alloc(5);
   header.writeUInt8(flags, 0);

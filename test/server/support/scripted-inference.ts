@@ -24,7 +24,7 @@ export interface ScriptedCall {
   readonly memory: CallOptions["memory"];
 }
 
-/** How to answer. What is left out is not expected to be called. */
+/** The script. Methods that are left out must not be called. */
 export interface Script {
   readonly complete?: (call: ScriptedCall) => Promise<Response>;
   readonly stream?: (call: ScriptedCall) => AsyncIterable<readonly StreamEvent[]>;
@@ -73,7 +73,7 @@ export function textResponse(call: ScriptedCall, text: string): Response {
   });
 }
 
-/** The events of a text that comes in pieces, lawful, in one list. */
+/** The events of a text in pieces, in one list. They keep the laws. */
 export function textEvents(call: ScriptedCall, deltas: readonly string[]): StreamEvent[] {
   const text = deltas.join("");
   const response = textResponse(call, text);
@@ -106,7 +106,7 @@ export async function* oneByOne(events: Iterable<StreamEvent>): AsyncGenerator<r
   for (const event of events) yield [event];
 }
 
-/** Never resolves; rejects with the signal's reason. Stands for a provider that says nothing. */
+/** Never resolves; rejects with the signal's reason. Simulates a provider that sends nothing. */
 export function silence(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);

@@ -46,7 +46,7 @@ export interface TestServerOptions {
   /** Access keys. Default: none are needed. */
   readonly access?: AccessControl;
   readonly unixSocketMode?: number;
-  /** In the place of the scripted one. */
+  /** Replaces the scripted inference. */
   readonly inference?: Inference;
   readonly catalog?: Catalog;
   readonly generationLimits?: Partial<GenerationServiceLimits>;
@@ -76,8 +76,8 @@ export function recordingLogger(): { logger: Logger; lines: LogLine[] } {
 }
 
 /**
- * Registers hooks that close what a test opened and fail it if a socket, server or timer outlives it. To be called once
- * in a test file.
+ * Registers hooks that close everything that a test opened and fail it if a socket, server or timer outlives it. To be
+ * called once in a test file.
  */
 export function useTestServers(): {
   start(script?: Script, options?: TestServerOptions): Promise<TestServer>;

@@ -22,7 +22,7 @@ const servers = useTestServers();
 
 type Serve = (socket: EndpointSocket, request: EndpointRequest) => Promise<void>;
 
-/** Answers each message with itself. */
+/** Echoes each message. */
 const echo: Serve = async (socket) => {
   for await (const message of socket.messages) {
     message.admit();

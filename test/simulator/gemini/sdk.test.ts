@@ -26,7 +26,7 @@ function createClient(apiKey = "test-key"): GoogleGenAI {
   });
 }
 
-/** Fetches a response whose reads return one event each, whatever the reads of the network return. */
+/** Fetches a response whose reads return one event each, however the network splits them. */
 async function fetchEventByEvent(...args: Parameters<typeof originalFetch>): Promise<Response> {
   const response = await originalFetch(...args);
   const text = await response.text();

@@ -26,7 +26,7 @@ function getKind({ choices, error }: Chunk): string {
     .join(" ");
 }
 
-/** Calls differ by whether they begin, contents and details by what they hold. */
+/** Calls differ by whether they begin, contents and details by their fields. */
 function getName(field: string, value: unknown): string {
   if (!Array.isArray(value)) return field;
   const [first] = value as readonly { type?: string; signature?: string; function?: { name?: string } }[];

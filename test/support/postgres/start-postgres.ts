@@ -13,7 +13,7 @@ const run = promisify(execFile);
 /** How long a server may take to start, in milliseconds. */
 const START_TIMEOUT_MS = 30_000;
 
-/** Settings for short tests: what a crash of the machine would do to the data does not matter. */
+/** Settings for short tests: the data does not have to survive a crash of the machine. */
 const SETTINGS = {
   listen_addresses: "",
   fsync: "off",

@@ -22,7 +22,7 @@ const found = await Postgres.start();
 /** How long a sidecar that died keeps its runs, in milliseconds. */
 const LEASE_MS = 1_500;
 
-/** How long everything takes at most that waits for a lease or for the queue, in milliseconds. */
+/** Longest wait for a lease or for the queue, in milliseconds. */
 const PATIENCE = { timeout: 60_000, interval: 100 };
 
 /** Terminal statuses. */
@@ -79,7 +79,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
   }
 
   it("poll, follow, continue and cancel runs that another one started", async () => {
-    // Long leases: nothing but notices tells one of what the other one does.
+    // Long leases: only notices inform one sidecar of the other's changes.
     const [first, second] = await Promise.all([start("long.yaml"), start("long.yaml")]);
     const slow = request("sim-long:tokens=300,rate=150", "hello");
     const { id } = await first.runs.createRun({ ...slow, background: true });
@@ -112,7 +112,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     const { id } = await first.runs.createRun(slow);
     const arrivals: number[] = [];
     for await (const _ of second.runs.streamRun({ runId: id })) arrivals.push(performance.now());
-    // A reader without notices would get the events of seconds at a time.
+    // A reader without notices would get the events of several seconds at a time.
     const distinct = arrivals.filter((time, index) => index === 0 || time - (arrivals[index - 1] ?? 0) > 10);
     expect(distinct.length).toBeGreaterThan(15);
     await Promise.all([first.stop(), second.stop()]);
@@ -214,7 +214,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
       expect(getEnds(events)).toEqual([run.status]);
       expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
       expect([RunStatus.COMPLETED, RunStatus.FAILED]).toContain(run.status);
-      // Only a run whose model was called twice may fail. A call that was about to be made is told as well.
+      // Only a run whose model was called twice may fail. The events also show a call that was about to be made.
       if (run.status === RunStatus.FAILED) expect(run.error?.message).toContain("the model was called twice");
       expect(callsWith(text)).toBeLessThanOrEqual(run.attempts.length);
       expect(run.attempts.length).toBeLessThanOrEqual(2);

@@ -388,7 +388,10 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     expect(await fullScans(schema)).toEqual(before);
   });
 
-  /** How often the large tables were read from end to end, once all sessions of stores have ended and said so. */
+  /**
+   * How often the large tables were read from end to end, once all sessions of stores have ended and reported their
+   * statistics.
+   */
   async function fullScans(schema: string): Promise<unknown> {
     const sessions = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'outrigger'";
     await expect.poll(() => postgres.query(sessions)).toEqual([]);
@@ -493,7 +496,7 @@ async function readAll(store: RunStore, runId: string, after: number) {
   }
 }
 
-/** Everything that a log could show of an error. */
+/** All texts of an error that a log could show. */
 function getEverything(thrown: unknown): string {
   const error = thrown instanceof SDKError ? JSON.stringify(thrown) : "";
   const cause = thrown instanceof Error ? String(thrown.cause) : "";

@@ -19,7 +19,7 @@ import { getDriver, newPath, openFile, openMemory } from "./open-store.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** A text that does not get smaller. */
+/** A text that cannot be compressed. */
 function largeText(characters: number): string {
   return Array.from({ length: characters }, () => String.fromCharCode(33 + Math.random() * 90)).join("");
 }

@@ -1,4 +1,4 @@
-/** Properties of RunTools over random callers: slow, failing, out of order, silent, talkative, and gone. */
+/** Properties of RunTools over random callers: slow, failing, out of order, silent, verbose, and disconnected. */
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -153,7 +153,7 @@ function checkOutcome(plan: Plan, { executes, result, error, rejected }: RunOutc
     if (plan.halfCloseAfter !== undefined) continue;
     for (const [index, call] of calls.entries()) {
       const { failed, content } = results[index] ?? {};
-      // On a machine that is busy for that long the answer came after the time limit, and was refused for that.
+      // On a machine that is busy for that long the answer came after the time limit, and was refused.
       if (givesText(call) && failed && rejected.some(isLate(toId(step, index)))) continue;
       expect(failed).toBe(!givesText(call));
       if (givesText(call)) expect(content?.[0]?.part.value).toBe(`of ${toId(step, index)}`);
