@@ -103,7 +103,7 @@ describe.each(SIZES)("a caller of RunTools, with $name", ({ heapMiB, maxPeakMiB 
     await sidecar.expectRecovered();
   });
 
-  it("that floods outputs and reads what comes does not delay others", { timeout: 120_000 }, async () => {
+  it("that floods outputs and reads the answers does not delay others", { timeout: 120_000 }, async () => {
     const caller = await startProvider(callTool);
     const sidecar = await attacks.start({ heapMiB, providers: { caller } });
     const text = "x".repeat(10_000);

@@ -29,7 +29,7 @@ describe("getModelInfo()", () => {
     expect(getModelInfo("gpt-5.2-mini")).toBeUndefined();
   });
 
-  it("tells all that is known of a model", () => {
+  it("returns all known facts of a model", () => {
     const info = createCatalog().getModelInfo("gpt-5.6", undefined, november2026);
     expect(info).toMatchObject({
       id: "gpt-5.6-sol",
@@ -67,7 +67,7 @@ describe("getModelInfo()", () => {
     ]);
   });
 
-  it("leaves unset what is unknown", () => {
+  it("leaves unknown facts unset", () => {
     expect(getModelInfo("codestral-2508")).toMatchObject({ releaseDate: "", endOfLifeDate: "" });
     expect(getModelInfo("codestral-2508")?.maxOutputTokens).toBeUndefined();
     expect(getModelInfo("gemini-4-carbon")?.prices[0]?.cacheReadMicroUsdPerMillionTokens).toBeUndefined();
@@ -209,7 +209,7 @@ describe("getLatestModel()", () => {
 });
 
 describe("traitsOf()", () => {
-  it("takes the traits of the family, and over them those of the model", () => {
+  it("takes the traits of the family, and overrides them by the traits of the model", () => {
     expect(traitsOf("openai", "gpt-6-sol")).toMatchObject({
       reasoningControl: "effort",
       defaultEffort: undefined,
@@ -271,7 +271,7 @@ describe("sameModel()", () => {
     }
   });
 
-  it("tells models, and snapshots of one model, apart", () => {
+  it("distinguishes models, and snapshots of one model", () => {
     const pairs = [
       ["openai", "gpt-5.2", "gpt-5.2-codex"],
       ["openai", "gpt-4o-2024-08-06", "gpt-4o-2024-11-20"],

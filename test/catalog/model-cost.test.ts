@@ -25,7 +25,7 @@ function nanoUsd(...items: [tokens: number, dollarsPerMillion: number][]): bigin
 }
 
 describe("a recorded usage costs by our counts what it costs by the provider's counts", () => {
-  it("of OpenAI, whose input includes what was cached", () => {
+  it("of OpenAI, whose input includes cached tokens", () => {
     const { model, usage } = recorded<{ model: string; usage: OpenAIUsage }>(
       "openai-responses/gpt-5-6-reasoning-mode-pro-with-independent-effort.json",
     );

@@ -59,7 +59,7 @@ describe("outrigger demo", () => {
     await expect(client.complete(request)).rejects.toThrow("max_tokens: expected at least 1, found -1");
   });
 
-  it("prints curl commands that work as they stand", async () => {
+  it("prints curl commands that work unchanged", async () => {
     const outrigger = spawnOutrigger(["demo"], {
       OUTRIGGER_LISTEN: "127.0.0.1:0",
       OUTRIGGER_ADMIN_LISTEN: "off",

@@ -238,7 +238,7 @@ describe("outrigger serve", () => {
   });
 
   it.each(["0.0.0.0:0", ":0", "[::]:0", "192.0.2.7:0", "some-host:0"])(
-    "does not start on %s without access keys, unless that is said to be meant",
+    "does not start on %s without access keys, unless that is configured explicitly",
     async (address) => {
       const listen = [...anyPort, "--listen", address];
       const { code, stderr } = await runHere(["serve", ...listen], provider());
@@ -287,7 +287,7 @@ describe("outrigger serve", () => {
     expect(outcome).toBeInstanceOf(ConnectError);
   });
 
-  it("serves what a file says", async () => {
+  it("serves the configuration of a file", async () => {
     const config = join(folder, "outrigger.yaml");
     const socket = join(folder, "outrigger.sock");
     await writeFile(join(folder, "key"), "sk-from-file\n");

@@ -109,7 +109,7 @@ describe("Client", () => {
       expect(adapters.flatMap((adapter) => adapter.requests)).toEqual([]);
     });
 
-    it("says what is missing if no provider is registered, whatever the request names", async () => {
+    it("names the missing configuration if no provider is registered, whatever the request names", async () => {
       const client = new Client();
       await expect(client.complete(request)).rejects.toThrow(ConfigurationError);
       await expect(client.complete({ ...request, provider: "openai" })).rejects.toThrow(
@@ -134,7 +134,7 @@ describe("Client", () => {
       expect(adapters[0]?.requests).toEqual([]);
     });
 
-    it("tells a provider's name to its adapter, and leaves the caller's request alone", async () => {
+    it("passes a provider's name to its adapter, and does not change the caller's request", async () => {
       const { client, adapters } = getClient("one");
       await client.complete(request);
       expect(adapters[0]?.requests[0]?.provider).toBe("one");
@@ -143,7 +143,7 @@ describe("Client", () => {
   });
 
   describe("calls", () => {
-    it("gives every call a separate id, or the one it was told", async () => {
+    it("gives every call a separate id, or the given one", async () => {
       const { client } = getClient("one");
       const ids = [
         (await client.complete(request)).inferenceId,
@@ -203,7 +203,7 @@ describe("Client", () => {
   });
 
   describe("initialize and close", () => {
-    it("throws at registration what an adapter's initialize throws", () => {
+    it("throws the error of an adapter's initialize at registration", () => {
       const adapter = Object.assign(new ScriptedAdapter("one"), {
         initialize() {
           throw new ConfigurationError("no such region");

@@ -70,7 +70,7 @@ describe("EventStream.final()", () => {
     expect(textOf(await open({}, FinalResponse.WITHOUT_CONTENT).stream.final())).toBe("one m-1");
   });
 
-  it("throws the error of a stream that failed, also after the loop", async () => {
+  it("throws the error of a stream that failed, even after the loop", async () => {
     await expect(open({ failures: [new StreamError("early")] }).stream.final()).rejects.toThrow("early");
     const { stream } = open({ breaksWith: new StreamError("cut") });
     await expect(splitPieces(stream.text())).rejects.toThrow(StreamError);

@@ -101,7 +101,7 @@ describe("middleware with methods", () => {
     expect(seen).toEqual(["one/m1", "two/m1"]);
   });
 
-  it("reroutes what it changes, and the change is checked", async () => {
+  it("reroutes a call by its changes, which are validated", async () => {
     const change = (fields: Partial<Request>): Middleware => ({
       complete: (passed, next) => next({ ...passed, ...fields }),
       stream: (passed, next) => next({ ...passed, ...fields }),
@@ -207,7 +207,7 @@ describe("middleware as a function", () => {
     expect(lines).toEqual(["to one/m1", "5 tokens", "to one/m1", "5 tokens"]);
   });
 
-  it("holds finish back until it has returned, and passes on what it changed but the message", async () => {
+  it("holds finish back until it has returned, and passes on its changes except to the message", async () => {
     const priced: Middleware = async (passed, next) => {
       const response = await next(passed);
       const usage = create(UsageSchema, { totalTokens: 5, costNanoUsd: 7n });
@@ -232,7 +232,7 @@ describe("middleware as a function", () => {
     expect(one.requests).toEqual([]);
   });
 
-  it("throws before the first event what it throws without next", async () => {
+  it("throws its error before the first event if it did not call next", async () => {
     const budget: Middleware = async () => {
       throw new ConfigurationError("the budget is spent");
     };

@@ -300,7 +300,7 @@ describe.each([...NAMES, ...NAMED_PROVIDERS])(
       expect(asked()).toEqual([goesTo]);
     });
 
-    it("is logged and counted by its target, also if it is refused", async () => {
+    it("is logged and counted by its target, even if it is refused", async () => {
       const { client } = createTestClient();
       const server = await startEveryApi(client);
       await createRpcClient(InferenceService, grpc(server.url)).complete(request);

@@ -61,7 +61,7 @@ describe("Client.complete() (§4.1)", () => {
     });
   });
 
-  it("throws what the provider failed with, and does not retry", async () => {
+  it("throws the provider's failure, and does not retry", async () => {
     const model = "sim-text:status=429,retry_after=2";
     const call = client.complete({ model, messages: question });
     await expect(call).rejects.toThrow(RateLimitError);
@@ -100,7 +100,7 @@ describe("Client.stream() (§4.2)", () => {
     expect(totalTokens).toBeGreaterThan(0);
   });
 
-  it("accumulates to what complete gives", async () => {
+  it("accumulates to the response of complete", async () => {
     const asked = { model: "sim-text", messages: question };
     const [streamed, whole] = [await accumulate(client.stream(asked)), await client.complete(asked)];
     expect(textOf(streamed)).toBe(textOf(whole));

@@ -248,7 +248,7 @@ describe("validateRequest()", () => {
       expect(wrongIn({ messages: answered })).toEqual([]);
     });
 
-    it("refuses a call without a result, wherever the conversation goes on", () => {
+    it("refuses a call without a result, wherever the conversation continues", () => {
       const violation =
         'messages[1].content[0].tool_call: "call_1" has no result, expected one in a later message of ROLE_TOOL';
       const result = toolResult("call_2", "sunny");

@@ -102,7 +102,7 @@ keys:
     ["team/fast", ["openai/gpt-5-mini", "anthropic/claude-haiku-4-5"], ["openai/fast", "openai/gpt-5"]],
     ["cheap", ["openai/gpt-5-nano"], ["openai/gpt-5", "anthropic/gpt-5-nano"]],
     ["haiku", ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini"], ["openai/claude-haiku-4-5"]],
-  ])("allows by %j what it says and nothing else", async (entry, allowed, denied) => {
+  ])("allows exactly the models of %j", async (entry, allowed, denied) => {
     const aliases = `
 middleware:
   model_aliases:

@@ -180,7 +180,7 @@ describe("a configuration file that is wrong in some way", () => {
     `cors: { allowed_origins: ['\${KEY}'] }`,
     `limits: '\${KEY}'`,
     `listen: '\${sk-very-secret}'`,
-  ])("does not show what a variable holds: %s", async (text) => {
+  ])("does not show the value of a variable: %s", async (text) => {
     const refusal = await toRefusal(text);
     expect(refusal?.code).toBe(exitCodes.configuration);
     expect(refusal?.message).not.toContain("very-secret");

@@ -82,7 +82,7 @@ describe("KeyFile", () => {
 });
 
 describe("KeyFiles", () => {
-  it("reads all files at once when told to, and names their providers", async () => {
+  it("reads all files on demand, and names their providers", async () => {
     for (const name of ["a", "b"]) await writeFile(join(folder, name), `sk-${name}`);
     const paths = new Map([
       ["first", join(folder, "a")],

@@ -373,7 +373,7 @@ providers:
     },
   );
 
-  it("takes a list of hosts from a variable, and refuses what is no name", async () => {
+  it("takes a list of hosts from a variable, and refuses invalid names", async () => {
     const { listeners } = await loadConfig({
       environment: { OUTRIGGER_ALLOWED_HOSTS: "a.example, *.b.example" },
     });
@@ -496,7 +496,7 @@ describe("variables that are no settings", () => {
     ["OUTRIGGER_LOGLEVEL", "OUTRIGGER_LOG_LEVEL"],
     ["OUTRIGGER_ADMIN_LISTN", "OUTRIGGER_ADMIN_LISTEN"],
     ["OUTRIGER_COMPATIBLE_BASE_URL", "OUTRIGGER_COMPATIBLE_BASE_URL"],
-  ])("are named with what was meant: %s", async (variable, meant) => {
+  ])("are named with the intended setting: %s", async (variable, meant) => {
     expect(await loadNotices({ [variable]: "x" })).toEqual([
       `${variable} is set and has no meaning; did you mean ${meant}?`,
     ]);

@@ -125,7 +125,7 @@ runs:
     );
   });
 
-  it("names all files that cannot be used, and what they hold instead, but nothing of it", async () => {
+  it("names all files that cannot be used and what they should hold, without showing their content", async () => {
     await writeFile(join(folder, "short.key"), "c2VjcmV0");
     await writeFile(join(folder, "url"), "mysql://user:password@host/db");
     const text = await problem(`

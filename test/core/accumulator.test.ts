@@ -72,7 +72,7 @@ describe("response()", () => {
     expect(fed(events).response()).toEqual(getFinal(events));
   });
 
-  it("holds what the ends of the blocks say beside their text", () => {
+  it("has the facts that block ends add to the text", () => {
     const providerState = { provider: "sim", model: "sim-text", dataJson: '{"id":"rs_1"}' };
     const citations = [{ type: "url_citation", url: "https://example.com" }];
     const call = {
@@ -136,7 +136,7 @@ describe("response()", () => {
 });
 
 describe("process()", () => {
-  it("throws if an event breaks a law, and what is broken never looks finished", () => {
+  it("throws if an event breaks a law, and a broken stream never looks finished", () => {
     const accumulator = fed(getEvents([START, ...textBlock(0, "Hello")]));
     const [, , , , last] = getEvents([START, ...textBlock(0, "Hello"), finish(text("Hallo"))]);
     expect(() => last && accumulator.process(last)).toThrow("law 4 of a stream is broken");
@@ -164,7 +164,7 @@ describe("partialResponse()", () => {
     });
   });
 
-  it("holds at every event what had arrived by then", () => {
+  it("has at every event the content that had arrived by then", () => {
     const accumulator = new StreamAccumulator();
     const seen = getEvents(STEPS).map((event) => {
       accumulator.process(event);

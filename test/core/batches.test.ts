@@ -28,7 +28,7 @@ describe("lazyBatches()", () => {
     expect(open).toHaveBeenCalledOnce();
   });
 
-  it("throws once what opening throws, and is over then", async () => {
+  it("throws the error of opening once, and then ends", async () => {
     const iterator = lazyBatches(() => Promise.reject(new Error("refused")))[Symbol.asyncIterator]();
     await expect(iterator.next()).rejects.toThrow("refused");
     expect(await iterator.next()).toEqual(done);

@@ -100,14 +100,14 @@ describe("the classes", () => {
     [ErrorKind.UNSPECIFIED, ProviderError],
     [150 as ErrorKind, ProviderError],
     [299 as ErrorKind, SDKError],
-  ])("a kind that is not known (%i) is told by its range, and is retryable", (kind, Class) => {
+  ])("classifies an unknown kind (%i) by its range, as retryable", (kind, Class) => {
     const error = createError(kind, "new");
     expect([error.constructor, error.retryable]).toEqual([Class, true]);
   });
 });
 
 describe("toProto() and errorFromProto()", () => {
-  it.each(KINDS)("bring %s to the other side with all that it knows", (name, Class) => {
+  it.each(KINDS)("transfer %s with all its facts", (name, Class) => {
     const cause = new NetworkError("the line is down", { retryAfter: 0.25 });
     const error = createError(ErrorKind[name], "what happened", {
       retryable: true,
@@ -144,7 +144,7 @@ describe("toProto() and errorFromProto()", () => {
     expect(JSON.stringify(error)).not.toMatch(/noObject|integer/);
   });
 
-  it("tell an unset status from others, and a provider without further words", () => {
+  it("distinguish an unset status, and a provider without details", () => {
     const { providerFailure: provider } = new ServerError("broke", { provider: "gemini" }).toProto();
     expect(provider).toMatchObject({ provider: "gemini", errorCode: "", requestId: "", rawJson: "" });
     expect(provider?.httpStatusCode).toBeUndefined();
@@ -162,7 +162,7 @@ describe("toProto() and errorFromProto()", () => {
     expect(toBinary(InferenceErrorSchema, error.toProto()).toString()).not.toContain("secret");
   });
 
-  it("are exact to the nanosecond about the delay, and tell none from zero", () => {
+  it("are exact to the nanosecond about the delay, and distinguish none from zero", () => {
     expect(sent(new RateLimitError("now")).retryAfter).toBeUndefined();
     expect(new RateLimitError("now").toProto().retryAfter).toBeUndefined();
     const delays = fc.sample(fc.double({ min: 0, max: 1e6, noNaN: true }), { numRuns: 200, seed: 1 });
@@ -219,7 +219,7 @@ describe("withProgress()", () => {
     expect(told.message).toBe("slow down");
   });
 
-  it("lets stand what the error itself knows", () => {
+  it("keeps the facts that the error already has", () => {
     const error = new ServerError("broke", { outputStarted: true, usage });
     const other = create(UsageSchema, { inputTokens: 1 });
     const told = withProgress(error, { outputStarted: false, usage: other });

@@ -82,7 +82,7 @@ describe("EventStream", () => {
     expect([left.closed, broken.closed, broken.read]).toEqual([1, 1, 1]);
   });
 
-  it("passes the failure of its source on after what came before it", async () => {
+  it("passes on the failure of its source after the events before", async () => {
     const seen: number[] = [];
     const reading = async () => {
       for await (const { sequence } of new EventStream(

@@ -141,7 +141,7 @@ function getExpected(fault: Fault, call: Call): Partial<Seen> {
 }
 
 describe("the page about failures", () => {
-  it("lists every fault with what comes of it", () => {
+  it("lists every fault with its result", () => {
     const page = readFileSync(new URL("../../docs/failures.md", import.meta.url), "utf8");
     const rows = FAULTS.map(
       ({ name, phase, complete, stream }) => `| ${name} | ${phase} | ${shown(complete)} | ${shown(stream)} |`,

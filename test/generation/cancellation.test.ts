@@ -161,7 +161,7 @@ describe("A generation that succeeds", () => {
 });
 
 describe("A tool", () => {
-  it("is told that the generation was cancelled", async () => {
+  it("gets the signal that the generation was cancelled", async () => {
     const [column] = columns;
     if (column === undefined) throw new Error("there are no columns");
     const controller = new AbortController();

@@ -105,7 +105,7 @@ describe("generateObject()", () => {
     expectTypeOf(output).toEqualTypeOf<{ title: string; minutes: number; steps: string[] }>();
   });
 
-  it("checks what JSON Schema cannot say, by the schema's library", async () => {
+  it("checks rules that JSON Schema cannot express, by the schema's library", async () => {
     await using fixture = await createFixture();
     const schema = recipe.refine(() => false, "is not tasty");
     const failed = generateObject({ ...optionsIn(column, fixture), schema });

@@ -81,7 +81,7 @@ describe("StreamResult", () => {
     expect((await whole).text).toBe("hello");
   });
 
-  it("has what has arrived of the present step", async () => {
+  it("has the part of the current step that has arrived", async () => {
     const { result } = open();
     const arrived: string[] = [];
     for await (const { event } of result)
@@ -90,7 +90,7 @@ describe("StreamResult", () => {
     expect(result.partialResponse).toBe(await result.response());
   });
 
-  it("has what has arrived of a long answer, whenever it is asked", async () => {
+  it("has the part of a long answer that has arrived, at any time", async () => {
     const simulator = await startSimulator();
     const provider = new OpenAIAdapter({ apiKey: "any", baseUrl: simulator.openaiBaseUrl });
     const client = new Client({ providers: { openai: provider } });

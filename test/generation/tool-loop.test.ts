@@ -276,7 +276,7 @@ describe("runToolLoop()", () => {
     expect(cases).toEqual(["streamStart", "textStart", "textDelta", "textEnd", "finish"]);
   });
 
-  it("retries a stream whose first batch already tells of the failure", async () => {
+  it("retries a stream whose first batch already has the failure", async () => {
     let calls = 0;
     const model = new ScriptedModel(["hello"]);
     const client: ModelClient = {

@@ -85,7 +85,7 @@ describe("Breaker", () => {
     expect(breaker.waitMs).toBe(0);
   });
 
-  it("closes with the first events of a stream, and counts its end like that of any call", () => {
+  it("closes with the first events of a stream, and counts its end like any call's", () => {
     const { breaker, make } = halfOpened();
     const probe = breaker.admit();
     probe.begin();

@@ -62,7 +62,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
     await client.close();
   });
 
-  it("uses an answer again whatever the time limits and the end of a stream are", async () => {
+  it("reuses an answer whatever the time limits and the final response of a stream", async () => {
     const client = getClient(simulator(), [createCache()]);
     await call(client, requestFor("sim-text"));
     await call(client, requestFor("sim-text", { timeouts: { requestMs: 5000 } }));
@@ -95,7 +95,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
     await client.close();
   });
 
-  it("keeps answers that call tools only if it is told to", async () => {
+  it("keeps answers that call tools only if configured to", async () => {
     const tools = [functionTool({ name: "now", description: "The time.", parameters: { type: "object" } })];
     const request = requestFor("sim-tools", { tools });
     for (const [toolCalls, asked] of [

@@ -55,7 +55,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
   it.each([
     ["an invalid request", "sim-text:status=400"],
     ["a conversation that is too long", "sim-text:status=400,code=context_length_exceeded"],
-  ])("does not ask the next provider for %s, unless it is told to", async (_name, model) => {
+  ])("does not ask the next provider for %s, unless configured to", async (_name, model) => {
     const client = getClient(simulator(), [createFallback(toTwo)]);
     await toFailure(call(client, requestFor(model)));
     expect(listAsked(simulator())).toHaveLength(1);
@@ -136,7 +136,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     await client.close();
   });
 
-  it("asks the next provider after a time limit of the request if it is told to", async () => {
+  it("asks the next provider after a time limit of the request if configured to", async () => {
     const request = requestFor("sim-text:delay_ms=60000", { timeouts: { requestMs: 100 } });
     const client = getClient(simulator(), [createFallback(toTwo)]);
     expect((await toFailure(call(client, request))).kindName).toBe("REQUEST_TIMEOUT");

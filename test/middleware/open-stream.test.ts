@@ -42,7 +42,7 @@ describe("openStream()", () => {
     expect(state.ended).toBe(1);
   });
 
-  it("throws a failure before the first output, also the one of an error event", async () => {
+  it("throws a failure before the first output, even from an error event", async () => {
     const error = new ServerError("overloaded");
     const thrown = toSource([START, Promise.reject(error)]);
     await expect(openStream(thrown.stream)).rejects.toBe(error);
@@ -59,7 +59,7 @@ describe("openStream()", () => {
     await expect(listNames(await openStream(stream))).rejects.toThrow("broken");
   });
 
-  it("gives what it has after a time without output, and what comes then", async () => {
+  it("yields its events after a time without output, and then later events", async () => {
     const output = Promise.withResolvers<never>();
     const { state, stream } = toSource([START, output.promise]);
     const iterator = (await openStream(stream, 20))[Symbol.asyncIterator]();

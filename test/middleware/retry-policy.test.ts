@@ -111,7 +111,7 @@ describe("retry()", () => {
     await expect(retry(slowCall, {}, noting().options)).rejects.toThrow("slow");
   });
 
-  it("tells of each retry before it waits", async () => {
+  it("reports each retry before it waits", async () => {
     const told: unknown[] = [];
     const { waits, options } = noting();
     const onRetry = (error: SDKError, attempt: number, delay: number) =>
@@ -137,7 +137,7 @@ describe("retry()", () => {
     expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
   });
 
-  it("begins no wait that would last until the deadline, and tells of none", async () => {
+  it("begins no wait that would last until the deadline, and reports none", async () => {
     const { waits, options } = noting();
     const onRetry = vi.fn();
     const deadline = performance.now() + 60_000;

@@ -38,7 +38,7 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
     await client.close();
   });
 
-  it("does not repeat what a retry cannot help", async () => {
+  it("does not repeat a call that a retry cannot help", async () => {
     const client = getClient(simulator(), [createRetry(quick)]);
     await toFailure(call(client, requestFor("sim-text:status=400")));
     await toFailure(call(client, requestFor("sim-text:status=401")));

@@ -49,20 +49,20 @@ function getEnds(how: string): string[] {
 }
 
 describe("watchStream()", () => {
-  it("tells each of several watchers of the beginning and the end, once", async () => {
+  it("notifies each of several watchers of the beginning and the end, once", async () => {
     const { told, stream } = watchedThreeTimes(toSource([START, DELTA, DELTA, DELTA, DELTA, FINISH]));
     expect(await read(stream)).toBe(6);
     expect(told.sort()).toEqual([...BEGINS, ...getEnds("r1 after 6")].sort());
   });
 
-  it.each([2, 5])("tells each of a failure after %i events, once", async (count) => {
+  it.each([2, 5])("notifies each of a failure after %i events, once", async (count) => {
     const steps = [START, ...Array.from({ length: count - 1 }, () => DELTA)];
     const { told, stream } = watchedThreeTimes(toSource(steps, new ServerError("down")));
     await expect(read(stream)).rejects.toThrow("down");
     expect(told.sort()).toEqual([...BEGINS, ...getEnds(`down after ${count}`)].sort());
   });
 
-  it.each([1, 2, 4])("tells each that the reader left after %i batches, once", async (count) => {
+  it.each([1, 2, 4])("notifies each that the reader left after %i batches, once", async (count) => {
     const { told, stream } = watchedThreeTimes(toSource([START, DELTA, DELTA, DELTA, DELTA, FINISH]));
     await read(stream, count);
     expect(told.filter((line) => line.includes("ends: left"))).toHaveLength(3);

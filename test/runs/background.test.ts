@@ -135,7 +135,7 @@ describe("queued runs", () => {
 });
 
 describe("runs that are too old", () => {
-  it("are removed soon after the start, and other work goes on meanwhile", async () => {
+  it("are removed soon after the start, while other work continues", async () => {
     const store = await openMemory();
     const first = await processOn(store);
     const over = await run(first.engine, runRequest("hi"));

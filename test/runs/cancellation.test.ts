@@ -174,7 +174,7 @@ describe("a run without a provider's call under way", () => {
     expect(tools.open).toBe(0);
   });
 
-  it.each([true, false])("keeps what its complete steps cost (background: %s)", async (background) => {
+  it.each([true, false])("keeps the cost of its complete steps (background: %s)", async (background) => {
     const tools = new FakeServerTools(["a"]);
     const { engine: testEngine, model } = await createTestEngine([[{ name: "a" }], "never"], {
       serverTools: tools.serverTools,

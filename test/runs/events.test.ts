@@ -142,7 +142,7 @@ describe("a caller that stops reading", () => {
     };
   }
 
-  it("is given up after a while, and the stored run goes on and can be read", async () => {
+  it("is abandoned after a while, and the stored run continues and can be read", async () => {
     const { engine, started, first, rest } = await readOne(true);
     const { id } = started.run;
     const others = await replay(engine, id);

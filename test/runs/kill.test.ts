@@ -36,7 +36,7 @@ const TERMINAL = /COMPLETED|FAILED|CANCELLED|INCOMPLETE/;
 
 afterEach(killLeftovers);
 
-it("loses nothing that it acknowledged, tells every model call and ends every run once", async () => {
+it("loses no acknowledged run, records every model call and ends every run once", async () => {
   const folder = mkdtempSync(join(tmpdir(), "outrigger-kill-"));
   const simulator = await startSimulator({ requestLog: { maxEntries: 100_000 } });
   const config = join(folder, "outrigger.yaml");

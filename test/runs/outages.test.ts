@@ -90,7 +90,7 @@ describe("runs of a dead process", () => {
     for (const { id } of runs) await waitForStatus(survivor, id, RunStatus.COMPLETED);
   }, 30_000);
 
-  it("are taken up also if one of them cannot be read, which fails", async () => {
+  it("are taken over even if one run cannot be read, which fails", async () => {
     const store = await openMemory();
     const [unreadable, ...others] = await abandonedRuns(store, 4);
     const damaged = wrapStore(store, {
@@ -160,7 +160,7 @@ describe("a store that is away", () => {
     expect(reads).toBe(2);
   });
 
-  it("puts a background run back into the queue, which goes on afterwards", async () => {
+  it("puts a background run back into the queue, so that it continues afterwards", async () => {
     const store = await openMemory();
     let isAway = false;
     const flaky = failingStore(store, () => (isAway ? away() : undefined));
@@ -185,7 +185,7 @@ describe("a store that is away", () => {
     expect(await replay(engine, over.id)).toEqual(events);
   }, 20_000);
 
-  it("does not lose a run whose creation it has confirmed to nobody", async () => {
+  it("does not lose a run whose creation was not confirmed to its caller", async () => {
     const store = await openMemory();
     const ids: string[] = [];
     const flaky = wrapStore(store, {

@@ -86,7 +86,7 @@ async function expectSoon(work: Promise<unknown>): Promise<void> {
 }
 
 describe("a background run in a file", { timeout: 120_000 }, () => {
-  it.each(["stop", "kill"] as const)("goes on after a restart of the sidecar (%s)", async (end) => {
+  it.each(["stop", "kill"] as const)("continues after a restart of the sidecar (%s)", async (end) => {
     const store = join(folder, `${end}.db`);
     const first = await startOn(store);
     const run = await startLongRun(first);
@@ -96,7 +96,7 @@ describe("a background run in a file", { timeout: 120_000 }, () => {
 });
 
 describe.skipIf(postgres === undefined)("a background run in PostgreSQL", { timeout: 120_000 }, () => {
-  it.each(["stop", "kill"] as const)("goes on in another sidecar (%s)", async (end) => {
+  it.each(["stop", "kill"] as const)("continues in another sidecar (%s)", async (end) => {
     await postgres?.query(`CREATE DATABASE outlive_${end}`);
     const store = postgres?.url(`outlive_${end}`) ?? "";
     const first = await startOn(store);

@@ -149,7 +149,7 @@ async function checkHistory({ engine }: TestEngine, run: Run): Promise<void> {
 
 describe("any operations at the same time on runs", () => {
   // Never repeated: a race that it finds once is a fault.
-  it("leave each run with one end, and with events that tell its history without gaps", {
+  it("leave each run with one end, and with events that have its history without gaps", {
     timeout: 40_000,
     retry: 0,
   }, async () => {

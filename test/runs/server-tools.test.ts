@@ -92,7 +92,7 @@ describe("the tools of servers", () => {
     expect(over).toMatchObject({ status: RunStatus.INCOMPLETE, incompleteReason: 3 });
   });
 
-  it("are not executed when the run has cost what it may, which makes it incomplete", async () => {
+  it("are not executed when the run has reached its cost limit, which makes it incomplete", async () => {
     const { engine } = await engineWith(new FakeServerTools(["a"]), [[{ name: "a" }]]);
     const options = {
       request: { model: "m", messages: [userMessage("hi")] },
@@ -245,7 +245,7 @@ describe("calls that need approval", () => {
     },
   );
 
-  it("keep what the run has cost if their server is gone when it goes on", async () => {
+  it("keep the cost of the run if their server is unavailable when it continues", async () => {
     const tools = new FakeServerTools(["risky"]);
     let opened = 0;
     const serverTools: ServerTools = {
@@ -270,7 +270,7 @@ describe("calls that need approval", () => {
     await engine.close();
   });
 
-  it("are found on the run that was created last in a thread, whatever the clocks of the sidecars say", async () => {
+  it("are found on the run that was created last in a thread, whatever the clocks of the sidecars", async () => {
     const store = await openMemory();
     const { engine } = await engineWith(
       new FakeServerTools(["risky"]),

@@ -94,7 +94,7 @@ describe("the image", () => {
     expect(folders.filter((folder) => !sources.some((source) => isBelow(folder, source)))).toEqual([]);
   });
 
-  it("builds a program that starts, from what it copies", async () => {
+  it("builds a program that starts, from the files that it copies", async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), "outrigger-image-")));
     onTestFinished(() => rm(folder, { recursive: true }));
     for (const { sources, target } of copiesIn(buildStage()))

@@ -83,7 +83,7 @@ describe("Shutdown", () => {
     expect(lines.at(-1)).toMatchObject({ msg: "drained" });
   });
 
-  it("goes on with the other parts if one fails", async () => {
+  it("continues with the other parts if one fails", async () => {
     const { shutdown, steps, lines } = createShutdown((steps) => [
       {
         name: "broken",

@@ -185,7 +185,7 @@ describe("keepalive_ms", () => {
 });
 
 describe("cuts", () => {
-  it.each([0, 1, 777])("cut_bytes=%d destroys the socket after that many bytes", async (bytes) => {
+  it.each([0, 1, 777])("cut_bytes=%d destroys the socket after the given number of bytes", async (bytes) => {
     const answer = await rawPost(simulator(), request(`cut_bytes=${bytes}`));
     expect(answer).toMatchObject({ status: 200, bodyBytes: bytes, complete: false, closed: true });
   });
@@ -195,7 +195,7 @@ describe("cuts", () => {
     expect(answer).toMatchObject({ status: 200, bodyBytes: 100, complete: false, closed: true });
   });
 
-  it.each([0, 1, 6])("cut_events=%d destroys the socket after that many events", async (events) => {
+  it.each([0, 1, 6])("cut_events=%d destroys the socket after the given number of events", async (events) => {
     const answer = await rawPost(simulator(), request(`cut_events=${events}`));
     expect(answer).toMatchObject({ complete: false, closed: true });
     expect(parseEvents(answer.body)).toHaveLength(events);

@@ -99,7 +99,7 @@ describe("a body with the names of inherited properties", () => {
     },
   );
 
-  it("is read, or refused with the path of the field, wherever they stand", async () => {
+  it("is read, or refused with the path of the field, at any place", async () => {
     for (const path of paths)
       for (const name of INHERITED)
         for (const value of [name, JSON.parse(`{"${name}":{"a":1}}`), [name]])

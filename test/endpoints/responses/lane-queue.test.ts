@@ -52,7 +52,7 @@ describe("a LaneQueue", () => {
     expect(begun).toHaveLength(36);
   });
 
-  it("goes on after an answer that rejects, and reports it", async () => {
+  it("continues after an answer that rejects, and reports the error", async () => {
     const failures: unknown[] = [];
     const queue = new LaneQueue((thrown) => failures.push(thrown));
     const failure = new Error("a failure of the test");

@@ -101,7 +101,7 @@ describe("provider state in reasoning items", () => {
     expect(changed.providerState).toBeUndefined();
   });
 
-  it("does not carry what OpenAI's items show themselves, unless reasoning is found by its id", () => {
+  it("does not carry facts that OpenAI's items already have, unless reasoning is found by its id", () => {
     const answer = text("hi", { item: { type: "message", id: "msg_1" }, part: {} }, "openai");
     const item = { type: "reasoning", id: "rs_1", summary: [] };
     const encrypted = createPart(

@@ -153,7 +153,7 @@ describe("The marks of a run", () => {
     expect(marks.bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
   });
 
-  it("are those of the runs that were read last, and of no run that was deleted", async () => {
+  it("belong to the runs that were read last, and never to a deleted run", async () => {
     const marks = new ReplayMarks(6 * 1024 * 1024);
     await replay(marks);
     const size = marks.bytes;

@@ -81,7 +81,7 @@ const user = { role: "user", content: "Weather in Oslo and Rome?" } as const;
 describe.each(Object.entries(settings))("A client that %s", (_setting, extra) => {
   describe.each(Object.entries(clients))("and %s", (name, change) => {
     it.each(models.flatMap((model) => [false, true].map((streams) => [model, streams] as const)))(
-      "sends the provider what it wrote: %s, streamed: %s",
+      "sends the provider's output back to it: %s, streamed: %s",
       async (model, streams) => {
         const api = await startApi(servers);
         const body = { model, tools, ...extra };
@@ -104,7 +104,7 @@ describe.each(["returns them unchanged", "drops their ids"])(
   "A client that stores nothing and %s",
   (name) => {
     it.each(models.flatMap((model) => [false, true].map((streams) => [model, streams] as const)))(
-      "sends the provider what it wrote: %s, streamed: %s",
+      "sends the provider's output back to it: %s, streamed: %s",
       async (model, streams) => {
         const api = await startApi(servers);
         const first = await toAnswer(api, { model, tools, input: [user], store: false }, streams);

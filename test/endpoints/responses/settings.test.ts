@@ -24,7 +24,7 @@ describe("the settings of a response", () => {
     expect(getSettings({ ...create(RunSchema), origin: getOrigin(settings) })).toEqual(settings);
   });
 
-  it("take the default for what an earlier version did not keep", () => {
+  it("take the default for settings that an earlier version did not store", () => {
     const fields = { api: "responses", settingsJson: '{"echoed":{"top_p":0.5}}' };
     const origin = create(RunOriginSchema, fields);
     const { echoed, include } = getSettings({ ...create(RunSchema), origin });
@@ -62,7 +62,7 @@ describe("the ids of the API", () => {
     },
   );
 
-  it("tell where an item is kept", () => {
+  it("encode the place of an item", () => {
     const messageId = `msg_${hex}0000`;
     expect(toItemId("function_call", messageId, 17)).toBe(`fc_${hex}0000011`);
     expect(placeOfItem(toItemId("tool_search_call", messageId, 4095))).toEqual({ messageId, part: 4095 });

@@ -208,7 +208,7 @@ describe("The events of a response", () => {
     expect(toOutput(stream).map(({ status }) => status)).toEqual(["completed", "incomplete"]);
   });
 
-  it("end a response that was cancelled as incomplete, without what a step had begun", () => {
+  it("end a response that was cancelled as incomplete, without the items that a step had begun", () => {
     const run = toRun();
     const calls = [
       callEvents(textEvents(0, "Kept"), Reason.TOOL_CALLS),

@@ -75,7 +75,7 @@ describe("readObject()", () => {
     expect(readObject(spoken, readerFor("tool"), usage).object).toMatchObject({ age: 31 });
   });
 
-  it("says what does not match, with the text and the usage", () => {
+  it("names the mismatch, with the text and the usage", () => {
     const json = '{"name":"Ann","age":"old"}';
     const error = toFailure(() => readObject(answer([text(json)]), readerFor("native"), usage));
     expect(error.message).toBe("the answer is not valid for the schema");

@@ -107,7 +107,7 @@ describe("chooseStrategies()", () => {
 });
 
 describe("wrapSchema()", () => {
-  it("makes the schema that of a member, and keeps definitions at the root", () => {
+  it("wraps the schema as a member, and keeps definitions at the root", () => {
     const $defs = { item: { type: "string" } };
     const wrapped = wrapSchema({ type: "array", items: { $ref: "#/$defs/item" }, $defs });
     expect(wrapped).toEqual({

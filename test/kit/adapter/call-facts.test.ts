@@ -42,7 +42,7 @@ describe("responseOf()", () => {
     });
   });
 
-  it("leaves unset what the provider did not say, and names the model that was asked for", () => {
+  it("leaves facts unset that the provider did not report, and names the requested model", () => {
     const response = createResponse(
       { ...facts, rateLimit: undefined },
       { ...answer, model: "", usage: undefined },

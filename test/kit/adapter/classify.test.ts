@@ -85,11 +85,11 @@ describe("repeatableMessage()", () => {
     "No tool output found for function call call_abc123.",
     "The key-value store is skating on thin ice",
     "Bearer authentication is required",
-  ])("repeats what a provider says of itself: %s", (message) => {
+  ])("repeats a provider's message about itself: %s", (message) => {
     expect(repeatableMessage(message, requestWith(prompt))).toBe(message);
   });
 
-  it("makes one bounded line of it", () => {
+  it("makes the message one bounded line", () => {
     const message = `  first\n\n\tsecond ${"word ".repeat(200)}`;
     const said = repeatableMessage(message, requestWith("hi"));
     expect(said.startsWith("first second word word")).toBe(true);

@@ -93,7 +93,7 @@ describe("an aborted signal", () => {
     },
   );
 
-  it("ends a call amid the body of a failure: the caller left, whatever the provider said", async () => {
+  it("ends a call in the middle of a failure's body with the caller's reason, whatever the failure", async () => {
     const server = await serveHttp((request, response) => {
       request.resume();
       response.writeHead(503, { "content-type": "application/json" }).write('{"error":');

@@ -233,7 +233,7 @@ describe("a call that breaks", () => {
     }
   });
 
-  it("amid a whole answer is NETWORK", async () => {
+  it("in the middle of a whole answer is NETWORK", async () => {
     const call = openAdapter(simulator()).complete(ask("sim-text:cut_events=1"));
     await expect(call).rejects.toThrow(NetworkError);
   });
@@ -243,7 +243,7 @@ describe("a call that breaks", () => {
     ["cut_bytes=4500", "the provider's stream broke: the connection to"],
     ["end_without_terminal=1", "the provider's stream ended before its end marker"],
     ["malformed_after=6", "an event of the provider's stream is no JSON object"],
-  ])("amid a stream is STREAM after the error event (%s)", async (fault, message) => {
+  ])("in the middle of a stream is STREAM after the error event (%s)", async (fault, message) => {
     const { events, error } = await read(openAdapter(simulator()).stream(ask(`sim-text:${fault}`)));
     expect(error).toBeInstanceOf(StreamError);
     expect(error).toMatchObject({
@@ -327,7 +327,7 @@ describe("the body of a failed answer", () => {
 });
 
 describe("the body of an answer", () => {
-  it("that is not what its encoding says is a broken answer, not a bug", async () => {
+  it("that does not match its encoding is a broken answer, not a bug", async () => {
     const server = await serveHttp(async (request, response) => {
       await text(request);
       response

@@ -63,7 +63,7 @@ describe("the limit of a request", () => {
 });
 
 describe("the limit between bytes", () => {
-  it("ends a stream that falls silent, with what had come", async () => {
+  it("ends a stream that falls silent, after the events that had arrived", async () => {
     const request = askWithin("sim-text:stall_after=6", { betweenBytes: 800 });
     const { events, error } = await read(openAdapter(simulator()).stream(request));
     expect(error).toBeInstanceOf(RequestTimeoutError);

@@ -46,7 +46,7 @@ async function settled(value: () => number): Promise<number> {
 }
 
 describe("a reader who stops", () => {
-  it("stalls the server, costs no heap, and gets every byte once it goes on", {
+  it("stalls the server, costs no heap, and gets every byte once it continues", {
     timeout: 60_000,
   }, async () => {
     const { port, sockets } = await serveTcp(flood);
@@ -66,7 +66,7 @@ describe("a reader who stops", () => {
     expect(bytes).toBe(TOTAL);
   });
 
-  it("and goes on from time to time draws no more from the server than it takes", {
+  it("and reads from time to time draws no more from the server than it takes", {
     timeout: 60_000,
   }, async () => {
     const { port, sockets } = await serveTcp(floodInChunks);

@@ -87,7 +87,7 @@ describe("an aborted signal", () => {
     expect(toListeners(controller.signal)).toBe(0);
   });
 
-  it("closes the socket amid the TLS handshake", async () => {
+  it("closes the socket during the TLS handshake", async () => {
     const { port, sockets } = await serveTcp((socket) => void socket.resume());
     const controller = new AbortController();
     const transport = openTransport({ baseUrl: `https://127.0.0.1:${port}` });

@@ -26,7 +26,7 @@ describe("toHttpError()", () => {
     expect(mapped.message).toContain(want);
   });
 
-  it("makes AbortError of a closed pool and ConfigurationError of what cannot be sent", () => {
+  it("turns a closed pool into AbortError and an invalid request into ConfigurationError", () => {
     const closed = toHttpError(new errors.ClientDestroyedError(), { ...exchange, phase: "waiting" });
     expect(closed).toBeInstanceOf(AbortError);
     const invalid = new errors.InvalidArgumentError("invalid x-key header");

@@ -171,7 +171,7 @@ describe("with proxies in the environment", () => {
     await waitUntil(() => sockets.every((socket) => socket.destroyed));
   });
 
-  it("an abort closes the tunnel amid the TLS handshake through it", async () => {
+  it("an abort closes the tunnel during its TLS handshake", async () => {
     const target = await serveTcp((socket) => void socket.resume());
     const proxy = await startProxy();
     const controller = new AbortController();
@@ -194,7 +194,7 @@ describe("with proxies in the environment", () => {
   });
 
   it.each(["http", "https"])(
-    "an abort amid the body closes the sockets to the proxy and beyond (%s:)",
+    "an abort in the middle of the body closes the sockets to the proxy and beyond (%s:)",
     async (scheme) => {
       const serve = scheme === "http" ? serveHttp : serveHttps.bind(undefined, certificate);
       const target = await serve((incoming, response) => {

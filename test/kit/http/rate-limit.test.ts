@@ -39,7 +39,7 @@ describe("getRateLimit()", () => {
     expect(read(resets)).toEqual({ resetAt: 3_723_500 });
   });
 
-  it("leaves unset what is not told or cannot be read, and cuts what does not fit", () => {
+  it("leaves missing and unreadable values unset, and clamps values that do not fit", () => {
     expect(read({ "x-ratelimit-remaining-tokens": "7" })).toEqual({ tokensRemaining: 7 });
     expect(read({ "x-ratelimit-limit-tokens": "99999999999" })).toEqual({ tokensLimit: 2_147_483_647 });
     const garbage = { "x-ratelimit-limit-requests": "-1", "x-ratelimit-reset-requests": "soon" };

@@ -155,7 +155,7 @@ describe("the body", () => {
     expect(await collect(answer.body)).toBe(payload.toString());
   });
 
-  it("joins what one read of the socket brought", async () => {
+  it("joins the data of one read of the socket", async () => {
     const { port } = await serveTcp((socket) => {
       socket.once("data", () => {
         const chunks = Array.from({ length: 50 }, () => "4\r\nabcd\r\n").join("");
@@ -168,7 +168,7 @@ describe("the body", () => {
     expect(chunks).toEqual(["abcd".repeat(50)]);
   });
 
-  it("gives what had arrived, then NetworkError, if the connection is cut", async () => {
+  it("yields the data that had arrived, then throws NetworkError, if the connection is cut", async () => {
     const { port } = await serveTcp((socket) => {
       socket.once("data", () => {
         socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nabcd\r\n");
@@ -267,7 +267,7 @@ describe("text()", () => {
     });
   });
 
-  it("refuses by the announced length, without waiting for so many bytes", async () => {
+  it("refuses by the announced length, without waiting for the bytes", async () => {
     const { port, sockets } = await serveHttp((request, response) => {
       request.resume();
       response.writeHead(200, { "content-length": 1_000_000_000 }).write("a");

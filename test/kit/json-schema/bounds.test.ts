@@ -184,7 +184,7 @@ describe("the work of a translation", () => {
     expect(calls).toBeLessThan(2000);
   });
 
-  it("is bounded if a union multiplies what stands beside it", () => {
+  it("is bounded if a union multiplies its sibling keywords", () => {
     const anyOf = Array.from({ length: 5000 }, (_, minLength) => ({ minLength }));
     expect(refusal(record({ a: { enum: values(5000), anyOf } }), GEMINI_JSON_SCHEMA)).toMatch(
       /^schema: expands to more than 1000000 characters/,
@@ -229,7 +229,7 @@ describe("the report of changes", () => {
     expect(accepted(schema, GEMINI_JSON_SCHEMA).reported).toEqual(["schema#/properties/a~1b~0c/minLength"]);
   });
 
-  it("leaves out of the description what would be too long", () => {
+  it("leaves texts out of the description that would be too long", () => {
     const not = { enum: Array.from({ length: 500 }, (_, index) => `value ${index}`) };
     const { schema, messages } = accepted(record({ a: { ...STRING, not } }), GEMINI_JSON_SCHEMA);
     expect(schema.properties).toEqual({ a: STRING });

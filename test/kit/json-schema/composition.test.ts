@@ -203,7 +203,7 @@ describe("a union", () => {
     expect(inProperty({ oneOf }, GEMINI_JSON_SCHEMA).reported).toContain("/oneOf");
   });
 
-  it("that cannot be merged with what stands beside it is merged as far as possible", () => {
+  it("that cannot be merged with its sibling keywords is merged as far as possible", () => {
     const { schema, reported } = inProperty({
       ...STRING,
       pattern: "a",

@@ -55,7 +55,7 @@ describe("the root of a tool's parameters", () => {
     });
   });
 
-  it("is replaced by what it refers to, and what is below it stays unchanged", () => {
+  it("is replaced by its target, and the schemas below stay unchanged", () => {
     const odd = { $ref: "#/$defs/B", minlength: 3, nullable: true };
     const $defs = { A: record({ a: odd }), B: STRING };
     expect(accepted({ $schema: "x", $ref: "#/$defs/A", $defs }, TOOL_PARAMETERS)).toMatchObject({

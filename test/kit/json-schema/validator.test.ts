@@ -558,7 +558,7 @@ describe("a hostile schema or value", () => {
     expect(toRefusal(schema)).toContain("schema_json: expected at most");
   });
 
-  it("has the properties of JSON, not those of JavaScript", () => {
+  it("has the properties of JSON, not of JavaScript", () => {
     const schema = JSON.parse(
       '{"properties":{"__proto__":{"type":"string"}},"$defs":{"__proto__":{"required":["x"]}}}',
     );

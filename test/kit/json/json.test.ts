@@ -51,7 +51,7 @@ describe("parseJson()", () => {
     );
   });
 
-  it.each(SHORT_NUMBERS)("makes %s a number even if a long one stands beside it", (number) => {
+  it.each(SHORT_NUMBERS)("makes %s a number even beside a long one", (number) => {
     expect(parseJson(`[${number},9007199254740993]`)).toMatchObject([Number(number), {}]);
   });
 
@@ -137,7 +137,7 @@ describe("the readers of values", () => {
     ["{}", false],
     [7, false],
     [long, false],
-  ])("tell an object from %j", (value, want) => {
+  ])("distinguish an object from %j", (value, want) => {
     expect(isObject(value)).toBe(want);
     expect(asObject(value)).toBe(want ? value : undefined);
   });
@@ -255,7 +255,7 @@ describe("mergeObjects()", () => {
     },
   );
 
-  it("does for any objects what the RFC's program does", () => {
+  it("gives the same result as the RFC's program for any objects", () => {
     const object = fc.dictionary(
       fc.constantFrom("a", "b", "__proto__", "constructor"),
       fc.jsonValue({ maxDepth: 3 }),
@@ -301,7 +301,7 @@ describe("mergeObjects()", () => {
     );
   });
 
-  it("joins the lists under the keys that it is told to, at the top alone", () => {
+  it("joins the lists under the given keys, only at the top level", () => {
     const base = { tools: [1], include: ["a"], nested: { tools: [1] }, other: [1] };
     const patch = { tools: [2], include: "b", nested: { tools: [2] }, other: [2] };
     expect(mergeObjects(base, patch, ["tools", "include"])).toEqual({

@@ -98,7 +98,7 @@ describe("createMediaReader()", () => {
     await expect(read(join(root, "pipe"))).rejects.toThrow("no regular file");
   });
 
-  it("does not so much as open what a link names outside: its opening may have effects", async () => {
+  it("does not even open a file outside that a link names, since opening may have effects", async () => {
     const pipe = join(folder, "pipe-outside");
     await promisify(execFile)("mkfifo", [pipe]);
     await symlink(pipe, join(root, "link-to-pipe"));
@@ -128,7 +128,7 @@ describe("createMediaReader()", () => {
     );
   });
 
-  it("tells base64 that was put into the url from a path, and does not repeat it", async () => {
+  it("distinguishes base64 in the url from a path, and does not repeat it", async () => {
     const refused = read(`/9j/4AAQSkZJRg${"A".repeat(5000)}`);
     await expect(refused).rejects.toThrow("base64 belongs into data or a data: URI");
     await expect(refused).rejects.not.toThrow("4AAQ");
@@ -142,7 +142,7 @@ describe("createMediaReader()", () => {
     await expect(read(path)).rejects.toThrow(want);
   });
 
-  it("never gives what is outside, while a folder is swapped for a link all the time", async () => {
+  it("never reads a file outside while a folder is swapped for a link all the time", async () => {
     const [swapped, real, link] = ["swapped", "real", "link"].map((name) => join(root, name)) as [
       string,
       string,

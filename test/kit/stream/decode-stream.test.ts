@@ -241,7 +241,7 @@ describe("a failure after the first event", () => {
     });
   });
 
-  it("comes after what the same read brought before it", async () => {
+  it("comes after the events before in the same read", async () => {
     const { batches } = await decode(new Body(said("start", "text Hi", "fail", "text more")));
     expect(batches.map(getCases)).toEqual([["streamStart", "textStart", "textDelta"], ["error"]]);
   });
@@ -295,7 +295,7 @@ describe("a failure after the first event", () => {
 });
 
 describe("a reader who leaves", () => {
-  it("closes the body, and is told nothing more", async () => {
+  it("closes the body, and gets no further events", async () => {
     const body = new Body(said("start"), said("text Hi"), said("stop"));
     const { batches, error, released } = await decode(body, 1);
     expect([batches.map(getCases), error, released]).toEqual([[["streamStart"]], undefined, 0]);
@@ -309,7 +309,7 @@ describe("a reader who leaves", () => {
     expect([body.read, body.closed]).toEqual([0, 0]);
   });
 
-  it("while a batch is awaited closes the body, and is told that there are no more", async () => {
+  it("while a batch is awaited closes the body, and ends the wait", async () => {
     const read = Promise.withResolvers<IteratorResult<Uint8Array>>();
     const close = vi.fn(async () => {
       read.reject(new AbortError("the answer was left"));

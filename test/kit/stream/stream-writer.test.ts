@@ -61,7 +61,7 @@ const image: ContentPart = create(ContentPartSchema, {
 });
 
 describe("start()", () => {
-  it("tells run, provider, model, time and warnings, once", () => {
+  it("has run, provider, model, time and warnings, once", () => {
     const facts = { ...factsFor("sim", { model: "asked" }), acceptedAt: 1_500 };
     facts.warnings.push(warning("top_p", "unsupported_setting", "left out"));
     const writer = new StreamWriter(facts, new ToolCallIdAllocator("inf_test"), () => 0);
@@ -136,7 +136,7 @@ describe("append()", () => {
     expect(accumulated(events).message?.content[0]?.part.value).toMatchObject({ text: "\ufffdx\ufffd" });
   });
 
-  it("refuses to go on with a part that has ended, and writes nothing of it", () => {
+  it("refuses to continue a part that has ended, and writes no event", () => {
     const writer = createWriter();
     writer.start("m");
     const blocks = [
@@ -227,7 +227,7 @@ describe("the tool calls", () => {
 });
 
 describe("the parts", () => {
-  it("keep what their ends say, in events and response alike", () => {
+  it("keep the facts of their ends, in events and response alike", () => {
     const writer = createWriter();
     writer.start("m");
     const providerState = create(ContentPartSchema, {
@@ -315,7 +315,7 @@ describe("finish()", () => {
     expect(last).toMatchObject({ response, usage, finishReason: ANSWER.finishReason });
   });
 
-  it("leaves usage unset if the provider said nothing", () => {
+  it("leaves usage unset if the provider reported none", () => {
     const writer = createWriter();
     writer.start("m");
     expect(writer.finish(ANSWER).usage).toBeUndefined();

@@ -295,7 +295,7 @@ describe("schemas", () => {
       tool: { case: "function", value: { name: "t", parametersJson: JSON.stringify(schema), strict } },
     }) as const;
 
-  it("describe in words what the provider does not enforce", async () => {
+  it("describe rules in words that the provider does not enforce", async () => {
     const bounded = { type: "object", properties: { n: { type: "integer", minimum: 3 } }, required: ["n"] };
     const { body, warnings } = await build({ tools: [tool(bounded, true)] });
     expect(body.tools).toMatchObject([

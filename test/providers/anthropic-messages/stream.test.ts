@@ -232,7 +232,7 @@ describe("the message of a stream", () => {
     expect(kinds).toEqual(["streamStart", "finish"]);
   });
 
-  it("warns why it was refused and what the provider left out", async () => {
+  it("warns of the reason for the refusal and of what the provider left out", async () => {
     const details = { type: "refusal", category: "cyber", explanation: "No." };
     const rest = { context_management: { applied_edits: [{ type: "clear_tool_uses_20250919" }] } };
     const { response } = await read([
@@ -350,7 +350,7 @@ describe("a failure inside the stream", () => {
       "The context is full.",
     ],
     ["text as its data", "upstream timed out", "upstream timed out"],
-  ])("is told by the name of its event, with %s", async (_what, data, message) => {
+  ])("is recognised by the name of its event, with %s", async (_what, data, message) => {
     const { error, kinds } = await read([START, `event: error\ndata: ${data}\n\n`]);
     expect(error).toMatchObject({ message: expect.stringContaining(message) });
     expect(kinds).toEqual(["streamStart", "error"]);

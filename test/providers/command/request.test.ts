@@ -49,7 +49,7 @@ describe("the prompt", () => {
     ]);
   });
 
-  it("leaves out earlier activities and reasoning of the program, and treats those of others by foreign_state", () => {
+  it("leaves out earlier activities and reasoning of the program, and treats other models' by foreign_state", () => {
     const native = (provider: string) => ({
       part: { case: "native", value: { provider, kind: "command_execution", dataJson: "{}" } } as const,
     });
@@ -102,7 +102,7 @@ describe("the arguments", () => {
   const command = ["/bin/agent", "run", "-m", "{model}", "{effort}", "x{model}"];
   const efforts = { low: ["-c", "effort=low"], high: ["-c", "effort=high"] };
 
-  it("have the model and those of the effort as separate arguments", () => {
+  it("have the model and the effort as separate arguments", () => {
     const { args } = toInput({ model: "org/m-1.5:x", reasoningEffort: "high" }, { command, efforts });
     expect(args).toEqual(["run", "-m", "org/m-1.5:x", "-c", "effort=high", "x{model}"]);
     expect(toInput({}, { command, efforts }).args).toEqual(["run", "-m", "m-1", "x{model}"]);

@@ -156,7 +156,7 @@ describe("tools", () => {
     });
   });
 
-  it("compile their schemas for the API and report what was relaxed", async () => {
+  it("compile their schemas for the API and report relaxed keywords", async () => {
     const schema = { type: "object", properties: { n: { type: "string", pattern: "^[a-z]+$" } } };
     const { body, warnings } = await translate({ tools: [functionTool("f", JSON.stringify(schema))] });
     expect(JSON.stringify(body.tools)).not.toContain('"pattern":');
@@ -205,7 +205,7 @@ describe("tools", () => {
     await expect(translate({ tools })).rejects.toThrow("tools: expected at most 512 functions, found 513");
   });
 
-  it("validate calls if one of them is strict", async () => {
+  it("validate calls if one tool is strict", async () => {
     const { body } = await translate({ tools: [functionTool("weather", CITY, true)] });
     expect(body.toolConfig).toEqual({ functionCallingConfig: { mode: "VALIDATED" } });
   });
@@ -394,7 +394,7 @@ describe("provider options", () => {
     expect(body).not.toHaveProperty("store");
   });
 
-  it("remove what the cached content holds from the request, with a warning", async () => {
+  it("remove fields that the cached content holds from the request, with a warning", async () => {
     const { body, warnings } = await translate({
       messages: [systemMessage("Be brief."), userMessage("hi")],
       tools: [functionTool("now")],

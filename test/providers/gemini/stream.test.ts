@@ -129,7 +129,7 @@ describe("streamed parts", () => {
     expect(textOf(getFinal(await decodeEvents(lines)))).toBe("ab");
   });
 
-  it("are those of the first candidate, with a warning about others", async () => {
+  it("come from the first candidate, with a warning about others", async () => {
     const both = {
       candidates: [
         { index: 1, content: { parts: [{ text: "x" }] } },

@@ -306,7 +306,7 @@ describe("the body of a failed answer", () => {
     expect(failed(status, body)).toMatchObject({ ...expected, httpStatusCode: status, provider: PROVIDER });
   });
 
-  it("keeps what the model wrote instead of a call, also without include_raw", () => {
+  it("keeps the text that the model wrote instead of a call, even without include_raw", () => {
     const body = openai("Failed to call a function. See 'failed_generation' for more details.", {
       type: "invalid_request_error",
       code: "tool_use_failed",

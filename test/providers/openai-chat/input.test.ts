@@ -337,7 +337,7 @@ describe("an assistant message", () => {
     expect((await converted(turn, { emptyAssistantContent: "" })).messages[0]?.content).toBe("");
   });
 
-  it("is left out if nothing of it can be sent", async () => {
+  it("is left out if no part can be sent", async () => {
     const { messages, warnings } = await converted([
       userMessage("hi"),
       assistantMessage([]),

@@ -52,7 +52,7 @@ describe("the settings of a request", () => {
     });
   });
 
-  it("leave out what a model refuses, with warnings, and are refused under LOSS_POLICY_REFUSE", async () => {
+  it("leave out settings that a model refuses, with warnings, and are refused under LOSS_POLICY_REFUSE", async () => {
     const request = { model: "gpt-5", temperature: 1, topP: 1, stopSequences: ["a"] };
     expect(await toSettings(request, "openai")).toEqual({
       settings: { store: false },
@@ -75,7 +75,7 @@ describe("the settings of a request", () => {
     expect((await toSettings({ stopSequences }, "vllm")).settings.stop).toEqual(stopSequences);
   });
 
-  it("merge provider options last, under the provider's name or that of the API", async () => {
+  it("merge provider options last, under the provider's name or the API's name", async () => {
     const options = '{"seed":1,"temperature":null,"stream_options":{"x":true}}';
     for (const name of [PROVIDER, "openai-chat"]) {
       const request = { temperature: 1, providerOptionsJson: { [name]: options, groq: '{"n":2}' } };

@@ -126,7 +126,7 @@ const cited = getRecordings("openai-responses", ".json").flatMap((recording) => 
 });
 
 describe("a recorded citation", () => {
-  it("has its URL in the text of its span, also after non-ASCII characters", () => {
+  it("has its URL in the text of its span, even after non-ASCII characters", () => {
     expect(cited.filter(({ isAscii }) => !isAscii).length).toBeGreaterThan(10);
     for (const { text, url } of cited) expect(text).toContain(url);
   });

@@ -144,7 +144,7 @@ describe("the reasoning effort", () => {
     }
   });
 
-  it("is never lowered to none, which would change what else the request may hold", async () => {
+  it("is never lowered to none, which would change the settings that the request may have", async () => {
     const { body, warnings } = await build({
       model: "gpt-5.2",
       reasoningEffort: "minimal",

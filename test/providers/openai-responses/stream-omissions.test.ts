@@ -167,7 +167,7 @@ describe("a stream of a server that leaves out events or fields", () => {
     ]);
   });
 
-  it("tells items apart by their ids if indexes are missing", async () => {
+  it("distinguishes items by their ids if indexes are missing", async () => {
     const { events } = await stream([
       CREATED,
       added(undefined, { ...call(""), id: "fc_1" }),
@@ -231,7 +231,7 @@ describe("a stream of a server that leaves out events or fields", () => {
     ]);
   });
 
-  it("tells interleaved items apart by their types if indexes and ids are missing", async () => {
+  it("distinguishes interleaved items by their types if indexes and ids are missing", async () => {
     const reasoning = { type: "reasoning", summary: [{ type: "summary_text", text: "Hm." }] };
     const { events } = await stream([
       CREATED,

@@ -184,7 +184,7 @@ export function holdTests(context: StoreContext): void {
     expect(await store.takeQueued(otherHolder, 10, [])).toMatchObject([{ run: { id: queued.id } }]);
   });
 
-  it("tells a process which of its runs are to be cancelled", async () => {
+  it("names the runs of a process that are to be cancelled", async () => {
     const { store } = context;
     const mine = await createdRun(store);
     await createdRun(store);

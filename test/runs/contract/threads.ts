@@ -169,7 +169,7 @@ export function threadTests(context: StoreContext): void {
     expect(await store.getThread("owner", first.run.threadId)).toBeUndefined();
   });
 
-  it("lists the input of a run without its output and without what came before", async () => {
+  it("lists the input of a run without its output and without earlier messages", async () => {
     const { store } = context;
     const root = await endedRun(store, { input: ["q"] }, RunStatus.COMPLETED, "a");
     const toCreate = creation({ previousRunId: root.id });

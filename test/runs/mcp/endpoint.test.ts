@@ -33,7 +33,7 @@ function problem(...servers: Fields[]): string {
 }
 
 describe("the address of an MCP server", () => {
-  it("is the configured one if the label, and the address if there is one, are those of a configured server", () => {
+  it("is the configured one if the label, and the address if given, match a configured server", () => {
     const urls = endpoints(
       { serverLabel: "docs" },
       { serverLabel: "inner", serverUrl: "http://10.0.0.7:80/mcp" },
@@ -49,7 +49,7 @@ describe("the address of an MCP server", () => {
     expect(problem({ serverUrl: "http://127.0.0.1:8080/mcp" })).toBe("");
   });
 
-  it("is refused if the configuration does not allow it, with what to configure", () => {
+  it("is refused if the configuration does not allow it, with the setting that would", () => {
     expect(problem({ serverUrl: "https://evil.example.net/mcp?key=secret" })).toBe(
       "mcp_servers[0].server_url: the configuration does not allow https://evil.example.net: " +
         "add it to mcp.allow_urls, or the server to mcp.servers",
@@ -98,7 +98,7 @@ describe("the description of an MCP server", () => {
     expect(problem({}, {}, {}, {}, {})).toBe("mcp_servers: expected at most 4 servers, found 5");
   });
 
-  it("may add headers, except those of the connection, the protocol or the configuration", () => {
+  it("may add headers, except headers of the connection, the protocol or the configuration", () => {
     const createHeaders = (headers: Record<string, string>, serverLabel = "docs") =>
       problem({ serverLabel, headers });
     expect(createHeaders({ "X-Team": "a" })).toBe("");

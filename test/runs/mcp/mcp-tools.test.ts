@@ -257,7 +257,7 @@ describe("the tools of a run", () => {
     expect((await execute(opened, name, { b: 2 })).text).toBe('{"b":2}');
   });
 
-  it("tell the model once what the caller says about their server", async () => {
+  it("pass the caller's description of their server to the model once", async () => {
     const opened = await openTools(await serveOfficial(registerDesk), { serverDescription: "A front desk." });
     expect(opened.tools.map(({ tool }) => tool.value)).toMatchObject([
       { description: "repeats\n\nAbout desk, which this tool belongs to: A front desk." },

@@ -9,7 +9,7 @@ describe("freeToolName()", () => {
     expect(freeToolName("a".repeat(30), "b".repeat(32), none)).toHaveLength(64);
   });
 
-  it("replaces and shortens what providers refuse, with a digest that keeps names unique", () => {
+  it("replaces and shortens names that providers refuse, with a digest that keeps names unique", () => {
     const dotted = freeToolName("docs", "search.all", none);
     expect(dotted).toMatch(/^docs__search_all_[0-9a-f]{8}$/);
     expect(freeToolName("docs", "search/all", none)).not.toBe(dotted);

@@ -43,7 +43,7 @@ function splitChunks(pieces: Pieces): Record<string, string> {
 }
 
 describe("assignChunks", () => {
-  it("makes a chunk for each command, and one for what the same commands share", () => {
+  it("makes a chunk for each command, and one for the modules that the same commands share", () => {
     const chunks = splitChunks({
       main: { loads: ["serve", "demo", "simulate"], needs: ["errors"] },
       serve: { needs: ["transport", "errors"] },
@@ -63,7 +63,7 @@ describe("assignChunks", () => {
     });
   });
 
-  it("leaves out what nothing loads", () => {
+  it("leaves out pieces that nothing loads", () => {
     const chunks = splitChunks({
       main: { loads: ["serve"] },
       serve: {},
@@ -73,7 +73,7 @@ describe("assignChunks", () => {
     expect(chunks).toEqual({ serve: "serve" });
   });
 
-  it("leaves together what is in memory before a dynamic import of a part of it can run", () => {
+  it("keeps pieces together that are in memory before a dynamic import of one can run", () => {
     const chunks = splitChunks({
       main: { loads: ["serve"] },
       serve: { needs: ["server", "problems"] },

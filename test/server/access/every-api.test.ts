@@ -172,7 +172,7 @@ describe("an access key", () => {
     expect(metrics).toContain("outrigger_caller_requests_total");
   });
 
-  it("is needed before a path is said to be unknown", async () => {
+  it("is needed before an unknown path is reported", async () => {
     const server = await start();
     expect((await fetch(`${server.url}/nothing`)).status).toBe(401);
     const headers = { authorization: "Bearer search-key" };
@@ -262,7 +262,7 @@ describe("a refusal over HTTP", () => {
 });
 
 describe("an HTTP API", () => {
-  it("refuses in the form of the API, with the status and the headers, and tells its routes the caller", async () => {
+  it("refuses in the form of the API, with the status and the headers, and passes the caller to its routes", async () => {
     const callers: string[] = [];
     const endpoint: Endpoint = {
       find: (path) =>

@@ -205,7 +205,7 @@ describe("a message that is malformed", () => {
   it.each([
     ["Complete", "application/json"],
     ["Stream", "text/event-stream"],
-  ])("in JSON of %s names all fields, what was found and what was expected", async (method, accept) => {
+  ])("in JSON of %s names all fields with the found and the expected value", async (method, accept) => {
     const server = await startAnswering();
     const json = `{"model": 7, "max_token": 7, "messages": [{"role": "user"}, {"content": [{"text": "a", "image": {}}]}]}`;
     const { status, body } = await postJson(server, method, json, accept);

@@ -68,7 +68,7 @@ function post(server: TestServer, path: string, body: string | Uint8Array<ArrayB
 }
 
 describe("an HTTP API on the data listener", () => {
-  it("gets path, query, headers and the whole body, also compressed", async () => {
+  it("gets path, query, headers and the whole body, even if compressed", async () => {
     const server = await servers.start({}, { endpoints: [createEndpoint({ "/v1/echo": echo })] });
     const plain = await post(server, "/v1/echo?q=1", '{"a":1}', { "x-a": "b" });
     expect(await plain.json()).toEqual({ body: '{"a":1}', path: "/v1/echo", query: "1", type: "b" });
@@ -168,7 +168,7 @@ describe("an HTTP API on the data listener", () => {
     expect(text).toBe("abc");
   });
 
-  it("tells the API that its caller is gone, and leaves the body", async () => {
+  it("notifies the API that its caller has disconnected, and abandons the body", async () => {
     const left = Promise.withResolvers<unknown>();
     const endpoint = createEndpoint({
       "/v1/endless": async ({ signal }) => ({

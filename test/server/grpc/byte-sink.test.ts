@@ -21,7 +21,7 @@ const chunks = fc.array(
 );
 
 describe("ByteSink", () => {
-  it("never touches what it handed out", () => {
+  it("never changes bytes that it handed out", () => {
     fc.assert(
       fc.property(chunks, (plan) => {
         const sink = new ByteSink();

@@ -146,7 +146,7 @@ describe("a request of any bytes", () => {
 });
 
 describe("a connection of any frames", () => {
-  it("ends in answers, resets or GOAWAY, and leaves nothing behind", async () => {
+  it("ends in answers, resets or GOAWAY, and releases all resources", async () => {
     const service = await start();
     const wildFrame = fc.record({
       type: fc.nat({ max: 12 }),

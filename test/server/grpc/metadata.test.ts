@@ -56,7 +56,7 @@ describe("Metadata", () => {
     expect(() => new Metadata().append(key, text)).toThrow(TypeError);
   });
 
-  it("reads the headers of a request, without those of HTTP/2 itself", () => {
+  it("reads the headers of a request, without HTTP/2's pseudo-headers", () => {
     const metadata = Metadata.from({ ":path": "/x", "x-a": "1", "set-cookie": ["a", "b"], gone: undefined });
     expect([...metadata]).toEqual([
       ["set-cookie", "a"],

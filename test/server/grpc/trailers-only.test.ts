@@ -276,7 +276,7 @@ describe("the retry policy of a gRPC client", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(290);
   });
 
-  it("gives up if grpc-retry-pushback-ms is -1", async () => {
+  it("stops retrying if grpc-retry-pushback-ms is -1", async () => {
     const { server } = await startSimulated();
     const model = "sim-text:status=429,code=insufficient_quota,times=1";
     const error = await completeBy(retryingClient(server), requestTo(model));

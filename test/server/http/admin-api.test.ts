@@ -59,7 +59,7 @@ describe("the admin listener", () => {
     expect(server.adminAddress).toBeUndefined();
   });
 
-  it("names the setting when its address is wrong, and leaves nothing open", async () => {
+  it("names the setting when its address is wrong, and closes its sockets", async () => {
     await expect(servers.start({}, { adminListen: "nonsense" })).rejects.toThrow(
       /^admin_listen: "nonsense" is not/,
     );

@@ -219,7 +219,7 @@ describe("Base64Decoder", () => {
     return bytes;
   };
 
-  it("reads what was flushed in pieces, wherever the network splits it", () => {
+  it("reads text that was flushed in pieces, wherever the network splits it", () => {
     const cuts = fc.array(fc.nat(), { maxLength: 8 });
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 8 }), cuts, (pieces, places) => {

@@ -101,7 +101,7 @@ describe("injectStream() and hasSentLastFrame()", () => {
 });
 
 describe("readOnInNextTurn()", () => {
-  it("reads a connection in portions, and all of it", async () => {
+  it("reads all of a connection, in portions", async () => {
     const server = createHttp2();
     let [turn, streams, mostInTurn, inTurn] = [0, 0, 0, 0];
     server.on("session", (session) => {

@@ -173,7 +173,7 @@ describe("several addresses", () => {
       "unix:///nowhere/at/all.sock",
       /^listen: unix:\/\/\/nowhere\/at\/all\.sock cannot be bound \(\w+\): its directory must exist/,
     ],
-  ])("%s is an error that says what to do", async (address, message) => {
+  ])("%s is an error that names a remedy", async (address, message) => {
     const [busy = ""] = (await open()).addresses;
     const error = await toFailure(open([address === "a port in use" ? busy : address]));
     expect(error.message).toMatch(message);

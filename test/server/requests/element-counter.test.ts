@@ -90,7 +90,7 @@ describe("countElements()", () => {
     expect(countElements(InferenceErrorSchema, bytes, MANY)).toBe(2000);
   });
 
-  it("accepts what the decoder accepts, and never counts less than it makes", () => {
+  it("accepts every message that the decoder accepts, and never counts fewer elements than it creates", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         let decoded: unknown;

@@ -62,7 +62,7 @@ function lastLine(server: TestServer): Record<string, unknown> | undefined {
 }
 
 describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
-  it("Complete gives what the inference gives", async () => {
+  it("Complete returns the response of the inference", async () => {
     const server = await servers.start({ complete: async (call) => textResponse(call, "grüße 😀") });
     const client = createClient(InferenceService, transportTo(server.url));
     const response = await client.complete({ model: "m-1", messages: [{ role: Role.USER }] });
@@ -237,7 +237,7 @@ describe("by grpc-js", () => {
     expect(JSON.stringify(server.log)).not.toContain("secret");
   });
 
-  it("a mid-stream failure keeps what the error event said", async () => {
+  it("a mid-stream failure keeps the facts of the error event", async () => {
     const server = await servers.start({ stream: failingAfterOutput });
     const { code, messages, trailers } = await callGrpc(grpcTo(server), stream, { model: "m-1" });
     expect(code).toBe(grpc.status.UNAVAILABLE);
@@ -388,7 +388,7 @@ describe("by grpc-js", () => {
 });
 
 describe("the log line of a call", () => {
-  it("has ids, provider, model and tokens, and nothing that was said", async () => {
+  it("has ids, provider, model and tokens, and no text", async () => {
     const server = await servers.start({ stream: (call) => oneByOne(textEvents(call, ["the answer"])) });
     const messages = [userMessage("the prompt")];
     const metadata = { authorization: "Bearer hush", "x-api-key": "hush" };

@@ -83,7 +83,7 @@ describe("a server over a client with middleware", () => {
     },
   );
 
-  it("tells callers of a call that a circuit breaker refused when to come again", async () => {
+  it("tells callers when to retry a call that a circuit breaker refused", async () => {
     const { client } = await startWith([createCircuitBreaker({ minCalls: 1 })], [down()]);
     await callGrpc(client, complete, request);
     const result = await callGrpc(client, complete, request);

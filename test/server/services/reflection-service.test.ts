@@ -100,7 +100,7 @@ describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
     expect(getFiles(answer)[0]?.name).toBe(file);
   });
 
-  it("answers errors in band and goes on", async () => {
+  it("answers errors in band and continues", async () => {
     const server = await servers.start();
     const extension = { containingType: "outrigger.v1.Request", extensionNumber: 5 };
     const answers = await ask(

@@ -141,7 +141,7 @@ describe("toConnectError()", () => {
     expect(spent.metadata.get("retry-after")).toBeNull();
   });
 
-  it("leaves out a delay that lies in the past", () => {
+  it("leaves out a delay that has passed", () => {
     const error = toConnectError(new RateLimitError("slow down", { retryAfter: -1 }));
     expect(detail(error, RetryInfoSchema)).toBeUndefined();
     expect(error.metadata.get("grpc-retry-pushback-ms")).toBeNull();
@@ -154,7 +154,7 @@ describe("toConnectError()", () => {
     ]);
   });
 
-  it("says nothing of a bug of ours, nor of what caused it", () => {
+  it("reveals nothing about a bug of ours, nor about its cause", () => {
     const cause = new ServerError("secret of the cause", { provider: "acme" });
     const error = toConnectError(new InternalError("secret of the bug", { cause }));
     expect(error.rawMessage).toBe("internal error");
@@ -180,7 +180,7 @@ describe("toConnectError()", () => {
     expect(sizeOnTheWire(error)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
   });
 
-  it("carries what there is of an object that does not match, and shortens it", () => {
+  it("carries the text of an object that does not match, shortened", () => {
     const short = { text: '{"age":"x"}', schemaViolations: ["/age: expected an integer"] };
     const whole = toConnectError(new NoObjectGeneratedError("no match", short));
     expect(detail(whole, InferenceErrorSchema)?.noObject).toMatchObject({
@@ -268,7 +268,7 @@ describe("toFailure()", () => {
 describe("describeProtocolError()", () => {
   const OUR_RPC = "outrigger.v1.InferenceService/Complete";
 
-  it("gives what Connect found wrong with a message the details of a wrong request", () => {
+  it("gives mistakes that Connect found in a message the details of an invalid request", () => {
     const error = new ConnectError(
       "message size 9 is larger than configured readMaxBytes 5",
       Code.ResourceExhausted,
@@ -313,7 +313,7 @@ describe("describeProtocolError()", () => {
     expect(Buffer.byteLength(error.message)).toBeLessThan(420);
   });
 
-  it("leaves alone what has details, and what is no fault of a message", () => {
+  it("does not change errors that have details or do not concern a message", () => {
     const detailed = toConnectError(invalidField("model", "is empty"));
     const details = [...detailed.details];
     describeProtocolError(detailed, OUR_RPC);

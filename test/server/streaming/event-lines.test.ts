@@ -231,7 +231,7 @@ describe("a request for lines", () => {
     await response.text();
   });
 
-  it("that accepts anything else is told what to accept", async () => {
+  it("that accepts anything else gets the accepted types", async () => {
     const server = await startTexts();
     const response = await post(server, { accept: "*/*" });
     expect(response.status).toBe(415);

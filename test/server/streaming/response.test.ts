@@ -68,7 +68,7 @@ describe.each(Object.entries(FORMS))("a stream as %s", (_name, form) => {
     expect(chunks.length).toBeLessThanOrEqual(4);
   });
 
-  it("takes no more from the provider than one write beyond what its reader takes", async () => {
+  it("takes at most one write more from the provider than its reader takes", async () => {
     const WINDOW_BYTES = 4096;
     const EVENT_BYTES = 1000;
     let taken = 0;

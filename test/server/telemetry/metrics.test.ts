@@ -10,7 +10,7 @@ import { toOutcome } from "../support/outcome.ts";
 const CALL = createCall({ rpc: "acme.Service/Do", requestId: "r", httpVersion: "2.0", protocol: "grpc" });
 
 describe("createMetrics()", () => {
-  it("counts what is in flight", () => {
+  it("counts calls in flight", () => {
     const metrics = createMetrics({ version: "1" });
     metrics.begin(CALL);
     metrics.begin(CALL);
@@ -90,7 +90,7 @@ describe("createMetrics()", () => {
     expect(text).toContain(`${name}_bucket{provider="acme",model="m",le="0.5"} 1\n`);
   });
 
-  it("counts what middleware decides, and shows the state of circuit breakers", () => {
+  it("counts the decisions of middleware, and shows the state of circuit breakers", () => {
     const metrics = createMetrics({ version: "1" });
     const target = { provider: "acme", model: "m" };
     const error = new ServerError("down");

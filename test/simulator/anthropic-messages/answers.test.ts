@@ -72,7 +72,7 @@ describe("sim-tools", () => {
 });
 
 describe("sim-text", () => {
-  it("names attachments, including those of tool results", async () => {
+  it("names attachments, including attachments of tool results", async () => {
     const image = {
       type: "image",
       source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" },

@@ -86,7 +86,7 @@ describe("messages.stream()", () => {
     "sim-long:tokens=300,rate=1000000",
     "sim-text:half_surrogates=1",
     "sim-text:chunk=random:7",
-  ])("accumulates %s to what a whole answer holds", async (model) => {
+  ])("accumulates %s to the content of a whole answer", async (model) => {
     const params = request({
       model,
       thinking: { type: "adaptive", display: "summarized" },

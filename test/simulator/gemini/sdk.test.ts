@@ -152,7 +152,7 @@ describe("a round trip of tools", () => {
   }
 
   it.each(["sim-tools:calls=2", "sim-tools:calls=2,no_ids=1", "sim-reasoning:calls=2"])(
-    "of %s answers with what the tools returned",
+    "of %s answers with the results of the tools",
     async (model) => {
       const asked = { model, contents, config };
       const first = await createClient().models.generateContent(asked);

@@ -240,7 +240,7 @@ describe("ids of tool calls", () => {
 describe("web_search_options", () => {
   const request = say("sim-text", "What is new?", { web_search_options: {} });
 
-  it("cites what was found, with indices into the content", async () => {
+  it("cites the found pages, with indices into the content", async () => {
     const { content, annotations = [] } = await askMessage(simulator(), request);
     expect(annotations).toHaveLength(2);
     for (const { url_citation: cited } of annotations) {

@@ -320,7 +320,7 @@ describe("usage_fields", () => {
     return usage as unknown as Record<string, unknown>;
   };
 
-  it("are those of the named server", async () => {
+  it("match the named server", async () => {
     const { prompt_tokens: prompt, completion_tokens: written } = await toUsage("openai");
     expect(await toUsage("deepseek")).toMatchObject({
       prompt_cache_hit_tokens: 0,
@@ -425,7 +425,7 @@ describe("error_shape", () => {
     expect(JSON.parse(events[1]?.replace("data: ", "") ?? "")).toEqual(body);
   });
 
-  it("is also that of refused requests", async () => {
+  it("also applies to refused requests", async () => {
     const response = await post(simulator(), say("sim-text:error_shape=detail", "Hello", { stop: 3 }));
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({

@@ -106,7 +106,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     expect([await first.stop(), await second.stop()]).toEqual([0, 0]);
   });
 
-  it("tell a reader on another sidecar of each event soon after it was written", async () => {
+  it("notify a reader on another sidecar of each event soon after it was written", async () => {
     const [first, second] = await Promise.all([start(), start()]);
     const slow = { ...request("sim-long:tokens=40,rate=20", "slowly"), background: true };
     const { id } = await first.runs.createRun(slow);
@@ -172,7 +172,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     await second.stop();
   });
 
-  it("lose nothing and tell every model call when they are killed at random under load", async () => {
+  it("lose nothing and record every model call when they are killed at random under load", async () => {
     const random = createRandom(Number(process.env.OUTRIGGER_TEST_SEED ?? Date.now()));
     const sidecars = await Promise.all([start(), start(), start()]);
     const acknowledged = new Map<string, string>();

@@ -205,7 +205,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       leave();
     });
 
-    it("contain nothing of what was written", async () => {
+    it("contain no part of the written texts", async () => {
       const schema = newSchema();
       const store = await open({ schema });
       const payloads: string[] = [];
@@ -222,7 +222,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
   });
 
   describe("an outage", () => {
-    it("delays what is written to runs under way, and neither loses nor repeats an event", async () => {
+    it("delays writes to runs under way, and neither loses nor repeats an event", async () => {
       const [store] = await openTwo();
       const runs = await Promise.all(Array.from({ length: 10 }, () => createdRun(store)));
       let isStopped = false;
@@ -257,7 +257,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       }
     }, 40_000);
 
-    it("fails what is asked meanwhile clearly, and everything works afterwards without a restart", async () => {
+    it("fails calls meanwhile with a clear error, and everything works afterwards without a restart", async () => {
       const [here, there] = await openTwo();
       const run = await createdRun(here);
       await postgres.pause();

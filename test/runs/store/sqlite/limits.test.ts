@@ -75,7 +75,7 @@ describe("a SQLite store in memory that is full", () => {
     60_000,
   );
 
-  it("refuses runs before those under way use more than half of it, so that all of these can end", async () => {
+  it("refuses runs before the runs under way use more than half of the space, so that all of these can end", async () => {
     const store = await openMemory({}, 4 * MEBIBYTE);
     const text = largeText(64 * 1024);
     const { runs, failure } = await createUntilFull(store, text);
@@ -132,7 +132,7 @@ describe("a SQLite store in memory that is full", () => {
     await store.close();
   });
 
-  it("tells once that runs are removed, and which settings help", async () => {
+  it("warns once that runs are removed, and names the settings that help", async () => {
     const problems: unknown[] = [];
     const store = await openMemory({ onProblem: (problem) => problems.push(problem) }, 2 * MEBIBYTE);
     for (let index = 0; index < 60; index += 1) await endedRun(store, { input: [largeText(100_000)] });
