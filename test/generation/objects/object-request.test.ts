@@ -51,7 +51,7 @@ describe("objectRequest()", () => {
         schemaJson: JSON.stringify(withDescription),
       }),
     );
-    expect(kept.responseFormat?.schemaJson).toBe(JSON.stringify(described));
+    expect(kept.responseFormat?.schemaJson).toBe(JSON.stringify(withDescription));
   });
 
   it("makes the model call a tool whose parameters are the schema", () => {
