@@ -68,7 +68,7 @@ export const optionDefinitions = {
   ),
   error_style: fault(
     choice(["event", "failed", "nested"]),
-    "Form of that failure, where the provider has several. Default `event`.",
+    "Form of that failure, if the provider has several. Default `event`.",
   ),
   error_code: fault(
     word,
@@ -82,9 +82,9 @@ export const optionDefinitions = {
     flag,
     "Ends the stream cleanly, but without its last event; a whole answer ends in the middle.",
   ),
-  repeat_start: fault(flag, "Sends the event that opens a stream twice, where the provider has one."),
+  repeat_start: fault(flag, "Sends the event that opens a stream twice, if the provider has one."),
   repeat_ids: fault(flag, "All tool calls have the same call id."),
-  no_ids: fault(flag, "Tool calls have no id, or an empty one where the provider's field is required."),
+  no_ids: fault(flag, "Tool calls have no id, or an empty one if the provider's field is required."),
   frame_bytes: fault(integer(1, largestDelta), "Minimum size of the first delta of the answer, in bytes."),
   half_surrogates: fault(
     flag,

@@ -1,4 +1,7 @@
-/** Holds the layout: imports run one way, without circles, and provider names stay in their places (docs/architecture.md). */
+/**
+ * Holds the layout: imports run one way, without circles, and provider names stay in their places
+ * (docs/architecture.md).
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +10,7 @@ import { describe, expect, it } from "vitest";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const source = join(root, "src");
 
-/** The layers, each of which may use those before it. */
+/** The layers. Each may use the layers before. */
 const layers = [
   "gen",
   "core",
@@ -74,7 +77,7 @@ const files = [source, join(root, simulator)].flatMap((folder) =>
 
 const imports = files.flatMap(importsIn);
 
-/** First folder of a path below src; the file itself where it is in none. */
+/** The first folder of a path below src, or the file if it is in no folder. */
 function getArea(path: string): string {
   return path.split("/")[0] ?? path;
 }
@@ -96,7 +99,7 @@ function providerNamesIn(text: string): string[] {
   return [...code.matchAll(/openai|anthropic|gemini|claude|\bgpt-/gi)].map(([name]) => name);
 }
 
-/** The files of one import circle, in the order of the imports; empty where there is none. */
+/** The files of one import circle, in the order of the imports, or none if there is no circle. */
 function circleIn(targets: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();
   const path: string[] = [];
@@ -221,7 +224,7 @@ describe("the architecture", () => {
   });
 
   it("names providers in adapters, wire types, HTTP APIs, catalog, simulator and the composition of the client only", () => {
-    // An HTTP API is that of a provider, whose name its items, ids and types have.
+    // HTTP APIs are the APIs of providers, whose names their items, ids and types have.
     const free = ["providers", wire, simulator, "catalog", "gen", "endpoints"];
     const composition = ["client/check-base-url.ts", "client/providers.ts", "client/from-env.ts", "index.ts"];
     const wrong = files

@@ -37,7 +37,7 @@ function findBlock(section: string, language: string): string {
 describe("the program for generated stubs in docs/calling.md", () => {
   it("runs with Node as it is, after the command that generates them", async () => {
     const section = await readSection();
-    // The packages are those of this repository, which the command would install.
+    // The packages are already in this repository; the command would install them.
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
     const [, generate = ""] = findBlock(section, "sh").split(/^(?=npx buf generate)/m);
     const PATH = [join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);

@@ -8,7 +8,7 @@ import { choice, flag, word } from "../option-kinds.ts";
 export const chatQuirks = {
   reasoning_field: quirk(
     choice(["reasoning_content", "reasoning", "details", "chunks", "think_tags", "none"]),
-    "Where reasoning is shown: in this field; in `reasoning_details` with signatures; in parts of `content`; in its text; or, as at OpenAI, not at all. Default `reasoning_content`.",
+    "Place of the reasoning: in this field; in `reasoning_details` with signatures; in parts of `content`; in its text; or, as at OpenAI, not at all. Default `reasoning_content`.",
   ),
   require_reasoning: quirk(
     flag,
@@ -20,7 +20,7 @@ export const chatQuirks = {
   ),
   lenient: quirk(
     flag,
-    "Accepts parameters that OpenAI does not know, applies those of other servers that control reasoning, and accepts ids of any length and JSON mode without the word `json`.",
+    "Accepts parameters that OpenAI does not know, applies parameters of other servers that control reasoning, and accepts ids of any length and JSON mode without the word `json`.",
   ),
   usage_style: quirk(
     choice(["last", "bare", "finish", "every", "x_groq", "none"]),
@@ -36,7 +36,7 @@ export const chatQuirks = {
   ),
   name_style: quirk(
     choice(["first", "same", "split", "late"]),
-    "Which pieces of a streamed tool call have its name: the first; all; half of it in each of the first two; the second alone. Default `first`.",
+    "Which pieces of a streamed tool call have its name: the first; all; half in each of the first two; the second alone. Default `first`.",
   ),
   no_index: quirk(flag, "Pieces of tool calls have no `index`."),
   whole_calls: quirk(flag, "A streamed tool call is sent in one piece."),

@@ -17,13 +17,13 @@ const CONNECTIONS = 4;
 const AT_ONCE = 200;
 const WATCHES = 2000;
 
-// Node's client takes no headers while more than 10 MB of its requests wait, not even those of a refusal.
+// Node's client takes no headers while more than 10 MB of its requests wait, not even the headers of a refusal.
 const CLIENT = { maxSessionMemory: 1000 };
 
 let folder: string;
 let config: { access_keys_file: string };
 
-/** As many keys as a file may have: each of them is compared with that of every request. */
+/** As many keys as a file may have: the key of every request is compared with each. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "outrigger-keys-"));
   const keys = Array.from({ length: 255 }, (_, index) => ({
@@ -37,12 +37,12 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Calls with a wrong key, which announces a large body and sends the beginning of it. */
+/** Calls with a wrong key, announces a large body and sends only its beginning. */
 async function refusedCall(session: ClientHttp2Session, key: string): Promise<void> {
   const stream = openStream(session, inferencePath("Complete"), { authorization: `Bearer ${key}` });
   stream.on("error", () => {}).resume();
   stream.write(frame(Buffer.alloc(16 * 1024), 0, 30 * MIB));
-  // Not `once`, which rejects where the stream is reset.
+  // Not `once`, which rejects if the stream is reset.
   await new Promise((resolve) => stream.once("close", resolve));
 }
 

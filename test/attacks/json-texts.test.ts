@@ -39,7 +39,7 @@ const requests: Readonly<Record<string, (json: string, provider: string) => obje
   }),
 };
 
-/** A JSON text of so many empty objects. */
+/** A JSON text with the given number of empty objects. */
 const objects = (count: number) => `{"a":[${"{},".repeat(count - 1)}{}]}`;
 
 describe.each([

@@ -185,7 +185,7 @@ describe.each(SIZES)("memory, with $name", ({ heapMiB, maxPeakMiB }) => {
     await sidecar.expectRecovered();
   });
 
-  it("suffices for a large stored response and later reads of it", async () => {
+  it("suffices for a large stored response and its later reads", async () => {
     const sidecar = await start();
     const answers: Answer[] = [];
     const report = await sidecar.withstand(async () => {

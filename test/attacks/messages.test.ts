@@ -30,7 +30,7 @@ const BOMBS = {
   ],
 } as const;
 
-/** The status of an answer in any of the protocols, as far as it is the expected one. */
+/** Returns the status of an answer in any of the protocols, as far as it is expected. */
 function getStatus({ headers, trailers, body }: RawAnswer): string {
   const isGrpcStatus = trailers["grpc-status"] === "8" || body.includes("grpc-status: 8");
   if (isGrpcStatus || Number(headers[":status"]) === 429) return "RESOURCE_EXHAUSTED";

@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-/** What an attacker sends. */
+/** The requests that an attacker sends. */
 interface Pipelining {
   readonly connections: number;
   /** Requests of each connection, sent without waiting for answers. */
@@ -70,7 +70,7 @@ describe.each(SIZES)("pipelined requests, against $name", ({ heapMiB, maxPeakMiB
     const report = await sidecar.withstand(async () => {
       await pipeline(sidecar.url, attack);
       await pipeline(sidecar.url, { ...attack, isReading: false });
-      // Node answers this one by itself.
+      // Node answers this request itself.
       await pipeline(sidecar.url, {
         ...attack,
         connections: 100,

@@ -1,4 +1,4 @@
-/** Providers that never stop, or send what takes many times its size once it is parsed. */
+/** Providers that never stop, or send data that takes many times its size once it is parsed. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,7 +7,7 @@ import { expectWithstood, useSidecars } from "./support/sidecar.ts";
 
 const attacks = useSidecars();
 
-/** The smallest heap in which a sidecar is meant to run: that of the image in a container with 256 MiB. */
+/** The smallest heap in which a sidecar is meant to run: the heap of the image in a container with 256 MiB. */
 const HEAP_MIB = 160;
 
 interface Attack {
@@ -16,13 +16,15 @@ interface Attack {
   readonly api?: "gemini" | "anthropic-messages";
   /** The answer is one whole body instead of a stream. */
   readonly isWhole?: boolean;
-  /** What is written first, and then without end. */
+  /** The text that is written first, before the text that is repeated without end. */
   readonly head: string;
   readonly piece: (index: number) => string;
   readonly includeRaw?: boolean;
   /** Setting that the error names. */
   readonly limit: string;
-  /** Limits of the sidecar. By default the one on the bytes of an answer comes first, since it follows the heap. */
+  /**
+   * Limits of the sidecar. By default the limit on the bytes of an answer is reached first, since it follows the heap.
+   */
   readonly limits?: Readonly<Record<string, string | number>>;
 }
 
@@ -192,7 +194,7 @@ async function serve({ isWhole, head, piece }: Attack): Promise<Server> {
   return server;
 }
 
-/** Serves attacks. Returns their entries of `providers` in the configuration, and what ends them. */
+/** Serves attacks. Returns their entries of `providers` in the configuration, and a function that ends the attacks. */
 async function serveAll(list: readonly Attack[]) {
   const servers = await Promise.all(list.map(serve));
   const providers = servers.map((server, index) => {
@@ -212,7 +214,7 @@ async function serveAll(list: readonly Attack[]) {
   return { providers: Object.fromEntries(providers), close };
 }
 
-/** Calls an attacker. Gives the text of the answer, in which the error is. */
+/** Calls an attacker. Returns the text of the answer, which has the error. */
 async function ask(url: string, provider: string, { isWhole, includeRaw = false }: Attack): Promise<string> {
   const request = {
     provider,

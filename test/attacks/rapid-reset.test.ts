@@ -9,7 +9,7 @@ import { expectWithstood, useSidecars } from "./support/sidecar.ts";
 
 const attacks = useSidecars();
 
-/** Resets in a second, and for how long. */
+/** The number of resets in a second, and the duration. */
 const RATE = 2600;
 const SECONDS = 8;
 
@@ -31,7 +31,7 @@ const CALL = frame(
 interface Attack {
   /** Whether the whole request is sent before the reset. */
   readonly isWhole: boolean;
-  /** How long after the request the reset follows, in milliseconds. 0: with it. */
+  /** Milliseconds from the request to the reset. 0: both are sent together. */
   readonly delayMs: number;
 }
 

@@ -23,7 +23,7 @@ const strictTool = (schema: object) => ({
   function: { name: "f", parametersJson: JSON.stringify(schema), strict: true },
 });
 
-/** 230 KiB of definitions whose names are one and the same once their characters are replaced. */
+/** 230 KiB of definitions whose names become the same when their characters are replaced. */
 function definitionsOfOneName(): object {
   const names = Array.from({ length: 4500 }, (_, index) => String.fromCharCode(0x4e00 + index));
   const properties = names.map((name, index) => [`p${index}`, { $ref: `#/$defs/${name}` }]);
@@ -34,7 +34,7 @@ function definitionsOfOneName(): object {
   };
 }
 
-/** 680 KB with a list of values that 2,000 properties refer to, each beside a keyword of its own. */
+/** 680 KB with a list of values that 2,000 properties refer to, each beside a different keyword. */
 function sharedValues(): object {
   const values = Array.from({ length: 20_000 }, (_, index) => `value-number-${index}-abcdefghij`);
   const properties = Array.from({ length: 2000 }, (_, index) => [

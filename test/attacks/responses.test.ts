@@ -33,7 +33,7 @@ async function post({ url }: AttackedSidecar, path: string, body: object): Promi
   return { status: response.status, text: await response.text() };
 }
 
-/** Creates a conversation with a large item. Gives the ids of both. */
+/** Creates a conversation with a large item. Returns both ids. */
 async function createConversation(sidecar: AttackedSidecar, bytes: number) {
   const items = [{ type: "message", role: "user", content: "x".repeat(bytes) }];
   const { text } = await post(sidecar, "/v1/conversations", { items });
@@ -56,7 +56,7 @@ function countAnswers(answers: readonly Answer[], ...statuses: number[]): number
 const RUNS = { store: "memory", memory_size: "64MiB" };
 
 describe.each(SIZES)("stored responses, with $name", ({ heapMiB, maxPeakMiB }) => {
-  it("refuses small requests that continue a large response, where they are too many at once", async () => {
+  it("refuses small requests that continue a large response if too many arrive at once", async () => {
     const slow = await startSlowProvider();
     const sidecar = await attacks.start({ heapMiB, providers: { slow }, config: { runs: RUNS } });
     let answers: Answer[] = [];

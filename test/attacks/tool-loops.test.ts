@@ -98,12 +98,12 @@ describe.each(SIZES)("a caller of RunTools, with $name", ({ heapMiB, maxPeakMiB 
       session.destroy();
     });
     expectWithstood(report, maxPeakMiB);
-    // What the windows of the stream and its answer let through: a fraction of what could be sent in that time.
+    // The windows of the stream and its answer let through a fraction of what could be sent in that time.
     expect(Math.max(...taken)).toBeLessThan(16 * MIB);
     await sidecar.expectRecovered();
   });
 
-  it("that floods outputs and reads what comes does not delay others", { timeout: 120_000 }, async () => {
+  it("that floods outputs and reads the answers does not delay others", { timeout: 120_000 }, async () => {
     const caller = await startProvider(callTool);
     const sidecar = await attacks.start({ heapMiB, providers: { caller } });
     const text = "x".repeat(10_000);

@@ -31,7 +31,7 @@ describe("the chart of the benchmark", () => {
     expect(svg).toContain("200 µs");
   });
 
-  it("leaves out what a run did not measure", () => {
+  it("leaves out values that a run did not measure", () => {
     const row = "CPU per call, µs";
     const svg = drawChart(
       section("Complete: x", row, [1, 2, 3]) +

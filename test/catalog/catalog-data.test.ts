@@ -14,7 +14,7 @@ function isDay(text: string): boolean {
 }
 
 describe("catalog.json", () => {
-  it("says where it comes from and under which licence", () => {
+  it("names its source and its licence", () => {
     expect(catalog.source).toBe("@pydantic/genai-prices");
     expect(catalog.source_version).toMatch(/^\d+\.\d+\.\d+$/);
     expect(isDay(catalog.retrieved_at)).toBe(true);

@@ -29,7 +29,7 @@ describe("getModelInfo()", () => {
     expect(getModelInfo("gpt-5.2-mini")).toBeUndefined();
   });
 
-  it("tells all that is known of a model", () => {
+  it("returns all known facts of a model", () => {
     const info = createCatalog().getModelInfo("gpt-5.6", undefined, november2026);
     expect(info).toMatchObject({
       id: "gpt-5.6-sol",
@@ -67,7 +67,7 @@ describe("getModelInfo()", () => {
     ]);
   });
 
-  it("leaves unset what is unknown", () => {
+  it("leaves unknown facts unset", () => {
     expect(getModelInfo("codestral-2508")).toMatchObject({ releaseDate: "", endOfLifeDate: "" });
     expect(getModelInfo("codestral-2508")?.maxOutputTokens).toBeUndefined();
     expect(getModelInfo("gemini-4-carbon")?.prices[0]?.cacheReadMicroUsdPerMillionTokens).toBeUndefined();
@@ -87,7 +87,7 @@ describe("getModelInfo()", () => {
     for (const [name, id] of Object.entries(names)) expect(getModelInfo(name)?.id, name).toBe(id);
   });
 
-  it("takes a snapshot with prices of its own for a model of its own", () => {
+  it("treats a snapshot with separate prices as a separate model", () => {
     expect(getModelInfo("gpt-4o-2024-08-06")?.id).toBe("gpt-4o");
     expect(getModelInfo("gpt-4o-2024-05-13")?.id).toBe("gpt-4o-2024-05-13");
   });
@@ -106,7 +106,7 @@ describe("getModelInfo()", () => {
     expect(inputOn("2027-01-01T00:00:00Z")).toBe(1_500_000n);
   });
 
-  it("gives every caller a message of its own", () => {
+  it("gives every caller a separate message", () => {
     const info = getModelInfo("gpt-5.2");
     info?.aliases.push("mine");
     expect(getModelInfo("gpt-5.2")?.aliases).not.toContain("mine");
@@ -196,7 +196,7 @@ describe("getLatestModel()", () => {
     ]);
   });
 
-  it("gives a preview only where there is no stable model", () => {
+  it("returns a preview model only if no stable model exists", () => {
     expect(latest("gemini", [], "2026-03-01")).toBe("gemini-2.5-flash-lite");
     const onlyPreviews = createCatalog({
       models: [
@@ -209,7 +209,7 @@ describe("getLatestModel()", () => {
 });
 
 describe("traitsOf()", () => {
-  it("takes the traits of the family, and over them those of the model", () => {
+  it("takes the traits of the family, and overrides them by the traits of the model", () => {
     expect(traitsOf("openai", "gpt-6-sol")).toMatchObject({
       reasoningControl: "effort",
       defaultEffort: undefined,
@@ -271,7 +271,7 @@ describe("sameModel()", () => {
     }
   });
 
-  it("tells models, and snapshots of one model, apart", () => {
+  it("distinguishes models, and snapshots of one model", () => {
     const pairs = [
       ["openai", "gpt-5.2", "gpt-5.2-codex"],
       ["openai", "gpt-4o-2024-08-06", "gpt-4o-2024-11-20"],

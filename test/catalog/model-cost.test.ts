@@ -24,8 +24,8 @@ function nanoUsd(...items: [tokens: number, dollarsPerMillion: number][]): bigin
   return BigInt(Math.round(items.reduce((sum, [tokens, dollars]) => sum + tokens * dollars * 1000, 0)));
 }
 
-describe("a recorded usage costs by our counts what it costs by the provider's own", () => {
-  it("of OpenAI, whose input includes what was cached", () => {
+describe("a recorded usage costs by our counts what it costs by the provider's counts", () => {
+  it("of OpenAI, whose input includes cached tokens", () => {
     const { model, usage } = recorded<{ model: string; usage: OpenAIUsage }>(
       "openai-responses/gpt-5-6-reasoning-mode-pro-with-independent-effort.json",
     );
@@ -124,7 +124,7 @@ describe("costWith()", () => {
     expect(costWith(cheap, createUsage({ inputTokens: 4, outputTokens: 0 }))).toBe(0n);
   });
 
-  it("stays exact where numbers would not", () => {
+  it("stays exact beyond the precision of numbers", () => {
     const dear = [
       {
         above_input_tokens: 0,
@@ -136,7 +136,7 @@ describe("costWith()", () => {
     expect(costWith(dear, most)).toBe((9_007_199_254_740_991n * 2_147_483_647n + 500n) / 1000n);
   });
 
-  it("is undefined where a price that is needed is unknown", () => {
+  it("is undefined if a required price is unknown", () => {
     const usage = createUsage({ inputTokens: 10, outputTokens: 10, cacheWriteTokens: 1 });
     expect(costWith(tiers, usage)).toBeUndefined();
     expect(costWith([], createUsage({ inputTokens: 1, outputTokens: 1 }))).toBeUndefined();
@@ -162,7 +162,7 @@ describe("costWith()", () => {
     expect(costWith(tiers, usage)).toBe(10_000n);
   });
 
-  it("is undefined where the counts contradict each other", () => {
+  it("is undefined if the counts contradict each other", () => {
     expect(
       costWith(tiers, createUsage({ inputTokens: 5, outputTokens: 1, cacheReadTokens: 6 })),
     ).toBeUndefined();
@@ -181,7 +181,7 @@ describe("costOf()", () => {
     expect([on("2026-11-30"), on("2026-12-01")]).toEqual([2_000_000_000n, 4_000_000_000n]);
   });
 
-  it("agrees with the source's own calculation for every model that it prices", () => {
+  it("agrees with the source's calculation for every model that it prices", () => {
     let compared = 0;
     for (const { provider, source_id: providerId, models } of (overlayFile as Overlay).providers) {
       for (const { id, source_model } of models.filter(({ prices }) => prices === undefined)) {

@@ -71,7 +71,7 @@ describe("the traits of the models", () => {
     }
   });
 
-  it("refuse forced tool choice where Anthropic does", () => {
+  it("refuse a forced tool choice exactly if Anthropic does", () => {
     const rule = (model: string) => traitsOf("anthropic", model).forcedToolChoice;
     for (const model of ["claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1", "claude-fable-5-2"]) {
       expect(rule(model), model).toBe("never");
@@ -81,7 +81,7 @@ describe("the traits of the models", () => {
     expect(rule("claude-haiku-5-5")).toBe("always");
   });
 
-  it("have Anthropic's smallest cacheable prefixes, and none where they are unknown", () => {
+  it("have Anthropic's smallest cacheable prefixes, and none if they are unknown", () => {
     const minimum = (model: string) => traitsOf("anthropic", model).cacheMinimumTokens;
     expect(minimum("claude-opus-5")).toBe(512);
     expect(minimum("claude-opus-4-8")).toBe(1024);

@@ -1,4 +1,4 @@
-/** Calls of RunService in JSON's form of the contract, as a client without libraries makes them. */
+/** Calls of RunService in the JSON form of the contract, as a client without libraries makes them. */
 
 /** A run. */
 export interface JsonRun {
@@ -68,7 +68,8 @@ export async function* readEvents(url: string, method: string, request: object):
       rest = lines.pop() ?? "";
       for (const text of lines.filter((line) => line !== "")) {
         const event = JSON.parse(text);
-        // The events of a run that failed are followed by its status, and those of a stream that failed by its own.
+        // The events of a run that failed are followed by its status, and the events of a stream that failed by the
+        // status of the stream.
         if (!("status" in event)) yield { sequence: event.sequence ?? 0, run: event.run, text };
       }
     }

@@ -1,4 +1,4 @@
-/** What happens to sidecars under load. */
+/** The faults that happen to sidecars under load. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Stage } from "./stage.ts";
 import { type ChaosStore, openPostgres, openSqlite, openSqliteOnSmallDisk } from "./stores.ts";
@@ -7,7 +7,7 @@ import { type ChaosStore, openPostgres, openSqlite, openSqliteOnSmallDisk } from
 export interface ChaosCase {
   readonly name: string;
   readonly stores: readonly (() => ChaosStore | Promise<ChaosStore>)[];
-  /** Whether background runs are to complete in spite of it. A full disk may fail them. */
+  /** Whether background runs have to complete in spite of the fault. A full disk may fail them. */
   readonly handover: boolean;
   /** Disturbs the sidecars once. Afterwards as many serve as before. */
   disturb(stage: Stage, random: () => number): Promise<void>;

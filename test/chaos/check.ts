@@ -1,8 +1,8 @@
-/** Judges what became of the runs that sidecars acknowledged. */
+/** Checks the outcome of the runs that sidecars acknowledged. */
 import { isTerminal, type JsonEvent, type JsonRun } from "./calls.ts";
 import { type Acknowledged, ROUNDS } from "./load.ts";
 
-/** All that is known about an acknowledged run in the end. */
+/** The final knowledge about an acknowledged run. */
 export interface Evidence {
   readonly acknowledged: Acknowledged;
   /** Undefined if no sidecar knows it. */
@@ -15,7 +15,7 @@ export interface Evidence {
   readonly modelCalls: readonly number[];
 }
 
-/** What is expected of the runs of a case. */
+/** The expectations about the runs of a case. */
 export interface Expectation {
   /** Background runs go on after their process ended, so that they complete. */
   readonly handover: boolean;

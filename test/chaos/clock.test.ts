@@ -8,7 +8,7 @@ const PROGRAM = `
   setTimeout(() => console.log(JSON.stringify([Date.now(), new Date().getTime(), new Date(5).getTime()])), 500);
 `;
 
-it("shifts the clock of a process by what its file says", () => {
+it("shifts the clock of a process by the milliseconds in its file", () => {
   const folder = mkdtempSync(join(tmpdir(), "outrigger-clock-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "clock");

@@ -1,6 +1,6 @@
 /**
- * Loaded into a sidecar's process before its program: shifts the clock of `Date` by as many milliseconds as the file
- * says that the query names. Timers do not follow: they use the monotonic clock, as on a machine whose clock is set.
+ * Loaded into a sidecar's process before its program: shifts the clock of `Date` by the milliseconds in the file that
+ * the query names. Timers do not follow: they use the monotonic clock, as on a machine whose clock is set.
  */
 import { readFileSync } from "node:fs";
 

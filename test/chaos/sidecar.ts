@@ -7,11 +7,11 @@ const STOP_MS = 30_000;
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A sidecar in a process of its own. */
+/** A sidecar in a separate process. */
 export interface Sidecar {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** What it has logged. */
+  /** Returns the log so far. */
   log(): string;
   /** Ends it as a crash does. */
   kill(): Promise<void>;

@@ -15,16 +15,16 @@ import { startWorkServer, type WorkServer } from "./work-server.ts";
 /** Longest wait until every acknowledged run has ended, in milliseconds: many times the lease. */
 const SETTLE_MS = 60_000;
 
-/** How long a sidecar is tried to be started, in milliseconds: the database may be away. */
+/** Milliseconds in which starting a sidecar is retried, since the database may be unavailable. */
 const START_MS = 60_000;
 
-/** How long the runs of a process that died are left alone. */
+/** The time after which the runs of a dead process are taken over. */
 const LEASE = "1s";
 
 /** Less than a run takes, so that draining interrupts runs. */
 const DRAIN_TIMEOUT = "500ms";
 
-/** What a case works with. */
+/** The store, the simulator, the work server and the sidecars of a case. */
 export class Stage {
   readonly store: ChaosStore;
   /** Sidecars that serve, oldest first. */
@@ -83,14 +83,14 @@ export class Stage {
     for (let count = this.store.isShared ? 2 : 1; count > 0; count -= 1) await this.start();
   }
 
-  /** Takes the oldest sidecar out of service, so that callers do not choose it any more. */
+  /** Takes the oldest sidecar out of service, so that callers no longer choose it. */
   takeOldest(): Sidecar {
     const sidecar = this.sidecars.shift();
     if (sidecar === undefined) throw new Error("no sidecar serves");
     return sidecar;
   }
 
-  /** Shifts the clocks of all sidecars, from what they really are. */
+  /** Shifts the clocks of all sidecars relative to the real time. */
   shiftClock(ms: number): void {
     writeFileSync(this.#clock, String(ms));
   }

@@ -15,9 +15,9 @@ export interface ChaosStore {
   readonly location: string;
   /** Whether several sidecars can use it at the same time. */
   readonly isShared: boolean;
-  /** Takes the database away, and brings it back. Not of a file. */
+  /** Stops the database, and starts it again. A file has no such fault. */
   readonly outage?: { begin(): Promise<void>; end(): Promise<void> };
-  /** Fills the disk, and frees it again. Only of a file on a file system of its own. */
+  /** Fills the disk, and frees it again. Only a file on a separate file system has it. */
   readonly disk?: { fill(): void; free(): void };
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export function openSqlite(): ChaosStore {
   };
 }
 
-/** A disk that a load of some seconds does not fill by itself. */
+/** The size of a disk that the load of some seconds does not fill. */
 const DISK_SIZE = "64m";
 
 /** A file on a small file system in memory, which only root can mount. */
@@ -78,7 +78,7 @@ export function openSqliteOnSmallDisk(): ChaosStore {
   };
 }
 
-/** A server of its own. */
+/** A separate server. */
 export async function openPostgres(): Promise<ChaosStore> {
   const postgres = await Postgres.start();
   if (postgres === undefined) throw new Unavailable("no PostgreSQL works here, see CONTRIBUTING.md");

@@ -59,7 +59,7 @@ describe("outrigger demo", () => {
     await expect(client.complete(request)).rejects.toThrow("max_tokens: expected at least 1, found -1");
   });
 
-  it("prints curl commands that work as they stand", async () => {
+  it("prints curl commands that work unchanged", async () => {
     const outrigger = spawnOutrigger(["demo"], {
       OUTRIGGER_LISTEN: "127.0.0.1:0",
       OUTRIGGER_ADMIN_LISTEN: "off",
@@ -96,7 +96,7 @@ describe("outrigger demo", () => {
 });
 
 describe("demoText()", () => {
-  it("names an address that can be reached, also where it listens everywhere", () => {
+  it("names an address that can be reached, even if it listens on all addresses", () => {
     const text = demoText({
       addresses: ["[::]:7000"],
       adminAddress: "0.0.0.0:7001",

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(killLeftovers);
 
-/** Why a loop ends that goes on after the steps of the table. */
+/** The reason why a loop that continues after the steps of the table ends. */
 async function continueUnder(stopWhen: string): Promise<StopReason | undefined> {
   const generations = createClient(GenerationService, transport);
   const request = { model: "sim-text", tools: [TOOL] };

@@ -6,7 +6,7 @@ import { killLeftovers, runHere, spawnOutrigger } from "./support/spawn-outrigge
 afterEach(killLeftovers);
 
 describe("outrigger healthcheck", () => {
-  it("exits with 0 where the sidecar is ready, and with 1 once it is gone", async () => {
+  it("exits with 0 if the sidecar is ready, and with 1 once it has stopped", async () => {
     const outrigger = spawnOutrigger(["demo", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
     const [, admin = ""] = await outrigger.printed(/health and metrics +http:\/\/([^/]+)\//);
     const check = () => runHere(["healthcheck"], { OUTRIGGER_ADMIN_LISTEN: admin });
@@ -20,7 +20,7 @@ describe("outrigger healthcheck", () => {
     });
   });
 
-  it("exits with 1 where the answer is not 200, or does not come in time", async () => {
+  it("exits with 1 if the answer is not 200, or does not come in time", async () => {
     const server = createServer((request, response) => {
       if (request.headers.host?.startsWith("127.0.0.1")) response.writeHead(503).end();
     }).listen(0);

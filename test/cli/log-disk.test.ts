@@ -32,7 +32,7 @@ async function startOnto(stdout: number | "pipe") {
       const text = await (await fetch(`${admin}/metrics`)).text();
       return Number(/^outrigger_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
     },
-    /** Exit code after SIGTERM. Rejects where the process takes too long. */
+    /** Sends SIGTERM. Returns the exit code. Rejects if the process takes too long. */
     async stop(): Promise<unknown> {
       child.kill("SIGTERM");
       const [code] = await once(child, "exit", { signal: AbortSignal.timeout(STOP_TIMEOUT_MS) });
@@ -43,7 +43,7 @@ async function startOnto(stdout: number | "pipe") {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
-/** One call with a long line in the log. Gives its HTTP status. */
+/** Makes a call with a long line in the log. Returns its HTTP status. */
 function callNothing(port: number): Promise<number | undefined> {
   const headers = { "x-request-id": "r".repeat(128) };
   return new Promise((resolve, reject) => {

@@ -49,7 +49,7 @@ describe.runIf(process.platform === "linux")("outrigger serve", () => {
     expect(variables.filter((text) => text.startsWith("MALLOC_ARENA_MAX="))).toEqual(["MALLOC_ARENA_MAX=8"]);
   });
 
-  it("leaves everything as it is where the operator has chosen the size of the young generation", async () => {
+  it("leaves everything as it is if the operator has chosen the size of the young generation", async () => {
     const outrigger = await serve({ NODE_OPTIONS: "--max-semi-space-size=16" });
     expect(toList(outrigger, "cmdline")).not.toEqual(expect.arrayContaining([...NODE_OPTIONS]));
     expect(toList(outrigger, "environ").join()).not.toContain("MALLOC_");

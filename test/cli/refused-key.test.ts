@@ -26,7 +26,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Starts a sidecar. Gives the address of its data port. */
+/** Starts a sidecar. Returns the address of its data port. */
 async function serve(variables: Record<string, string>): Promise<string> {
   const flags = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
   const outrigger = spawnOutrigger(flags, variables);
@@ -46,7 +46,7 @@ async function toRefusal(address: string): Promise<ConnectError> {
 const ORIGIN = "the provider openai refused the key that Outrigger has for it";
 
 describe("a provider's 401", () => {
-  it("names the variable of the key, and has a reason of its own", async () => {
+  it("names the variable of the key, and has a separate reason", async () => {
     const address = await serve({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: simulator.openaiBaseUrl });
     const error = await toRefusal(address);
     expect(error.rawMessage).toContain(`${ORIGIN} (OPENAI_API_KEY): openai answered 401`);
@@ -64,7 +64,7 @@ describe("a provider's 401", () => {
     expect(error.rawMessage).not.toContain(folder);
   });
 
-  it("has a code of its own over /v1/responses, which a wrong access key does not have", async () => {
+  it("has a distinct code over /v1/responses, which a wrong access key does not have", async () => {
     const keys = join(folder, "keys.yaml");
     await writeFile(keys, "keys: [{ name: one, key: an-access-key-of-32-characters-01 }]\n");
     const address = await serve({

@@ -29,7 +29,7 @@ describe("outrigger", () => {
     expect(nodeProblem("100.1.0")).toBeUndefined();
   });
 
-  it("says on stderr what is wrong with a command line, and exits with 2", async () => {
+  it("names the mistake in a command line on stderr, and exits with 2", async () => {
     expect(await runOutrigger(["sevre"])).toEqual({
       code: 2,
       stdout: "",
@@ -76,7 +76,7 @@ describe("outrigger", () => {
 });
 
 describe("describeFailure()", () => {
-  it("describes failures by what a user can do about them", () => {
+  it("describes failures with a remedy for the user", () => {
     expect(describeFailure(new ConfigurationError("no key"), {})).toEqual({ message: "no key", code: 3 });
     expect(describeFailure(new NetworkError("refused"), {})).toEqual({ message: "refused", code: 1 });
     const busy = Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });

@@ -37,7 +37,7 @@ function provider(): Record<string, string> {
   return { OPENAI_API_KEY: "sk-very-secret", OPENAI_BASE_URL: simulator.openaiBaseUrl };
 }
 
-/** Waits until a sidecar serves. Gives its addresses. */
+/** Waits until a sidecar serves. Returns its addresses. */
 async function listAddresses(outrigger: Outrigger): Promise<{ data: string; admin: string }> {
   await outrigger.printed(/"msg":"serving"/);
   const listening = await outrigger.printed(/\{[^\n]*"msg":"listening"\}/);
@@ -174,7 +174,7 @@ describe("outrigger serve", () => {
     expect(await outrigger.ended).toBe(0);
   });
 
-  it("asks for access keys where there are some, takes new ones on SIGHUP, and shows none", async () => {
+  it("requires access keys if any are configured, takes new ones on SIGHUP, and shows none", async () => {
     const keys = join(folder, "keys.yaml");
     const entry = (key: string) => `keys: [{ name: checkout, key: ${key}, models: [openai/sim-text] }]`;
     await writeFile(keys, entry("first-access-key-1"));
@@ -238,7 +238,7 @@ describe("outrigger serve", () => {
   });
 
   it.each(["0.0.0.0:0", ":0", "[::]:0", "192.0.2.7:0", "some-host:0"])(
-    "does not start on %s without access keys, unless that is said to be meant",
+    "does not start on %s without access keys, unless that is configured explicitly",
     async (address) => {
       const listen = [...anyPort, "--listen", address];
       const { code, stderr } = await runHere(["serve", ...listen], provider());
@@ -251,7 +251,7 @@ describe("outrigger serve", () => {
     },
   );
 
-  it("warns where its data address is open to the network without access keys, and only there", async () => {
+  it("warns only if its data address is open to the network without access keys", async () => {
     const socket = `unix://${join(folder, "local.sock")}`;
     const addresses = ["127.0.0.1:0", "[::1]:0", "localhost:0", socket, "0.0.0.0:0"];
     const listen = addresses.flatMap((address) => ["--listen", address]);
@@ -287,7 +287,7 @@ describe("outrigger serve", () => {
     expect(outcome).toBeInstanceOf(ConnectError);
   });
 
-  it("serves what a file says", async () => {
+  it("serves the configuration of a file", async () => {
     const config = join(folder, "outrigger.yaml");
     const socket = join(folder, "outrigger.sock");
     await writeFile(join(folder, "key"), "sk-from-file\n");

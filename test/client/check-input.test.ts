@@ -17,7 +17,7 @@ function violationsIn(input: unknown): string[] {
   }
 }
 
-describe("requestOf()", () => {
+describe("toRequest()", () => {
   it.each([
     ["a plain request", { model: "m", messages }],
     ["a created request", create(RequestSchema, { model: "m", messages })],
@@ -108,7 +108,7 @@ describe("requestOf()", () => {
     else expect(found).toMatch(violation);
   });
 
-  it("names the fields that there are where one is misspelt", () => {
+  it("names the known fields if one is misspelt", () => {
     expect(violationsIn({ max_tokens: 5 })[0]).toMatch(
       /^max_tokens: is not a field of Request; expected one of model, messages/,
     );

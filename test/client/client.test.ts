@@ -68,7 +68,7 @@ describe("Client", () => {
       );
     });
 
-    it("refuses an adapter whose own name is another", () => {
+    it("refuses an adapter with another name", () => {
       expect(() => new Client({ providers: { a: new ScriptedAdapter("one") } })).toThrow(
         'the adapter that is registered as "a" is named "one"; pass the option name: "a" to the adapter, ' +
           'or register it as "one"',
@@ -109,7 +109,7 @@ describe("Client", () => {
       expect(adapters.flatMap((adapter) => adapter.requests)).toEqual([]);
     });
 
-    it("says what is missing where no provider is registered, whatever the request names", async () => {
+    it("names the missing configuration if no provider is registered, whatever the request names", async () => {
       const client = new Client();
       await expect(client.complete(request)).rejects.toThrow(ConfigurationError);
       await expect(client.complete({ ...request, provider: "openai" })).rejects.toThrow(
@@ -134,7 +134,7 @@ describe("Client", () => {
       expect(adapters[0]?.requests).toEqual([]);
     });
 
-    it("tells a provider's name to its adapter, and leaves the caller's request alone", async () => {
+    it("passes a provider's name to its adapter, and does not change the caller's request", async () => {
       const { client, adapters } = getClient("one");
       await client.complete(request);
       expect(adapters[0]?.requests[0]?.provider).toBe("one");
@@ -143,7 +143,7 @@ describe("Client", () => {
   });
 
   describe("calls", () => {
-    it("gives every call an id of its own, or the one it was told", async () => {
+    it("gives every call a separate id, or the given one", async () => {
       const { client } = getClient("one");
       const ids = [
         (await client.complete(request)).inferenceId,
@@ -171,7 +171,7 @@ describe("Client", () => {
       expect(adapters[0]?.requests).toHaveLength(1);
     });
 
-    it("costs nothing where a stream is abandoned before its start", async () => {
+    it("costs nothing if a stream is abandoned before its start", async () => {
       const { client, adapters } = getClient("one");
       const iterator = client.stream(request).batches()[Symbol.asyncIterator]();
       expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
@@ -179,13 +179,13 @@ describe("Client", () => {
       expect(adapters[0]?.requests).toHaveLength(0);
     });
 
-    it("ends the adapter's stream where the caller leaves the loop", async () => {
+    it("ends the adapter's stream when the caller leaves the loop", async () => {
       const { client, adapters } = getClient("one");
       for await (const event of client.stream(request)) if (event.event.case === "textDelta") break;
       expect(adapters[0]).toMatchObject({ started: 1, ended: 1 });
     });
 
-    it("sends once, and throws where the stream is read a second time", async () => {
+    it("sends once, and throws if the stream is read a second time", async () => {
       const { client, adapters } = getClient("one");
       const stream = client.stream(request);
       expect((await getEvents(stream)).length).toBeGreaterThan(3);
@@ -203,7 +203,7 @@ describe("Client", () => {
   });
 
   describe("initialize and close", () => {
-    it("throws at registration what an adapter's initialize throws", () => {
+    it("throws the error of an adapter's initialize at registration", () => {
       const adapter = Object.assign(new ScriptedAdapter("one"), {
         initialize() {
           throw new ConfigurationError("no such region");
@@ -228,7 +228,7 @@ describe("Client", () => {
       expect(adapter.requests).toHaveLength(2);
     });
 
-    it("fails every call where an asynchronous initialize failed", async () => {
+    it("fails every call if an asynchronous initialize failed", async () => {
       const adapter = Object.assign(new ScriptedAdapter("one"), {
         async initialize() {
           throw new Error("the vault is shut");
@@ -242,7 +242,7 @@ describe("Client", () => {
       expect(adapter.requests).toEqual([]);
     });
 
-    it("closes every adapter once, also where one fails", async () => {
+    it("closes every adapter once, even if one fails", async () => {
       const failing = Object.assign(new ScriptedAdapter("bad"), {
         async close() {
           throw new NetworkError("stuck");
@@ -275,7 +275,7 @@ describe("Client", () => {
     expect(client.supportsToolChoice(ToolChoice_Mode.AUTO, "m1", "careful")).toBe(true);
   });
 
-  it("asks an adapter whether a model is held to a schema, and assumes so where it does not say", () => {
+  it("asks an adapter whether a model is held to a schema, and assumes so if it does not say", () => {
     const careful = Object.assign(new ScriptedAdapter("careful"), {
       supportsJsonSchema: (model: string) => model === "m1",
     });

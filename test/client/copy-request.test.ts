@@ -1,11 +1,11 @@
-/** A middleware that changes what it is given must not change what the program holds. */
+/** A middleware that changes its request must not change the program's request. */
 import { Client, jsonSchema, ResponseFormat_Type, ToolChoice_Mode, toolChoice, userMessage } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { toRequest } from "../../src/client/request-input.ts";
 import { ScriptedAdapter } from "./support/scripted-adapter.ts";
 
 describe("a middleware that changes a request", () => {
-  it("leaves the program's own request as it was", async () => {
+  it("leaves the program's request as it was", async () => {
     const request = toRequest({
       model: "m",
       messages: [userMessage("hi")],
@@ -19,16 +19,16 @@ describe("a middleware that changes a request", () => {
     await using client = new Client({
       providers: { one: adapter },
       middleware: [
-        (own, next) => {
-          own.messages[0]?.content.pop();
-          own.messages.push(userMessage("more"));
-          own.stopSequences.push("y");
-          if (own.toolChoice !== undefined) own.toolChoice.mode = ToolChoice_Mode.NONE;
-          if (own.responseFormat !== undefined) own.responseFormat.type = ResponseFormat_Type.JSON;
-          if (own.responseFormat !== undefined) own.responseFormat.schemaJson = "";
-          delete own.timeouts?.request;
-          own.messages.shift();
-          return next(own);
+        (received, next) => {
+          received.messages[0]?.content.pop();
+          received.messages.push(userMessage("more"));
+          received.stopSequences.push("y");
+          if (received.toolChoice !== undefined) received.toolChoice.mode = ToolChoice_Mode.NONE;
+          if (received.responseFormat !== undefined) received.responseFormat.type = ResponseFormat_Type.JSON;
+          if (received.responseFormat !== undefined) received.responseFormat.schemaJson = "";
+          delete received.timeouts?.request;
+          received.messages.shift();
+          return next(received);
         },
       ],
     });

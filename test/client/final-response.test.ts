@@ -90,7 +90,7 @@ describe("the laws of a stream with FINAL_RESPONSE_WITHOUT_CONTENT", () => {
 });
 
 describe("Client.stream()", () => {
-  it("sends the content once where the request asks for it, and in full by default", async () => {
+  it("sends the content once if the request asks for it, and in full by default", async () => {
     const client = new Client({ providers: { one: new ScriptedAdapter("one") } });
     const request = { model: "m", messages: [userMessage("hi")] };
     const read = async (finalResponse: FinalResponse) => {

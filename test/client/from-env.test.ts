@@ -118,7 +118,7 @@ describe("Client.fromEnv()", () => {
   });
 
   it.each([{}, { OPENAI_API_KEY: "" }, { OPENAI_API_KEY: " " }])(
-    "registers nothing for %j, and calls say what was looked for",
+    "registers nothing for %j, and calls name the variables that were read",
     async (environment) => {
       const client = Client.fromEnv(environment);
       expect(client.providerNames).toEqual([]);
@@ -164,7 +164,7 @@ describe("the default client", () => {
     expect(textOf(await client.complete(request))).toContain("Say hello.");
   });
 
-  it("is whatever was set", () => {
+  it("is the value that was set", () => {
     const client = new Client();
     setDefaultClient(client);
     expect(getDefaultClient()).toBe(client);
@@ -190,7 +190,7 @@ describe("the default provider", () => {
     );
   });
 
-  it("may be named where no provider is registered", () => {
+  it("may be named if no provider is registered", () => {
     expect(Client.fromEnv({ OUTRIGGER_DEFAULT_PROVIDER: "gemini" }).defaultProvider).toBeUndefined();
   });
 });

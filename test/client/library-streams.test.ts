@@ -1,4 +1,4 @@
-/** What a program reads of a stream beside its events: its text, and the response at its end. */
+/** Programs read the text of a stream, and the response at its end, beside its events. */
 import {
   AbortError,
   Client,
@@ -30,7 +30,7 @@ describe("EventStream.text()", () => {
     expect(await splitPieces(open().stream.text())).toEqual(["one", " ", "m-1"]);
   });
 
-  it("cancels the call where the loop is left", async () => {
+  it("cancels the call when the loop is left", async () => {
     const { adapter, stream } = open();
     for await (const _piece of stream.text()) break;
     expect([adapter.started, adapter.ended]).toEqual([1, 1]);
@@ -66,18 +66,18 @@ describe("EventStream.final()", () => {
     expect(textOf(await final)).toBe("one m-1");
   });
 
-  it("puts the content together where the last event does not repeat it", async () => {
+  it("puts the content together if the last event does not repeat it", async () => {
     expect(textOf(await open({}, FinalResponse.WITHOUT_CONTENT).stream.final())).toBe("one m-1");
   });
 
-  it("throws the error of a stream that failed, also after the loop", async () => {
+  it("throws the error of a stream that failed, even after the loop", async () => {
     await expect(open({ failures: [new StreamError("early")] }).stream.final()).rejects.toThrow("early");
     const { stream } = open({ breaksWith: new StreamError("cut") });
     await expect(splitPieces(stream.text())).rejects.toThrow(StreamError);
     await expect(stream.final()).rejects.toThrow("cut");
   });
 
-  it("rejects a waiting caller where the stream fails", async () => {
+  it("rejects a waiting caller if the stream fails", async () => {
     const { stream } = open({ breaksWith: new StreamError("cut") });
     const loop = stream[Symbol.asyncIterator]();
     await loop.next();
@@ -85,13 +85,13 @@ describe("EventStream.final()", () => {
     await expect(Promise.all([final, splitPieces(textFrom(loop))])).rejects.toThrow("cut");
   });
 
-  it("throws AbortError where the loop was left before the end", async () => {
+  it("throws AbortError if the loop was left before the end", async () => {
     const { stream } = open();
     for await (const _piece of stream.text()) break;
     await expect(stream.final()).rejects.toThrow(AbortError);
   });
 
-  it("throws where the stream is read by its batches", async () => {
+  it("throws if the stream is read by its batches", async () => {
     const { stream } = open();
     stream.batches();
     await expect(stream.final()).rejects.toThrow("can be read once");

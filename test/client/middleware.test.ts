@@ -58,10 +58,10 @@ describe("middleware with methods", () => {
       return next(passed);
     };
     const { client, one } = clientWith([changing]);
-    const own = create(RequestSchema, { model: "m1", messages: [userMessage("hi")] });
-    await client.complete(own);
+    const original = create(RequestSchema, { model: "m1", messages: [userMessage("hi")] });
+    await client.complete(original);
     expect(one.requests[0]).toMatchObject({ model: "m2", metadata: { team: "blue" } });
-    expect(own).toEqual(create(RequestSchema, { model: "m1", messages: [userMessage("hi")] }));
+    expect(original).toEqual(create(RequestSchema, { model: "m1", messages: [userMessage("hi")] }));
   });
 
   it("runs in order on the way in and in reverse on the way out, for both kinds of call", async () => {
@@ -87,7 +87,7 @@ describe("middleware with methods", () => {
     expect(order).toEqual(onion);
   });
 
-  it("sees the provider's name, also where the default one answers", async () => {
+  it("sees the provider's name, even if the default one answers", async () => {
     const seen: string[] = [];
     const log: Middleware = {
       complete: (passed, next) => {
@@ -101,7 +101,7 @@ describe("middleware with methods", () => {
     expect(seen).toEqual(["one/m1", "two/m1"]);
   });
 
-  it("reroutes what it changes, and the change is checked", async () => {
+  it("reroutes a call by its changes, which are validated", async () => {
     const change = (fields: Partial<Request>): Middleware => ({
       complete: (passed, next) => next({ ...passed, ...fields }),
       stream: (passed, next) => next({ ...passed, ...fields }),
@@ -116,10 +116,10 @@ describe("middleware with methods", () => {
   });
 
   it("passes the options of the call on, or others", async () => {
-    const own: Middleware = {
+    const custom: Middleware = {
       complete: (passed, next, options) => next(passed, { ...options, inferenceId: "run_own" }),
     };
-    const { client, one } = clientWith([{ complete: (passed, next) => next(passed) }, own]);
+    const { client, one } = clientWith([{ complete: (passed, next) => next(passed) }, custom]);
     const { signal } = new AbortController();
     await client.complete(request, { signal, inferenceId: "run_first" });
     expect(one.options[0]).toMatchObject({ signal, inferenceId: "run_own" });
@@ -142,7 +142,7 @@ describe("middleware with methods", () => {
     expect(deltas).toEqual(["ONE", " ", "M1"]);
   });
 
-  it("keeps batches where it gives back the stream of next", async () => {
+  it("keeps batches if it returns the stream of next", async () => {
     const sizes = async (stream: EventStream) => {
       const found: number[] = [];
       for await (const batch of stream.batches()) found.push(batch.length);
@@ -168,7 +168,7 @@ describe("middleware with methods", () => {
     expect(textOf(await accumulate(client.stream(request)))).toBe("one m1");
   });
 
-  it("ends the provider's stream where the caller leaves", async () => {
+  it("ends the provider's stream when the caller leaves", async () => {
     const pass: Middleware = {
       async *stream(passed, next) {
         yield* next(passed);
@@ -207,7 +207,7 @@ describe("middleware as a function", () => {
     expect(lines).toEqual(["to one/m1", "5 tokens", "to one/m1", "5 tokens"]);
   });
 
-  it("holds finish back until it has returned, and passes on what it changed but the message", async () => {
+  it("holds finish back until it has returned, and passes on its changes except to the message", async () => {
     const priced: Middleware = async (passed, next) => {
       const response = await next(passed);
       const usage = create(UsageSchema, { totalTokens: 5, costNanoUsd: 7n });
@@ -232,7 +232,7 @@ describe("middleware as a function", () => {
     expect(one.requests).toEqual([]);
   });
 
-  it("throws before the first event what it throws without next", async () => {
+  it("throws its error before the first event if it did not call next", async () => {
     const budget: Middleware = async () => {
       throw new ConfigurationError("the budget is spent");
     };
@@ -245,7 +245,7 @@ describe("middleware as a function", () => {
     expect(one.requests).toEqual([]);
   });
 
-  it("ends a stream with an error event where it throws after the answer", async () => {
+  it("ends a stream with an error event if it throws after the answer", async () => {
     const strict: Middleware = async (passed, next) => {
       await next(passed);
       throw new StreamError("the answer is not wanted");
@@ -256,7 +256,7 @@ describe("middleware as a function", () => {
     expect(error).toEqual(new StreamError("the answer is not wanted"));
   });
 
-  it("may try again where nothing has been sent", async () => {
+  it("may try again if nothing has been sent", async () => {
     const again: Middleware = async (passed, next) => next(passed).catch(() => next(passed));
     const failures = () => ({ failures: [new NetworkError("refused")] });
     expect(textOf(await clientWith([again], failures()).client.complete(request))).toBe("one m1");
@@ -309,7 +309,7 @@ describe("middleware as a function", () => {
     expect(one).toMatchObject({ started: 1, ended: 1 });
   });
 
-  it("is told where it calls next twice at once around a stream", async () => {
+  it("gets an error if it calls next twice at once around a stream", async () => {
     const twice: Middleware = async (passed, next) =>
       (await Promise.all([next(passed), next(passed)]))[0] as Response;
     const { client } = clientWith([twice]);
@@ -319,7 +319,7 @@ describe("middleware as a function", () => {
     );
   });
 
-  it("is told where the stream beneath it ends without finish", async () => {
+  it("gets an error if the stream beneath it ends without finish", async () => {
     const headless: Middleware = {
       async *stream() {
         yield create(StreamEventSchema, { event: { case: "streamStart", value: {} } });

@@ -1,4 +1,4 @@
-/** One table of names of models, through every API and everything that goes by the model of a call. */
+/** One table of names of models, through every API and every feature that depends on the model of a call. */
 import { createClient as createRpcClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import {
@@ -117,7 +117,7 @@ const NAMED_PROVIDERS: readonly NameCase[] = [
 /** A client of two providers that answer with the name of the model that they are asked for. */
 interface TestClient {
   readonly client: Client;
-  /** Where its calls went. */
+  /** Returns the targets of its calls. */
   readonly asked: () => CallTarget[];
 }
 
@@ -300,7 +300,7 @@ describe.each([...NAMES, ...NAMED_PROVIDERS])(
       expect(asked()).toEqual([goesTo]);
     });
 
-    it("is logged and counted by its target, also if it is refused", async () => {
+    it("is logged and counted by its target, even if it is refused", async () => {
       const { client } = createTestClient();
       const server = await startEveryApi(client);
       await createRpcClient(InferenceService, grpc(server.url)).complete(request);
@@ -328,7 +328,7 @@ describe("a request that names no model", () => {
   });
 
   it("is invalid if the catalog has no model of the provider", async () => {
-    const client = new Client({ providers: { own: new ScriptedAdapter("own") } });
+    const client = new Client({ providers: { custom: new ScriptedAdapter("custom") } });
     await expect(client.complete({ messages })).rejects.toMatchObject({ violations: [{ field: "model" }] });
   });
 });

@@ -16,7 +16,7 @@ import { ScriptedAdapter } from "./support/scripted-adapter.ts";
 
 const base = { model: "m", messages: [userMessage("hi")] };
 
-/** What is wrong with an input that may come from JavaScript. */
+/** Returns the mistakes in an input that may come from JavaScript. */
 function getViolations(input: object): string[] {
   try {
     toRequest({ ...base, ...input });
@@ -105,12 +105,12 @@ describe("the fields that errors name", () => {
     }
   });
 
-  it("keep the caller's own words in the keys of maps", async () => {
+  it("keep the caller's words in the keys of maps", async () => {
     const call = new Client({ providers }).complete({ ...base, providerOptionsJson: { my_account: "[" } });
     expect((await failure(call)).message).toMatch(/^providerOptionsJson\["my_account"\]: /);
   });
 
-  it("are named as in the contract where the client is asked to", async () => {
+  it("are named as in the contract if the client is asked to", async () => {
     const client = new Client({ providers, fieldPaths: "contract" });
     const { violations } = await failure(client.complete({ ...base, toolChoice: toolChoice("required") }));
     expect(violations.map(({ field }) => field)).toEqual(["tool_choice.mode"]);

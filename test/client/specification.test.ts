@@ -1,4 +1,4 @@
-/** What the specification shows in §2.2 to §2.5, §4.1 and §4.2, over a real socket. */
+/** The examples of the specification in §2.2 to §2.5, §4.1 and §4.2, over a real socket. */
 import {
   AbortError,
   accumulate,
@@ -61,7 +61,7 @@ describe("Client.complete() (§4.1)", () => {
     });
   });
 
-  it("throws what the provider failed with, and does not retry", async () => {
+  it("throws the provider's failure, and does not retry", async () => {
     const model = "sim-text:status=429,retry_after=2";
     const call = client.complete({ model, messages: question });
     await expect(call).rejects.toThrow(RateLimitError);
@@ -100,7 +100,7 @@ describe("Client.stream() (§4.2)", () => {
     expect(totalTokens).toBeGreaterThan(0);
   });
 
-  it("accumulates to what complete gives", async () => {
+  it("accumulates to the response of complete", async () => {
     const asked = { model: "sim-text", messages: question };
     const [streamed, whole] = [await accumulate(client.stream(asked)), await client.complete(asked)];
     expect(textOf(streamed)).toBe(textOf(whole));
@@ -120,7 +120,7 @@ describe("Client.stream() (§4.2)", () => {
     expect(simulator.requests).toHaveLength(1);
   });
 
-  it("closes the provider's socket where the loop is left", async () => {
+  it("closes the provider's socket when the loop is left", async () => {
     for await (const { event } of client.stream({ model: "sim-long:rate=20", messages: question })) {
       if (event.case === "textDelta") break;
     }
@@ -128,7 +128,7 @@ describe("Client.stream() (§4.2)", () => {
     expect(closed.aborted).toBe(true);
   });
 
-  it("ends with AbortError where the signal is aborted", async () => {
+  it("ends with AbortError when the signal is aborted", async () => {
     const controller = new AbortController();
     const read = async () => {
       const { signal } = controller;
@@ -143,7 +143,7 @@ describe("Client.stream() (§4.2)", () => {
     expect((await simulator.waitForClose({ timeoutMs: 5000 })).aborted).toBe(true);
   });
 
-  it("sends nothing where the signal was aborted before", async () => {
+  it("sends nothing if the signal was aborted before", async () => {
     const signal = AbortSignal.abort();
     const asked = { model: "sim-text", messages: question };
     await expect(client.complete(asked, { signal })).rejects.toThrow(AbortError);
@@ -151,7 +151,7 @@ describe("Client.stream() (§4.2)", () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it("asks the provider for nothing where the stream is not read", async () => {
+  it("asks the provider for nothing if the stream is not read", async () => {
     client.stream({ model: "sim-text", messages: question });
     await new Promise((resolve) => setImmediate(resolve));
     expect(simulator.requests).toEqual([]);

@@ -16,7 +16,7 @@ type RequestInit = MessageInitShape<typeof RequestSchema>;
 type MessageInit = MessageInitShape<typeof MessageSchema>;
 type PartInput = NonNullable<MessageInit["content"]>[number];
 
-/** What is wrong with a request, one line a violation. */
+/** Returns the mistakes in a request, one line for each violation. */
 function wrongIn(init: RequestInit): string[] {
   const request = create(RequestSchema, { model: "gpt-5.2", messages: [userMessage("hi")], ...init });
   try {
@@ -228,7 +228,7 @@ describe("validateRequest()", () => {
     ]);
   });
 
-  it("shows nothing of a prompt, even where the JSON parser would quote it", () => {
+  it("shows nothing of a prompt, even if the JSON parser would quote it", () => {
     const secret = "my password is hunter2";
     const found = wrongIn({
       messages: [{ role: Role.ASSISTANT, content: [call("a", secret)] }],
@@ -248,7 +248,7 @@ describe("validateRequest()", () => {
       expect(wrongIn({ messages: answered })).toEqual([]);
     });
 
-    it("refuses a call without a result, wherever the conversation goes on", () => {
+    it("refuses a call without a result, wherever the conversation continues", () => {
       const violation =
         'messages[1].content[0].tool_call: "call_1" has no result, expected one in a later message of ROLE_TOOL';
       const result = toolResult("call_2", "sunny");
@@ -299,7 +299,7 @@ describe("validateRequest()", () => {
       expect(wrongIn({ messages })).toEqual([]);
     });
 
-    it("accepts such a result where the provider keeps the conversation", () => {
+    it("accepts such a result if the provider keeps the conversation", () => {
       const result = toolResult("call_9", "sunny");
       const providerOptionsJson = { openai: '{"previous_response_id":"resp_1"}' };
       expect(wrongIn({ messages: [result], providerOptionsJson })).toEqual([]);

@@ -7,7 +7,7 @@
  * Names choose clients; the default is all. With OUTRIGGER_ADDR=host:port set, that sidecar is used
  * and nothing is started; it must have the simulator behind it. OUTRIGGER_MAIN names another file to
  * start than src/cli/main.ts, for instance the released bundle, dist/outrigger.cjs. A client whose toolchain is not
- * installed is skipped. The exit code is 1 where a check failed, 2 where a name is unknown.
+ * installed is skipped. The exit code is 1 if a check failed, 2 if a name is unknown.
  */
 import { root, type TestClient } from "./runner/client.ts";
 import { codex } from "./runner/codex.ts";
@@ -82,7 +82,7 @@ async function runClient(client: TestClient, command: Command, address: string):
     ...command.env,
     OUTRIGGER_ADDR: address,
     OUTRIGGER_ADDRESS: address,
-    // For tests of a sidecar that goes away and returns: an argument a line.
+    // For tests that stop and restart a sidecar: one argument per line.
     OUTRIGGER_COMMAND: [process.execPath, `${root}${mainFile}`].join("\n"),
     no_proxy: "127.0.0.1,localhost",
   };

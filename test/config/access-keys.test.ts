@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AccessKeysFile, loadConfig } from "../../src/config/index.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
 
-/** Longer than the interval in which a file is looked at. */
+/** Longer than the interval between checks of a file. */
 const NEXT_CHECK_MS = 150;
 
 const ENVIRONMENT = { OPENAI_API_KEY: "sk-provider", ANTHROPIC_API_KEY: "sk-provider" };
@@ -76,7 +76,7 @@ keys:
     expect(keys[0]?.allowsModel("anything", "at all")).toBe(true);
   });
 
-  it("uses the rate of a minute as the burst where none is set", async () => {
+  it("uses the rate of a minute as the burst if none is set", async () => {
     const { keys } = await load(
       `keys: [{ name: a, key: ${SECRET}, rate_limit: { requests_per_minute: 60 } }]`,
     );
@@ -102,7 +102,7 @@ keys:
     ["team/fast", ["openai/gpt-5-mini", "anthropic/claude-haiku-4-5"], ["openai/fast", "openai/gpt-5"]],
     ["cheap", ["openai/gpt-5-nano"], ["openai/gpt-5", "anthropic/gpt-5-nano"]],
     ["haiku", ["anthropic/claude-haiku-4-5", "openai/gpt-5-mini"], ["openai/claude-haiku-4-5"]],
-  ])("allows by %j what it says and nothing else", async (entry, allowed, denied) => {
+  ])("allows exactly the models of %j", async (entry, allowed, denied) => {
     const aliases = `
 middleware:
   model_aliases:
@@ -257,7 +257,7 @@ describe("AccessKeysFile", () => {
     expect(JSON.stringify(lines)).not.toContain("short-");
   });
 
-  it("keeps the same list where the file was only touched", async () => {
+  it("keeps the same list if the file was only touched", async () => {
     const text = `keys: [{ name: a, key: ${SECRET} }]`;
     const file = new AccessKeysFile(await load(text), log);
     const keys = file.current();

@@ -41,7 +41,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-/** The message and the exit code of a file that is refused; undefined for one that is taken. */
+/** Returns the message and the exit code for a refused file, or undefined for an accepted one. */
 async function toRefusal(text: string): Promise<{ message: string; code: number } | undefined> {
   const config = join(folder, "outrigger.yaml");
   await writeFile(config, text);
@@ -55,7 +55,7 @@ async function toRefusal(text: string): Promise<{ message: string; code: number 
   }
 }
 
-/** Texts that mean something in YAML or in this file. */
+/** Texts with a meaning in YAML or in this file. */
 const TOKENS = [
   ...[
     "{",
@@ -158,7 +158,7 @@ describe("a configuration file that is wrong in some way", () => {
     expect(refusal?.message.length).toBeLessThan(100_000);
   });
 
-  it("is refused where it never ends", async () => {
+  it("is refused if it never ends", async () => {
     const failure = loadConfig({ environment: {}, flags: { config: "/dev/zero" } });
     await expect(failure).rejects.toThrow("the configuration file /dev/zero is over 262144 bytes");
     const config = join(folder, "endless-key.yaml");
@@ -180,7 +180,7 @@ describe("a configuration file that is wrong in some way", () => {
     `cors: { allowed_origins: ['\${KEY}'] }`,
     `limits: '\${KEY}'`,
     `listen: '\${sk-very-secret}'`,
-  ])("does not show what a variable holds: %s", async (text) => {
+  ])("does not show the value of a variable: %s", async (text) => {
     const refusal = await toRefusal(text);
     expect(refusal?.code).toBe(exitCodes.configuration);
     expect(refusal?.message).not.toContain("very-secret");

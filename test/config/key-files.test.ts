@@ -11,7 +11,7 @@ import { accumulate } from "../../src/core/accumulator.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { getParts } from "./support/client-parts.ts";
 
-/** Longer than the interval in which a file is looked at. */
+/** Longer than the interval between checks of a file. */
 const NEXT_CHECK_MS = 150;
 
 let folder: string;
@@ -28,7 +28,9 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Writes a secret as Kubernetes does: `key` leads over `..data` to a folder, and `..data` is replaced at once. */
+/**
+ * Writes a secret as Kubernetes does: `key` links through `..data` to a folder, and `..data` is replaced atomically.
+ */
 async function mountSecret(version: string, key: string): Promise<void> {
   await mkdir(join(folder, `..${version}`));
   await writeFile(join(folder, `..${version}`, "key"), `${key}\n`);
@@ -80,7 +82,7 @@ describe("KeyFile", () => {
 });
 
 describe("KeyFiles", () => {
-  it("reads all files at once when told to, and names their providers", async () => {
+  it("reads all files on demand, and names their providers", async () => {
     for (const name of ["a", "b"]) await writeFile(join(folder, name), `sk-${name}`);
     const paths = new Map([
       ["first", join(folder, "a")],

@@ -373,7 +373,7 @@ providers:
     },
   );
 
-  it("takes a list of hosts from a variable, and refuses what is no name", async () => {
+  it("takes a list of hosts from a variable, and refuses invalid names", async () => {
     const { listeners } = await loadConfig({
       environment: { OUTRIGGER_ALLOWED_HOSTS: "a.example, *.b.example" },
     });
@@ -435,7 +435,7 @@ providers: { main: { api: openai-responses, api_key: k } }
     ).rejects.toThrow(/^cannot read the configuration file .*none\.yaml \(ENOENT\)$/);
   });
 
-  it("reads an entry of every wire API, and holds each to its own fields", async () => {
+  it("reads an entry of every wire API, and holds each to the fields of its API", async () => {
     const config = await toFile(`providers:
   claude: { api: anthropic-messages, api_key: a, api_version: "2023-06-01" }
   google: { api: gemini, api_key: g }
@@ -496,19 +496,19 @@ describe("variables that are no settings", () => {
     ["OUTRIGGER_LOGLEVEL", "OUTRIGGER_LOG_LEVEL"],
     ["OUTRIGGER_ADMIN_LISTN", "OUTRIGGER_ADMIN_LISTEN"],
     ["OUTRIGER_COMPATIBLE_BASE_URL", "OUTRIGGER_COMPATIBLE_BASE_URL"],
-  ])("are named with what was meant: %s", async (variable, meant) => {
+  ])("are named with the intended setting: %s", async (variable, meant) => {
     expect(await loadNotices({ [variable]: "x" })).toEqual([
       `${variable} is set and has no meaning; did you mean ${meant}?`,
     ]);
   });
 
-  it("are named where nothing is close", async () => {
+  it("are named if nothing is close", async () => {
     expect(await loadNotices({ OUTRIGGER_DRAIN_TIMEOUT: "1s", OUTBOUND_LISTEN: "x", PATH: "/bin" })).toEqual([
       'OUTRIGGER_DRAIN_TIMEOUT is set and has no meaning; "outrigger serve --help" lists the variables',
     ]);
   });
 
-  it("are not named where the configuration file uses them", async () => {
+  it("are not named if the configuration file uses them", async () => {
     const text = `log_level: \${OUTRIGGER_LEVEL}`;
     expect(await loadNotices({ OUTRIGGER_LEVEL: "warn" }, text)).toEqual([]);
   });

@@ -90,7 +90,7 @@ describe("findForeignAddresses()", () => {
 });
 
 describe("local_only", () => {
-  it("refuses all providers and servers of tools that are elsewhere in one error, those of variables too", async () => {
+  it("refuses all providers and tool servers that are elsewhere in one error, including providers from variables", async () => {
     const text = `
 local_only: true
 providers:

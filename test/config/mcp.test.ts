@@ -53,7 +53,7 @@ mcp:
     expect(limits).toEqual({ callMs: 10_000, maxTools: 12 });
   });
 
-  it("reads a token again for each run, and does not tell callers where it is", async () => {
+  it("reads a token again for each run, and hides its location from callers", async () => {
     const file = join(folder, "token");
     await writeFile(file, "first");
     const { servers } = await load(
@@ -67,7 +67,7 @@ mcp:
     await expect(token?.()).rejects.toThrow(/^its authorization_file cannot be read$/);
   });
 
-  it("allows nothing where it is left out", async () => {
+  it("allows nothing if it is left out", async () => {
     const { servers, allowedUrls } = await load("");
     expect([servers.size, allowedUrls]).toEqual([0, []]);
   });

@@ -13,7 +13,7 @@ import { getParts } from "./support/client-parts.ts";
 
 const simulator = useSimulator();
 
-/** What was logged. */
+/** The log lines so far. */
 let lines: [fields: object, message: string][] = [];
 const log = {
   info: (fields: object, message: string) => void lines.push([fields, message]),

@@ -41,7 +41,7 @@ describe("a key that cannot be one", () => {
     await expect(refusal).rejects.not.toThrow("very-secret");
   });
 
-  it.each(keys)("is refused in a file of its own, because of %s", async (_, key, problem) => {
+  it.each(keys)("is refused in a separate file, because of %s", async (_, key, problem) => {
     await writeFile(join(folder, "key"), `${key}\n`);
     const refusal = load("providers: { main: { api: gemini, api_key_file: key } }");
     await expect(refusal).rejects.toThrow(problem);

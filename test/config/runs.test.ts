@@ -34,7 +34,7 @@ describe("the section runs of a configuration", () => {
     expect(await problem("runs: { allow_unstored_continuation: 1 }")).toContain("true or false");
   });
 
-  it("keeps runs in memory where it is left out", async () => {
+  it("keeps runs in memory if it is left out", async () => {
     const expected = {
       store: { kind: "memory", maxBytes: 67_108_864 },
       maxBodyBytes: 16_777_216,
@@ -125,7 +125,7 @@ runs:
     );
   });
 
-  it("names all files that cannot be used, and what they hold instead, but nothing of it", async () => {
+  it("names all files that cannot be used and what they should hold, without showing their content", async () => {
     await writeFile(join(folder, "short.key"), "c2VjcmV0");
     await writeFile(join(folder, "url"), "mysql://user:password@host/db");
     const text = await problem(`

@@ -1,4 +1,4 @@
-/** The sizing table of docs/deploy.md has what the code computes. */
+/** The sizing table of docs/deploy.md has the values that the code computes. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { getDefaultMemorySize } from "../../src/config/runs.ts";
@@ -7,7 +7,7 @@ import { getHeapLimits } from "../../src/server/base/memory-limits.ts";
 
 const MIB = 1024 * 1024;
 
-/** What V8 adds to the old generation for the young one, with the semi-space size of the image. */
+/** The memory that V8 needs for the young generation beside the old one, with the semi-space size of the image. */
 const YOUNG_GENERATION_MIB = 12;
 
 const CONTAINERS_MIB = [256, 512, 1024, 2048, 4096];

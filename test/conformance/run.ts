@@ -4,8 +4,8 @@
  *
  *   node test/conformance/run.ts [name...]
  *
- * Names choose suites; the default is all. Where Go is not on this machine, all are skipped. The
- * exit code is 1 where a suite failed, 2 where a name is unknown.
+ * Names choose suites; the default is all. If Go is not installed, all are skipped. The exit code is 1 if a suite
+ * failed, 2 if a name is unknown.
  */
 import { sum, type Tally } from "../clients/runner/report.ts";
 import { connectSuite } from "./connect/suite.ts";

@@ -72,7 +72,7 @@ describe("response()", () => {
     expect(fed(events).response()).toEqual(getFinal(events));
   });
 
-  it("holds what the ends of the blocks say beside their text", () => {
+  it("has the facts that block ends add to the text", () => {
     const providerState = { provider: "sim", model: "sim-text", dataJson: '{"id":"rs_1"}' };
     const citations = [{ type: "url_citation", url: "https://example.com" }];
     const call = {
@@ -113,7 +113,7 @@ describe("response()", () => {
     expect(() => accumulator.response()).toThrow(new StreamError("the stream has not finished"));
   });
 
-  it("throws the stream's own error where it failed", () => {
+  it("throws the error of a stream that failed", () => {
     const provider = { provider: "sim", httpStatusCode: 503, errorCode: "overloaded" };
     const failure: MessageInitShape<typeof InferenceErrorSchema> = {
       kind: 106,
@@ -136,7 +136,7 @@ describe("response()", () => {
 });
 
 describe("process()", () => {
-  it("throws where an event breaks a law, and what is broken never looks finished", () => {
+  it("throws if an event breaks a law, and a broken stream never looks finished", () => {
     const accumulator = fed(getEvents([START, ...textBlock(0, "Hello")]));
     const [, , , , last] = getEvents([START, ...textBlock(0, "Hello"), finish(text("Hallo"))]);
     expect(() => last && accumulator.process(last)).toThrow("law 4 of a stream is broken");
@@ -164,7 +164,7 @@ describe("partialResponse()", () => {
     });
   });
 
-  it("holds at every event what had arrived by then", () => {
+  it("has at every event the content that had arrived by then", () => {
     const accumulator = new StreamAccumulator();
     const seen = getEvents(STEPS).map((event) => {
       accumulator.process(event);
@@ -239,7 +239,7 @@ describe("accumulate()", () => {
     expect(await accumulate(toStream(events))).toEqual(getFinal(events));
   });
 
-  it("throws where the stream ends early, failed, or breaks a law, and closes it", async () => {
+  it("throws if the stream ends early, failed, or breaks a law, and closes it", async () => {
     for (const steps of [STEPS.slice(0, -1), [START, ERROR], [START, START]]) {
       let closed = 0;
       const reading = accumulate(toStream(getEvents(steps), () => (closed += 1)));

@@ -19,7 +19,7 @@ async function* twoBatches(onEnd: () => void = () => {}): AsyncGenerator<readonl
 const done = { done: true, value: undefined };
 
 describe("lazyBatches()", () => {
-  it("opens once, also where several batches are asked for at once", async () => {
+  it("opens once, even if several batches are asked for at once", async () => {
     const open = vi.fn(async () => twoBatches());
     const iterator = lazyBatches(open)[Symbol.asyncIterator]();
     expect(open).not.toHaveBeenCalled();
@@ -28,14 +28,14 @@ describe("lazyBatches()", () => {
     expect(open).toHaveBeenCalledOnce();
   });
 
-  it("throws once what opening throws, and is over then", async () => {
+  it("throws the error of opening once, and then ends", async () => {
     const iterator = lazyBatches(() => Promise.reject(new Error("refused")))[Symbol.asyncIterator]();
     await expect(iterator.next()).rejects.toThrow("refused");
     expect(await iterator.next()).toEqual(done);
     expect(await iterator.return?.()).toEqual(done);
   });
 
-  it("closes what it opened, also where it is left while it opens", async () => {
+  it("closes what it opened, even if its reader leaves while it opens", async () => {
     const ended = vi.fn();
     const opened = Promise.withResolvers<AsyncGenerator<readonly StreamEvent[]>>();
     const iterator = lazyBatches(() => opened.promise)[Symbol.asyncIterator]();

@@ -59,7 +59,7 @@ const KINDS = [
 
 const usage = create(UsageSchema, { inputTokens: 7, outputTokens: 2, totalTokens: 9, reasoningTokens: 0 });
 
-/** The error after a journey over the wire. */
+/** The error after it was sent over the wire. */
 function sent(error: SDKError): SDKError {
   return errorFromProto(travelled(error.toProto()));
 }
@@ -84,14 +84,14 @@ describe("the classes", () => {
     expect(isRetryableKind(kind)).toBe(retryable);
   });
 
-  it.each(KINDS)("%s is made by its own constructor alike", (name, Class) => {
+  it.each(KINDS)("%s is made by its constructor alike", (name, Class) => {
     expect(new Class("what happened")).toEqual(createError(ErrorKind[name], "what happened"));
   });
 
   it.each(KINDS)("%s is a class of the error tree", (name) => {
     const error = createError(ErrorKind[name], "");
     expect(error).toBeInstanceOf(SDKError);
-    // A provider that rejects what its model wrote says so with an answer of its own.
+    // A provider that rejects the text of its model reports that in a separate answer.
     const isReported = (error.kind >= 100 && error.kind <= 199) || name === "INVALID_TOOL_CALL";
     expect(error instanceof ProviderError).toBe(isReported);
   });
@@ -100,14 +100,14 @@ describe("the classes", () => {
     [ErrorKind.UNSPECIFIED, ProviderError],
     [150 as ErrorKind, ProviderError],
     [299 as ErrorKind, SDKError],
-  ])("a kind that is not known (%i) is told by its range, and is retryable", (kind, Class) => {
+  ])("classifies an unknown kind (%i) by its range, as retryable", (kind, Class) => {
     const error = createError(kind, "new");
     expect([error.constructor, error.retryable]).toEqual([Class, true]);
   });
 });
 
 describe("toProto() and errorFromProto()", () => {
-  it.each(KINDS)("bring %s to the other side with all that it knows", (name, Class) => {
+  it.each(KINDS)("transfer %s with all its facts", (name, Class) => {
     const cause = new NetworkError("the line is down", { retryAfter: 0.25 });
     const error = createError(ErrorKind[name], "what happened", {
       retryable: true,
@@ -144,13 +144,13 @@ describe("toProto() and errorFromProto()", () => {
     expect(JSON.stringify(error)).not.toMatch(/noObject|integer/);
   });
 
-  it("tell an unset status from others, and a provider without further words", () => {
+  it("distinguish an unset status, and a provider without details", () => {
     const { providerFailure: provider } = new ServerError("broke", { provider: "gemini" }).toProto();
     expect(provider).toMatchObject({ provider: "gemini", errorCode: "", requestId: "", rawJson: "" });
     expect(provider?.httpStatusCode).toBeUndefined();
   });
 
-  it("give no facts of a provider where Outrigger itself turned the call away", () => {
+  it("have no facts of a provider if Outrigger itself turned the call away", () => {
     expect(invalidField("model", "expected a name, found none").toProto().providerFailure).toBeUndefined();
     expect(new AbortError("left").toProto().providerFailure).toBeUndefined();
   });
@@ -162,7 +162,7 @@ describe("toProto() and errorFromProto()", () => {
     expect(toBinary(InferenceErrorSchema, error.toProto()).toString()).not.toContain("secret");
   });
 
-  it("are exact to the nanosecond about the delay, and tell none from zero", () => {
+  it("are exact to the nanosecond about the delay, and distinguish none from zero", () => {
     expect(sent(new RateLimitError("now")).retryAfter).toBeUndefined();
     expect(new RateLimitError("now").toProto().retryAfter).toBeUndefined();
     const delays = fc.sample(fc.double({ min: 0, max: 1e6, noNaN: true }), { numRuns: 200, seed: 1 });
@@ -219,14 +219,14 @@ describe("withProgress()", () => {
     expect(told.message).toBe("slow down");
   });
 
-  it("lets stand what the error itself knows", () => {
+  it("keeps the facts that the error already has", () => {
     const error = new ServerError("broke", { outputStarted: true, usage });
     const other = create(UsageSchema, { inputTokens: 1 });
     const told = withProgress(error, { outputStarted: false, usage: other });
     expect([told.outputStarted, told.usage]).toEqual([true, usage]);
   });
 
-  it("adds no cause where there is none", () => {
+  it("adds no cause if there is none", () => {
     expect("cause" in withProgress(new AbortError("left"), { outputStarted: false, usage: undefined })).toBe(
       false,
     );

@@ -7,7 +7,7 @@ function getEvents(...sequences: number[]): StreamEvent[] {
   return sequences.map((sequence) => create(StreamEventSchema, { sequence }));
 }
 
-/** A source that notes how far it was read, and whether it was closed. */
+/** A source that records how far it was read, and whether it was closed. */
 class Source {
   read = 0;
   closed = 0;
@@ -60,7 +60,7 @@ describe("EventStream", () => {
   it.each([
     ["between two batches", 2],
     ["amid a batch", 1],
-  ])("closes its source where the loop is left %s", async (_where, events) => {
+  ])("closes its source when the loop is left %s", async (_where, events) => {
     const source = new Source();
     const stream = new EventStream(source.give([getEvents(0, 1), getEvents(2)]));
     let left = events;
@@ -71,18 +71,18 @@ describe("EventStream", () => {
     expect([source.read, source.closed]).toEqual([1, 1]);
   });
 
-  it("closes its source where the loop over batches is left, or throws", async () => {
+  it("closes its source when the loop over batches is left, or throws", async () => {
     const [broken, left] = [new Source(), new Source()];
     for await (const _batch of new EventStream(left.give([getEvents(0), getEvents(1)])).batches()) break;
     const throwing = async () => {
       for await (const _event of new EventStream(broken.give([getEvents(0), getEvents(1)])))
-        throw new Error("the reader's own");
+        throw new Error("the reader's error");
     };
-    await expect(throwing()).rejects.toThrow("the reader's own");
+    await expect(throwing()).rejects.toThrow("the reader's error");
     expect([left.closed, broken.closed, broken.read]).toEqual([1, 1, 1]);
   });
 
-  it("passes the failure of its source on after what came before it", async () => {
+  it("passes on the failure of its source after the events before", async () => {
     const seen: number[] = [];
     const reading = async () => {
       for await (const { sequence } of new EventStream(
@@ -108,7 +108,7 @@ describe("EventStream.from()", () => {
     expect(batches).toEqual([getEvents(0), getEvents(1)]);
   });
 
-  it("closes the other iterable where the loop is left", async () => {
+  it("closes the other iterable when the loop is left", async () => {
     const source = new Source();
     for await (const _event of EventStream.from(source.give(getEvents(0, 1)))) break;
     expect([source.read, source.closed]).toEqual([1, 1]);

@@ -26,13 +26,13 @@ function createResponse(reason = FinishReason_Reason.STOP): Response {
   });
 }
 
-/** As a database or a file gives it back. */
+/** Returns the value as a database or a file would return it. */
 function stored(json: unknown) {
   return JSON.parse(JSON.stringify(json));
 }
 
 describe("toJson()", () => {
-  it("writes what JSON.stringify cannot", () => {
+  it("writes values that JSON.stringify cannot write", () => {
     expect(() => JSON.stringify(createResponse())).toThrow(TypeError);
     expect(stored(toJson(createResponse()))).toMatchObject({
       model: "m",
@@ -53,7 +53,7 @@ describe("toJson()", () => {
 });
 
 describe("messageFromJson() and responseFromJson()", () => {
-  it("restore what was stored, with its bytes, signatures and numbers", () => {
+  it("restore the stored messages with their bytes, signatures and numbers", () => {
     const message = userMessage([textPart("See:"), imagePart(Uint8Array.of(0, 255))]);
     expect(messageFromJson(stored(toJson(message)))).toEqual(message);
     expect(responseFromJson(stored(toJson(createResponse())))).toEqual(createResponse());
@@ -70,7 +70,7 @@ describe("messageFromJson() and responseFromJson()", () => {
 });
 
 describe("completeResponse()", () => {
-  it("names what is missing", () => {
+  it("names missing fields", () => {
     const { finishReason: _, ...rest } = createResponse();
     expect(() => completeResponse(create(ResponseSchema, rest))).toThrow("found no finishReason");
     expect(() => completeResponse(create(ResponseSchema))).toThrow("found no message");

@@ -26,7 +26,7 @@ function check(events: readonly StreamEvent[]): void {
   laws.end();
 }
 
-/** The law that a stream breaks with its last event, or by having no more. */
+/** The law that a stream breaks by its last event, or by its end. */
 function lawBrokenBy(events: readonly StreamEvent[]): string {
   const laws = new LawChecker();
   for (const event of events.slice(0, -1)) laws.check(event);
@@ -204,7 +204,7 @@ describe("LawChecker", () => {
     expect(() => check(getEvents(steps))).not.toThrow();
   });
 
-  it.each(BROKEN)("reports law %i where a stream %s", (law, _what, steps) => {
+  it.each(BROKEN)("reports law %i if a stream %s", (law, _what, steps) => {
     expect(lawBrokenBy(getEvents(steps))).toBe(String(law));
   });
 
@@ -213,7 +213,7 @@ describe("LawChecker", () => {
     ["leaves a number out", [0, 2]],
     ["repeats a number", [0, 0]],
     ["counts backwards", [0, 1, 0]],
-  ])("reports law 2 where the sequence %s", (_what, sequences) => {
+  ])("reports law 2 if the sequence %s", (_what, sequences) => {
     const steps = [START, textStart, textDelta("a")];
     const events = sequences.map((sequence, at) =>
       create(StreamEventSchema, { sequence, event: steps[at] ?? ERROR }),

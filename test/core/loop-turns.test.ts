@@ -73,7 +73,7 @@ describe("the share of a turn", () => {
     expect(hasRun).toBe(true);
   });
 
-  it("goes on with the next work if some fails", async () => {
+  it("continues with the next work if some fails", async () => {
     await setImmediate();
     const failures: unknown[] = [];
     const onFailure = (error: unknown) => failures.push(error);

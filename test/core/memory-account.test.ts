@@ -90,7 +90,7 @@ describe("shares of memory that wait", () => {
     expect(answers.usedBytes).toBe(0);
   });
 
-  it("refuses at once what never fits, and names the limit", () => {
+  it("refuses at once a size that never fits, and names the limit", () => {
     const { answers } = openAccount();
     const share = answers.open("");
     expect(() => share.reserve(answers.maxBytes + MIB)).toThrow(RateLimitError);

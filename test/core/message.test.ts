@@ -43,7 +43,7 @@ describe("the constructors of messages", () => {
     expect(assistantMessage([]).content).toEqual([]);
   });
 
-  it("take what makes a part, too", () => {
+  it("also take the fields of a part", () => {
     const { content } = userMessage({ part: { case: "text", value: "hi" } });
     expect(content).toEqual([textPart("hi")]);
   });
@@ -67,7 +67,7 @@ describe("the constructors of parts", () => {
       { case: "url", value: "https://example.com/a.pdf" },
     ],
     [documentPart(bytes, { mediaType: "image/png", fileName: "a.pdf" }), { case: "data", value: bytes }],
-  ])("tell bytes from an address (%#)", ({ part }, source) => {
+  ])("distinguish bytes from an address (%#)", ({ part }, source) => {
     expect(part.value).toMatchObject({ source, mediaType: "image/png" });
   });
 
@@ -80,7 +80,7 @@ describe("the constructors of parts", () => {
     });
   });
 
-  it("say how closely the model looks at an image, and what kind of audio it is", () => {
+  it("set the detail of an image and the type of audio", () => {
     expect(imagePart(bytes, { detail: "low" }).part.value).toMatchObject({ detail: "low" });
     const audio = { case: "audio", value: { mediaType: "audio/wav", source: { value: bytes } } };
     expect(audioPart(bytes, { mediaType: "audio/wav" }).part).toMatchObject(audio);
@@ -94,7 +94,7 @@ describe("the constructors of parts", () => {
 });
 
 describe("reasoningPart()", () => {
-  it("makes reasoning without state where there is no signature", () => {
+  it("makes reasoning without state if there is no signature", () => {
     const { part, providerState } = reasoningPart({ text: "first" });
     expect(part).toMatchObject({ case: "reasoning", value: { text: "first", redacted: false } });
     expect(providerState).toBeUndefined();

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { checkNodeVersion } from "../../src/core/node-version.ts";
 
 describe("checkNodeVersion()", () => {
-  it.each(["20.20.2", "22.0.0", "18.1.0"])("refuses Node %s, and says what is needed", (version) => {
+  it.each(["20.20.2", "22.0.0", "18.1.0"])("refuses Node %s, and names the required version", (version) => {
     expect(() => checkNodeVersion(version)).toThrow(`outrigger needs Node 24 or newer, found ${version}`);
   });
 

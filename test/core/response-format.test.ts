@@ -43,7 +43,7 @@ describe("jsonOf()", () => {
     expect(jsonOf(create(ResponseSchema, { message }), Person)).toEqual({ ok: true, value });
   });
 
-  it("gives an error where the text is no JSON, or not valid for the schema", () => {
+  it("returns an error if the text is not JSON, or not valid for the schema", () => {
     const [prose, other] = [jsonOf(answer("Sure!")), jsonOf(answer('{"name":"Ann"}'), Person)];
     if (prose.ok || other.ok) throw new Error("the answers were accepted");
     expect(prose.error).toBeInstanceOf(NoObjectGeneratedError);
@@ -51,7 +51,7 @@ describe("jsonOf()", () => {
     expect(other.error.message).toMatch(/^the answer is not valid for the schema: age: /);
   });
 
-  it("says where the answer was cut", () => {
+  it("says that the answer was cut off", () => {
     const finishReason = { reason: FinishReason_Reason.LENGTH };
     const cut = jsonOf(create(ResponseSchema, { message: answer('{"name":"A'), finishReason }));
     expect(!cut.ok && cut.error.message).toBe(

@@ -1,4 +1,4 @@
-/** Streams by hand: the steps of a stream without the numbers that count them. */
+/** Streams written by hand: their steps without sequence numbers. */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { PartInput } from "../../src/core/parts.ts";
@@ -9,7 +9,7 @@ import {
   ToolCallStart_InputKind,
 } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 
-/** What happens in one event. */
+/** The content of one event. */
 export type Step = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 
 /** The events of some steps, numbered. */

@@ -12,7 +12,7 @@ interface Read {
   readonly error: unknown;
 }
 
-/** Reads a source of these batches, which throws where it meets an error. */
+/** Reads a source of these batches, which throws when it comes to an error. */
 async function read(...source: (readonly StreamEvent[] | Error)[]): Promise<Read> {
   let now = 0;
   async function* batches(): AsyncGenerator<readonly StreamEvent[]> {
@@ -49,7 +49,7 @@ describe("withTerminalEvent()", () => {
     expect(await read(overloaded)).toEqual({ events: [], error: overloaded });
   });
 
-  it("throws where a stream ends without any event", async () => {
+  it("throws if a stream ends without any event", async () => {
     const { events, error } = await read();
     expect(events).toEqual([]);
     expect(error).toEqual(new StreamError("the stream ended without finish or error"));
@@ -70,9 +70,9 @@ describe("withTerminalEvent()", () => {
     expect(() => check(events)).not.toThrow();
   });
 
-  it("adds nothing to a stream that has its own error event", async () => {
-    const own = getEvents([START, { case: "error", value: { message: "broke" } }]);
-    expect(await read(own, overloaded)).toEqual({ events: own, error: overloaded });
+  it("adds nothing to a stream that has an error event already", async () => {
+    const failed = getEvents([START, { case: "error", value: { message: "broke" } }]);
+    expect(await read(failed, overloaded)).toEqual({ events: failed, error: overloaded });
   });
 
   it("hides the text of a bug of ours", async () => {

@@ -72,7 +72,7 @@ describe("the constructors of other tools", () => {
     expect(tool.value).toMatchObject({ name: "run", grammar });
   });
 
-  it("make a hosted tool from the provider's own object", () => {
+  it("make a hosted tool from the provider's object", () => {
     const { tool } = hostedTool({ provider: "openai", config: { type: "web_search" } });
     expect(tool).toMatchObject({
       case: "hosted",
@@ -132,7 +132,7 @@ describe("toolResult()", () => {
     expect(toolResult(createCall("{}"), 1)).toEqual(toolResult("call_1", 1));
   });
 
-  it("throws where a value refers to itself", () => {
+  it("throws if a value refers to itself", () => {
     const circle: { self?: unknown } = {};
     circle.self = circle;
     expect(() => toolResult("c", circle)).toThrow(TypeError);

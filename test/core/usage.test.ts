@@ -51,7 +51,7 @@ describe("addUsage()", () => {
   });
 
   it.each(["reasoningTokens", "cacheReadTokens", "cacheWriteTokens"] as const)(
-    "tells of %s an unset count from a count of zero",
+    "distinguishes an unset count of %s from zero",
     (field) => {
       expect(addUsage(estimateUsage({}), estimateUsage({}))[field]).toBeUndefined();
       expect(addUsage(estimateUsage({ [field]: 0 }), estimateUsage({}))[field]).toBe(0);
@@ -89,7 +89,7 @@ describe("addUsage()", () => {
     });
   });
 
-  it("gives the same whatever the order and the grouping, with nothing as its zero", () => {
+  it("gives the same sum in any order and grouping, with an empty usage as zero", () => {
     fc.assert(
       fc.property(anyUsage, anyUsage, anyUsage, (a, b, c) => {
         expect(addUsage(a, b)).toEqual(addUsage(b, a));

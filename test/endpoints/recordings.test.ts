@@ -1,6 +1,6 @@
 /**
- * Recorded answers of real providers, read through `/v1/responses` with OpenAI's SDK: provider stream in, Responses stream
- * out. What an adapter reads of a recording is what the SDK must read of it.
+ * Recorded answers of real providers, read through `/v1/responses` with OpenAI's SDK: provider stream in, Responses
+ * stream out. The SDK must read the same content as the adapter.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -20,7 +20,7 @@ import { expectValid, expectValidEvent } from "./schemas/validate.ts";
 import { factsOfAnswer, factsOfResponse } from "./support/answer-facts.ts";
 import { eventsIn } from "./support/events-in.ts";
 import { expectWholeStream } from "./support/expect-whole-stream.ts";
-import { ownForms } from "./support/own-forms.ts";
+import { unpublishedForms } from "./support/unpublished-forms.ts";
 
 const all = columns.flatMap(({ name }) => getRecordings(readers[name].folder, ".sse"));
 const folder = mkdtempSync(join(tmpdir(), "outrigger-recordings-"));
@@ -55,9 +55,9 @@ describe.each(columns)("recorded streams of $title", ({ name }) => {
       if (last?.case === "finish" && last.value.response !== undefined && !isError) {
         const { response: answer } = last.value;
         const request = { model: `${name}/${getModel(recording)}`, input: "Begin.", tools: toTools(answer) };
-        const response = await streamed(request, ownForms.includes(recording.file));
+        const response = await streamed(request, unpublishedForms.includes(recording.file));
         expect(factsOfResponse(response)).toEqual(factsOfAnswer(answer));
-        await expectSameWhole(request, response, ownForms.includes(recording.file));
+        await expectSameWhole(request, response, unpublishedForms.includes(recording.file));
       } else {
         await expectFailure(name, recording);
       }
@@ -65,7 +65,7 @@ describe.each(columns)("recorded streams of $title", ({ name }) => {
   );
 });
 
-/** The request that the answer was given to, as far as it matters. */
+/** The request for the answer, as far as it matters. */
 interface Request {
   readonly model: string;
   readonly input: string;
@@ -83,19 +83,21 @@ function toTools({ message }: Response): OpenAI.Responses.Tool[] {
   );
 }
 
-/** What the adapter reads of a recording. */
+/** Decodes a recording with the adapter. */
 function read(name: ColumnName, recording: Recording): Promise<Decoded> {
   const facts = factsFor(name, { model: getModel(recording) });
   return decode([toBytes(recording)], facts, readers[name].decoder);
 }
 
-/** What the SDK accumulates, of a stream that must be whole; it is also what is stored. */
-async function streamed(request: Request, hasOwnForms: boolean): Promise<OpenAI.Responses.Response> {
+/**
+ * Returns the response that the SDK accumulates of a stream. The stream must be whole, and the stored response equal.
+ */
+async function streamed(request: Request, hasUnpublishedForms: boolean): Promise<OpenAI.Responses.Response> {
   const raw = await openai.responses.create({ ...request, stream: true }).asResponse();
   const body = await raw.text();
   expect(body.endsWith("data: [DONE]\n\n")).toBe(true);
   const events = eventsIn(body);
-  const { id } = expectWholeStream(events, hasOwnForms ? () => [] : undefined);
+  const { id } = expectWholeStream(events, hasUnpublishedForms ? () => [] : undefined);
   const accumulated = await openai.responses.stream({ response_id: String(id) }).finalResponse();
   const stored = await openai.responses.retrieve(String(id));
   expect(await rawEvents(String(id))).toBe(body);
@@ -112,11 +114,11 @@ async function rawEvents(id: string): Promise<string> {
 async function expectSameWhole(
   request: Request,
   response: OpenAI.Responses.Response,
-  hasOwnForms: boolean,
+  hasUnpublishedForms: boolean,
 ): Promise<void> {
   const whole = await openai.responses.create(request);
   const { output_text: _, ...object } = whole;
-  if (!hasOwnForms) expectValid("Response", JSON.parse(JSON.stringify(object)));
+  if (!hasUnpublishedForms) expectValid("Response", JSON.parse(JSON.stringify(object)));
   expect(factsOfResponse(whole)).toEqual(factsOfResponse(response));
   expect(whole.output.map(({ type }) => type)).toEqual(response.output.map(({ type }) => type));
 }
@@ -148,7 +150,7 @@ function toOutput(response: unknown): unknown {
     : undefined;
 }
 
-/** The name under which the provider has a recording: Gemini's are a part of a path. */
+/** The provider's name for a recording: Gemini's names are part of a path. */
 function getModel({ file }: Recording): string {
   return `recording-${all.findIndex((each) => each.file === file)}`;
 }

@@ -24,7 +24,7 @@ import { type Expected, FAULTS, type Fault } from "./faults.ts";
 /** The protocols of a mark, in their order. */
 const PROTOCOLS = ["gRPC", "gRPC-Web over HTTP/1.1", "Connect over HTTP/1.1", "Connect with JSON"] as const;
 
-/** Small, so that an answer without end is over them soon. */
+/** Small, so that an endless answer exceeds them soon. */
 const answerLimits = { maxBytes: 1_000_000, maxEventChars: 400_000, maxEvents: 5000 };
 
 const CALLS = ["complete", "stream"] as const;
@@ -63,7 +63,7 @@ function toSettings(api: WireApi) {
   return { api, apiKey: "test-key", baseUrl, answerLimits };
 }
 
-/** What a caller saw. */
+/** The result that a caller saw. */
 interface Seen extends Expected {
   readonly code: Code | undefined;
   readonly outputStarted: boolean;
@@ -117,7 +117,7 @@ function observe(error: ConnectError, events: readonly StreamEvent[]): Seen {
   const [detail] = error.findDetails(InferenceErrorSchema);
   if (detail === undefined) throw new Error(`a status without details: ${error.message}`);
   const last = events.at(-1)?.event;
-  // A failed stream ends with an event that says the same as the status.
+  // A failed stream ends with an event that has the same error as the status.
   if (events.length > 0) expect(last).toMatchObject({ case: "error", value: { kind: detail.kind } });
   const { retryAfter, retryable: isRetryable, outputStarted } = detail;
   return {
@@ -130,7 +130,7 @@ function observe(error: ConnectError, events: readonly StreamEvent[]): Seen {
   };
 }
 
-/** What a cell of the matrix must show. */
+/** Returns the result that a cell of the matrix must show. */
 function getExpected(fault: Fault, call: Call): Partial<Seen> {
   const expected = fault[call];
   return {
@@ -141,7 +141,7 @@ function getExpected(fault: Fault, call: Call): Partial<Seen> {
 }
 
 describe("the page about failures", () => {
-  it("lists every fault with what comes of it", () => {
+  it("lists every fault with its result", () => {
     const page = readFileSync(new URL("../../docs/failures.md", import.meta.url), "utf8");
     const rows = FAULTS.map(
       ({ name, phase, complete, stream }) => `| ${name} | ${phase} | ${shown(complete)} | ${shown(stream)} |`,

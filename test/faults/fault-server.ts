@@ -1,6 +1,6 @@
 /**
- * A provider with a fault. It takes each answer from the simulator and writes it to the socket byte by byte as the fault
- * says: what no HTTP library would send can be sent here.
+ * A provider with a fault. It takes each answer from the simulator and writes it to the socket byte by byte as the
+ * fault requires, so that it can send what no HTTP library would.
  */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
@@ -10,7 +10,7 @@ import { startSimulator } from "../../simulator/index.ts";
 /** How far an answer goes before its fault. */
 export type Phase = "before the headers" | "after the headers" | "in the middle" | "before the end marker";
 
-/** An answer of the simulator, in the pieces that a fault may stand between. */
+/** An answer of the simulator, in pieces between which a fault can be placed. */
 export interface PlannedAnswer {
   /** Status line after the version. */
   readonly status: string;
@@ -28,7 +28,7 @@ export type FaultWriter = (socket: Socket, answer: PlannedAnswer) => void;
 /** A running provider with faults. */
 export interface FaultServer {
   readonly url: string;
-  /** How the answers from now on are written. */
+  /** Sets how later answers are written. */
   begin(write: FaultWriter): void;
   /** Open connections on which an answer was written since `begin`. */
   openConnections(): number;
@@ -120,7 +120,7 @@ async function readPlan(response: Response): Promise<PlannedAnswer> {
     };
   }
   const pieces = text.split(/(?<=\n\n|\r\n\r\n)/);
-  // Chat Completions end with the chunk that has the finish reason; what follows it may be missing.
+  // Chat Completions end with the chunk that has the finish reason; later chunks may be missing.
   const finish = pieces.findIndex((piece) => /"finish_reason":"/.test(piece));
   return { status, isStream: true, contentType, pieces, endPieces: finish < 0 ? 1 : pieces.length - finish };
 }

@@ -14,15 +14,15 @@ import {
   writeWhole,
 } from "./fault-server.ts";
 
-/** What a call ends with: `OK`, or the kind of its error. */
+/** The end of a call: `OK`, or the kind of its error. */
 export type Ending = "OK" | keyof typeof ErrorKind;
 
-/** What a caller gets. */
+/** The result that a caller gets. */
 export interface Expected {
   readonly ending: Ending;
-  /** Undefined where the call succeeds. */
+  /** Undefined if the call succeeds. */
   readonly isRetryable?: boolean;
-  /** Seconds to wait before a retry, where the provider said so. */
+  /** Seconds to wait before a retry, if the provider said so. */
   readonly retryAfter?: number;
 }
 
@@ -39,7 +39,7 @@ export interface Fault {
   readonly stream: Expected;
   /** Whether the provider's connections must be closed afterwards. */
   readonly closesConnection?: boolean;
-  /** Time limits of the call in milliseconds, where the fault is silence. */
+  /** Time limits of the call in milliseconds, if the fault is silence. */
   readonly timeouts?: { readonly request?: number; readonly betweenBytes?: number };
 }
 
@@ -59,7 +59,7 @@ type Break = (socket: Socket, answer: PlannedAnswer) => void;
 interface Breakage {
   readonly name: string;
   readonly act: Break;
-  /** What a caller gets for it, by the phase. */
+  /** Returns the result that a caller gets for the fault in a phase. */
   readonly complete: (phase: Phase) => Expected;
   readonly stream: (phase: Phase) => Expected;
   readonly isSilent?: boolean;

@@ -18,7 +18,7 @@ import { createWeather, optionsFor } from "./support/weather.ts";
 
 const prompt = "What is the weather in Paris?";
 
-/** A phase of a generation: how to get into it, and stay there until the signal is aborted. */
+/** A phase of a generation: how to reach the phase, and stay there until the signal is aborted. */
 interface Phase {
   readonly title: string;
   /** Model string of the simulator. */
@@ -105,8 +105,8 @@ describe.each(columns)("A generation over $title that is cancelled", (column) =>
         const timers = timersNow();
         const controller = new AbortController();
         const { promise: reached, resolve: onReached } = Promise.withResolvers<void>();
-        const own = { prompt, model, signal: controller.signal, ...options(onReached) };
-        const failure = toFailure(() => run(optionsFor(column, fixture, own)));
+        const callOptions = { prompt, model, signal: controller.signal, ...options(onReached) };
+        const failure = toFailure(() => run(optionsFor(column, fixture, callOptions)));
         await (seenBySimulator ? fixture.simulator.waitForRequest() : reached);
         controller.abort(reason);
         expect(await failure).toBeInstanceOf(expected);
@@ -117,7 +117,7 @@ describe.each(columns)("A generation over $title that is cancelled", (column) =>
     });
   });
 
-  it("leaves nothing behind where the loop over a stream is left", async () => {
+  it("releases everything when the loop over a stream is left", async () => {
     const { signal } = new AbortController();
     for await (const { event } of stream(
       optionsFor(column, fixture, { prompt, model: "sim-long:rate=5", signal }),
@@ -135,13 +135,13 @@ describe("A generation that succeeds", () => {
     const timers = timersNow();
     const { signal } = new AbortController();
     const timeout = { totalMs: 60_000, perStepMs: 50_000, perToolMs: 40_000 };
-    const own = {
+    const callOptions = {
       prompt,
       model: "sim-tools:calls=3,rounds=2",
       maxToolRounds: 3,
       tools: [createWeather().tool],
     };
-    const result = await run(optionsFor(column, fixture, { ...own, timeout, signal }));
+    const result = await run(optionsFor(column, fixture, { ...callOptions, timeout, signal }));
     expect(result.steps).toHaveLength(3);
     expect(getEventListeners(signal, "abort")).toEqual([]);
     await waitUntil(() => timersNow() <= timers);
@@ -161,7 +161,7 @@ describe("A generation that succeeds", () => {
 });
 
 describe("A tool", () => {
-  it("is told that the generation was cancelled", async () => {
+  it("gets the signal that the generation was cancelled", async () => {
     const [column] = columns;
     if (column === undefined) throw new Error("there are no columns");
     const controller = new AbortController();
@@ -174,13 +174,13 @@ describe("A tool", () => {
         return new Promise(() => {});
       },
     });
-    const own = { prompt, model: "sim-tools", tools: [tool], signal: controller.signal };
-    await expect(generate(optionsFor(column, fixture, own))).rejects.toThrow("the user left");
+    const callOptions = { prompt, model: "sim-tools", tools: [tool], signal: controller.signal };
+    await expect(generate(optionsFor(column, fixture, callOptions))).rejects.toThrow("the user left");
     expect(String(await told.promise)).toContain("the user left");
   });
 });
 
-/** Timers of this process that wait. Those of connections stay the same. */
+/** Counts the timers of this process that wait. The number of timers of connections stays the same. */
 function timersNow(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 }

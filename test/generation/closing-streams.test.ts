@@ -73,7 +73,7 @@ interface Stream {
   readonly cancel: () => void;
 }
 
-/** Streams of every class, by a name. */
+/** Streams of every class, by name. */
 const STREAMS: readonly (readonly [name: string, open: (model: string) => Stream])[] = [
   ["the events of a client", (model) => whole(eventsFrom(model))],
   ["the events of a client with middleware", (model) => whole(eventsFrom(model, MIDDLEWARE))],

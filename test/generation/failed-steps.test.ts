@@ -1,4 +1,4 @@
-/** A generation that fails in a later step keeps what it has done, and can go on from there. */
+/** A generation that fails in a later step keeps its completed steps, and can be continued from there. */
 import { inspect } from "node:util";
 import {
   Client,
@@ -102,7 +102,7 @@ describe.each(WAYS)("onStepFinish of %s", (_name, run) => {
     ]);
   });
 
-  it("ends the generation by what it throws", async () => {
+  it("ends the generation with the error that it throws", async () => {
     const { model, options } = setUp([[{ name: "order" }], "done"]);
     const onStepFinish = () => {
       throw new Error("the disk is full");
@@ -197,16 +197,16 @@ describe.each(WAYS)("A limit that ends %s while the model calls tools", (_name, 
     ["limits.max_total_tokens", { limits: { maxTotalTokens: 30 } }],
     ["limits.max_cost_nano_usd", { limits: { maxCostNanoUsd: 2000n } }],
     ["limits.max_tool_calls", { limits: { maxToolCalls: 2 } }],
-  ])("is told in a warning of the result: %s", async (field, own) => {
+  ])("is reported by a warning in the result: %s", async (field, limit) => {
     const { options } = setUp([[{ name: "order" }, { name: "order" }]]);
-    const result = await run({ ...options, ...own });
+    const result = await run({ ...options, ...limit });
     expect(result.openCalls).toHaveLength(2);
     expect(result.warnings).toMatchObject([{ code: "tool_rounds_exhausted", field }]);
     expect(result.warnings[0]?.message).toContain("2 tool calls were not executed");
     expect(result.steps.slice(0, -1).flatMap(({ warnings }) => warnings)).toEqual([]);
   });
 
-  it("is not told if the program wanted no tool to be executed, or the model answered", async () => {
+  it("is not reported if the program wanted no tool to be executed, or the model answered", async () => {
     const { options } = setUp([[{ name: "order" }], "done"]);
     expect((await run({ ...options, maxToolRounds: 0 })).warnings).toEqual([]);
     expect((await run({ ...options, maxToolRounds: 1 })).warnings).toEqual([]);

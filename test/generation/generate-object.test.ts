@@ -105,7 +105,7 @@ describe("generateObject()", () => {
     expectTypeOf(output).toEqualTypeOf<{ title: string; minutes: number; steps: string[] }>();
   });
 
-  it("checks what JSON Schema cannot say, by the schema's own library", async () => {
+  it("checks rules that JSON Schema cannot express, by the schema's library", async () => {
     await using fixture = await createFixture();
     const schema = recipe.refine(() => false, "is not tasty");
     const failed = generateObject({ ...optionsIn(column, fixture), schema });
@@ -130,7 +130,7 @@ describe("generateObject()", () => {
     expect(fixture.requests).toHaveLength(0);
   });
 
-  it("names the schema as the option where a provider cannot take it", async () => {
+  it("names the schema as the option if a provider cannot take it", async () => {
     await using fixture = await createFixture();
     const schema = { type: "object", properties: { other: { $ref: "https://example.com/schema.json" } } };
     const options = { ...optionsIn(column, fixture), schema, strategy: "native" } as const;
@@ -151,7 +151,7 @@ describe("generateObject()", () => {
     },
   );
 
-  it("fails as the provider does where that does not help", async () => {
+  it("fails as the provider does if that does not help", async () => {
     await using fixture = await createFixture("sim-text:status=429");
     const failed = generateObject({ ...optionsIn(column, fixture), maxRetries: 0 });
     await expect(failed).rejects.toBeInstanceOf(RateLimitError);
@@ -171,7 +171,7 @@ describe("streamObject()", () => {
     expect(titles.length).toBeGreaterThan(3);
   });
 
-  it("cancels the call where the loop is left", async () => {
+  it("cancels the call when the loop is left", async () => {
     await using fixture = await createFixture("sim-text:rate=20");
     const result = streamObject(optionsIn(column, fixture));
     for await (const _partial of result) break;

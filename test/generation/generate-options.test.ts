@@ -64,7 +64,7 @@ describe("The options of generate()", () => {
     ["two tools of one name", { prompt: "hi", tools: [tool("a"), tool("a")] }, "tools[1].function.name"],
   ];
 
-  it.each(invalid)("are refused where there is %s", async (_name, options, want) => {
+  it.each(invalid)("are refused if there is %s", async (_name, options, want) => {
     const { model, client } = setUp();
     const call = generate({ model: "m", client, ...options });
     await expect(call).rejects.toBeInstanceOf(InvalidRequestError);
@@ -99,7 +99,7 @@ describe("The options of generate()", () => {
     expect((await generate({ ...options, maxToolRounds: Infinity })).steps).toHaveLength(41);
   });
 
-  it("put maxRetries and onRetry before those of the policy", async () => {
+  it("prefer maxRetries and onRetry to the values of the policy", async () => {
     const { model, client } = setUp([new ServerError("overloaded", { retryable: true })]);
     const policy: GenerateOptions = {
       model: "m",
@@ -144,7 +144,7 @@ describe("The result of generate()", () => {
     expect(model.requests[0]?.messages).toHaveLength(5);
   });
 
-  it("has the calls that wait for the program, and goes on with their results", async () => {
+  it("has the calls that wait for the program, and continues with their results", async () => {
     const { client } = setUp([[{ name: "ask_person" }, { name: "a" }], "thanks"]);
     const tools = [tool("a"), functionTool({ name: "ask_person" })];
     const first = await generate({ model: "m", prompt: "hi", client, tools });
@@ -191,7 +191,7 @@ describe("A misspelt option", () => {
     await expect(generate({ model: "m", prompt: "hi", ...(options as object) })).rejects.toThrow(message);
   });
 
-  it("is told by the names that the program may write", async () => {
+  it("uses the names that the program may write", async () => {
     const failed = generate({ model: "m", prompt: "hi", colour: "red" } as GenerateOptions);
     await expect(failed).rejects.toThrow(/stopWhen.*signal/);
     await expect(failed).rejects.toThrow("providerOptions");

@@ -117,7 +117,7 @@ testTable("Generation", [
     },
   },
   {
-    title: "The events of several steps follow one another, each step as a stream of its own",
+    title: "The events of several steps follow one another, each step as a separate stream",
     async verify(column) {
       await using fixture = await createFixture("sim-tools:calls=2,rounds=2");
       const tools = [createWeather().tool];

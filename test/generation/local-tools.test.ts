@@ -68,12 +68,12 @@ describe("The errors of a tool whose client hides them", () => {
     expect(await told(failing(), false)).toEqual(shown);
   });
 
-  it("are hidden also where the function returns them", async () => {
+  it("are hidden even if the function returns them", async () => {
     const tool = functionTool({ name: "echo", execute: () => new Error("10.0.0.7 refused") });
     expect(await told(tool, true)).toEqual({ failed: true, text: "the tool failed" });
   });
 
-  it("do not hide what is wrong with the arguments", async () => {
+  it("do not hide the mistakes in the arguments", async () => {
     expect((await told(failing(), true, "{}")).text).toContain("city");
   });
 });
@@ -96,21 +96,18 @@ describe("The arguments of a tool", () => {
     ["a Standard Schema", z.object({ city: z.string() }), '{"city":1}', /not valid for the schema: city: /],
     ["JSON", place, '{"city":', /not valid JSON/],
     ["an object", undefined, "[1]", /not a JSON object/],
-  ])(
-    "that are not %s are answered with what is wrong with them",
-    async (_name, parameters, args, problem) => {
-      const { texts, results } = await run(callEcho(args), { tools: [echo(parameters)] });
-      expect(results[0]?.failed).toBe(true);
-      expect(texts[0]).toMatch(problem);
-      expect(texts[0]?.startsWith(prefix)).toBe(true);
-    },
-  );
+  ])("that are not %s are answered with their mistakes", async (_name, parameters, args, problem) => {
+    const { texts, results } = await run(callEcho(args), { tools: [echo(parameters)] });
+    expect(results[0]?.failed).toBe(true);
+    expect(texts[0]).toMatch(problem);
+    expect(texts[0]?.startsWith(prefix)).toBe(true);
+  });
 
-  it("are an empty object where the model writes nothing", async () => {
+  it("are an empty object if the model writes nothing", async () => {
     expect((await run(callEcho(""), { tools: [echo()] })).texts).toEqual(["{}"]);
   });
 
-  it("are what the schema's library makes of them", async () => {
+  it("are converted by the schema's library", async () => {
     const parameters = z.object({ city: z.string().toUpperCase(), days: z.int().default(3) });
     const { texts } = await run(callEcho('{"city":"Lima"}'), { tools: [echo(parameters)] });
     expect(texts).toEqual(['{"city":"LIMA","days":3}']);
@@ -228,11 +225,11 @@ describe("repairToolCall", () => {
     expect(texts).toEqual(['{"city":"Lima"}']);
     const [repaired] = result.steps[0]?.repairedCalls ?? [];
     expect(repaired).toMatchObject({ id: "call_1_0", name: "echo", input: { value: '{"city":"Lima"}' } });
-    // The model sees its own call unchanged.
+    // The model sees its call unchanged.
     expect(model.requests[1]?.messages[1]).toBe(result.steps[0]?.response.message);
   });
 
-  it("is told what is wrong, once", async () => {
+  it("gets the mistake, once", async () => {
     const seen: InvalidCall[] = [];
     const repairToolCall = (invalid: InvalidCall) => {
       seen.push({ ...invalid, messages: [...invalid.messages] });
@@ -249,7 +246,7 @@ describe("repairToolCall", () => {
   it.each([
     ["cannot repair the call", () => undefined, "not valid for the schema"],
     ["fails", () => Promise.reject(new Error("no repairer")), "no repairer"],
-  ])("leaves an error result where it %s", async (_name, repairToolCall, want) => {
+  ])("leaves an error result if it %s", async (_name, repairToolCall, want) => {
     const { texts, results } = await run(callEcho("{}"), { tools, repairToolCall });
     expect(results[0]?.failed).toBe(true);
     expect(texts[0]).toContain(want);

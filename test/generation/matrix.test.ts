@@ -148,9 +148,11 @@ testTable("Parity of generations", [
     title: "Provider-specific options pass through",
     async verify(column) {
       await using fixture = await createFixture("sim-text");
-      const own = OPTIONS[column.name];
-      await generate(optionsFor(column, fixture, { prompt, providerOptions: { [column.name]: own } }));
-      expect(fixture.bodyAt()).toMatchObject(own);
+      const nativeOptions = OPTIONS[column.name];
+      await generate(
+        optionsFor(column, fixture, { prompt, providerOptions: { [column.name]: nativeOptions } }),
+      );
+      expect(fixture.bodyAt()).toMatchObject(nativeOptions);
     },
   },
 ]);

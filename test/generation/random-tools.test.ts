@@ -6,7 +6,7 @@ import { Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../src/gen/outrigger/v1/request_pb.ts";
 import { type ScriptedCall, ScriptedModel } from "./support/scripted-model.ts";
 
-/** How a tool behaves. The name of the tool says it, so that a script of calls is a script of behaviours. */
+/** The behaviour of a tool. It is the name of the tool, so that a script of calls is a script of behaviours. */
 const BEHAVIOURS = {
   answers: async () => "fine",
   answers_at_once: () => ({ degrees: 21 }),
@@ -37,7 +37,7 @@ const GOOD: ReadonlySet<string> = new Set<Behaviour>([
   "answers_in_the_next_turn",
 ]);
 
-/** Long beside what tools take that answer in time, so that a busy machine changes nothing. */
+/** Much longer than tools that answer in time take, so that a busy machine changes nothing. */
 const PER_TOOL_MS = 80;
 
 /** A call of a tool, of one that does not exist, or with arguments that do not parse. */

@@ -1,4 +1,4 @@
-/** Answers that a provider interrupts or refuses to give in one way, and that a generation gets nevertheless. */
+/** Answers that a provider interrupts, or refuses in one form, and that a generation completes nevertheless. */
 import {
   Client,
   FinishReason_Reason,
@@ -35,7 +35,7 @@ describe("A provider that pauses its turn", () => {
   it.each([
     ["generate()", generate],
     ["stream()", (options: Parameters<typeof stream>[0]) => stream(options).result()],
-  ])("is asked to go on with its own answer by %s", async (_name, run) => {
+  ])("is asked to go on with its answer by %s", async (_name, run) => {
     const { model, options } = pausing(2, ["one ", "two ", "three"]);
     const result = await run(options);
     expect(result).toMatchObject({ text: "one two three", stopReason: "COMPLETED" });
@@ -68,7 +68,7 @@ describe("A provider that pauses its turn", () => {
 const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 const CALL = { id: "c1", type: "function", function: { name: "object", arguments: '{"city":"Oslo"}' } };
 
-/** A server that refuses the response format, and another status where there are tools. */
+/** A server that refuses the response format, and another status if there are tools. */
 async function serverThatRefuses(refused: readonly string[], message: string) {
   const asked: string[] = [];
   const server = await serveHttp(async (request, response) => {

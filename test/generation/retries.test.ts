@@ -23,7 +23,7 @@ import { createWeather, optionsFor } from "./support/weather.ts";
 
 const prompt = "What is an outrigger?";
 
-/** What a status and the provider's code for it become, and whether a retry may help. */
+/** The error for a status and the provider's code, and whether a retry may help. */
 const FAILURES = [
   ["status=400", InvalidRequestError, false],
   ["status=401", AuthenticationError, false],
@@ -36,7 +36,7 @@ const FAILURES = [
   ["status=503", ServerError, true],
 ] as const;
 
-/** A policy that notes its delays and does not wait long. */
+/** A policy that records its delays and does not wait long. */
 function noting() {
   const told: [name: string, attempt: number, delay: number][] = [];
   const onRetry: GenerateOptions["onRetry"] = (error, attempt, delay) =>
@@ -155,7 +155,7 @@ testTable("Errors and retries", [
     },
   },
   {
-    title: "Each step is retried on its own: no tool is executed twice",
+    title: "Each step is retried separately: no tool is executed twice",
     async verify(column) {
       await using fixture = await createFixture("sim-tools:rounds=2");
       const weather = createWeather();

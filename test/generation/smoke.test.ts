@@ -1,6 +1,6 @@
 /**
- * The specification's smoke test, from end to end: against the simulator, and with OUTRIGGER_SMOKE_TEST=real against the
- * providers whose keys are in the environment.
+ * The specification's smoke test, from end to end: against the simulator, and with OUTRIGGER_SMOKE_TEST=real against
+ * the providers whose keys are in the environment.
  */
 import {
   Client,
@@ -26,7 +26,7 @@ const PROVIDERS = ["anthropic", "openai", "gemini"] as const satisfies readonly 
 
 type Provider = (typeof PROVIDERS)[number];
 
-/** What the smoke test calls. */
+/** The provider that the smoke test calls. */
 interface Target {
   readonly title: string;
   readonly environment: Environment;
@@ -105,10 +105,10 @@ describe.each(targets)("The smoke test against $title", ({ environment, provider
 });
 
 function simulated({ url }: Simulator): Target {
-  const own = columns.filter(({ name }) => PROVIDERS.some((provider) => provider === name));
+  const simulatedColumns = columns.filter(({ name }) => PROVIDERS.some((provider) => provider === name));
   return {
     title: "the simulator",
-    environment: Object.assign({}, ...own.map((column) => column.environment(url, "test-key"))),
+    environment: Object.assign({}, ...simulatedColumns.map((column) => column.environment(url, "test-key"))),
     providers: PROVIDERS,
     getToolModel: () => "sim-tools:calls=2",
   };

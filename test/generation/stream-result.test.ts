@@ -1,4 +1,4 @@
-/** What a program reads of a streamed generation beside its events. */
+/** Programs read the text and the result of a streamed generation beside its events. */
 import {
   AbortError,
   Client,
@@ -65,7 +65,7 @@ describe("StreamResult", () => {
     await expect(readAll(result)).rejects.toThrow("can be read once");
   });
 
-  it("is read to its end where only the result or the response is asked for", async () => {
+  it("is read to its end if only the result or the response is asked for", async () => {
     const { model, result } = open();
     expect(textOf(await result.response())).toBe("hello");
     expect((await result.result()).steps).toHaveLength(2);
@@ -81,7 +81,7 @@ describe("StreamResult", () => {
     expect((await whole).text).toBe("hello");
   });
 
-  it("has what has arrived of the present step", async () => {
+  it("has the part of the current step that has arrived", async () => {
     const { result } = open();
     const arrived: string[] = [];
     for await (const { event } of result)
@@ -90,7 +90,7 @@ describe("StreamResult", () => {
     expect(result.partialResponse).toBe(await result.response());
   });
 
-  it("has what has arrived of a long answer, whenever it is asked", async () => {
+  it("has the part of a long answer that has arrived, at any time", async () => {
     const simulator = await startSimulator();
     const provider = new OpenAIAdapter({ apiKey: "any", baseUrl: simulator.openaiBaseUrl });
     const client = new Client({ providers: { openai: provider } });
@@ -123,7 +123,7 @@ describe("StreamResult", () => {
     await expect(stream({ model: "m" }).result()).rejects.toThrow("expected one of prompt and messages");
   });
 
-  it("cancels the call where the loop is left, and rejects the result that is awaited", async () => {
+  it("cancels the call when the loop is left, and rejects the result that is awaited", async () => {
     const { model, result } = open(["hello"]);
     const whole = result.result.bind(result);
     for await (const { event } of result) if (event.case === "textDelta") break;
@@ -131,7 +131,7 @@ describe("StreamResult", () => {
     await expect(whole()).rejects.toBeInstanceOf(AbortError);
   });
 
-  it("cancels a read that is under way where it is returned meanwhile", async () => {
+  it("cancels a read under way if it is returned meanwhile", async () => {
     const { model, result } = open(["hello"]);
     model.beforeAnswer = (signal) =>
       new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));

@@ -25,7 +25,7 @@ const prompt = "What is the weather in Paris, Osaka and Lima?";
 
 type Verify = (result: GenerateResult, fixture: Fixture) => void | Promise<void>;
 
-/** Runs a generation by generate() and by stream(), each on its own simulator. */
+/** Runs a generation by generate() and by stream(), each on a separate simulator. */
 async function eachWay(
   column: Column,
   script: string,
@@ -38,7 +38,7 @@ async function eachWay(
   }
 }
 
-/** The texts of the tool results that a request sends. OpenAI has no field for a failure, so it is told in words. */
+/** The texts of the tool results that a request sends. OpenAI has no field for a failure, so the text says so. */
 function sentResults(column: Column, fixture: Fixture, index: number): string[] {
   const { facts } = column.read(fixture.bodyAt(index));
   return facts.flatMap((fact) =>

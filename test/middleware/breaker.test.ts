@@ -50,7 +50,7 @@ describe("Breaker", () => {
     expect(breaker.waitMs).toBe(0);
   });
 
-  it("lets one call through after its time, which closes it where it succeeds", () => {
+  it("lets one call through after its time, which closes it if it succeeds", () => {
     const { clock, states, breaker, make } = halfOpened();
     expect(breaker.waitMs).toBe(0);
     const probe = breaker.admit();
@@ -62,7 +62,7 @@ describe("Breaker", () => {
     expect(states).toEqual(["open", "half_open", "closed"]);
   });
 
-  it("opens again for the whole time where that call fails", () => {
+  it("opens again for the whole time if that call fails", () => {
     const { clock, states, breaker } = halfOpened();
     const probe = breaker.admit();
     clock.now += 1000;
@@ -71,21 +71,21 @@ describe("Breaker", () => {
     expect(states).toEqual(["open", "half_open", "open"]);
   });
 
-  it("lets the next call through at once where nothing is known of the first one", () => {
+  it("lets the next call through at once if nothing is known of the first one", () => {
     const { breaker, states } = halfOpened();
     breaker.admit().end("unknown");
     expect(breaker.waitMs).toBe(0);
     expect(states).toEqual(["open", "half_open"]);
   });
 
-  it("lets another call through where the first one never ends", () => {
+  it("lets another call through if the first one never ends", () => {
     const { clock, breaker } = halfOpened();
     breaker.admit();
     clock.now += 5000;
     expect(breaker.waitMs).toBe(0);
   });
 
-  it("closes with the first events of a stream, and counts its end like that of any call", () => {
+  it("closes with the first events of a stream, and counts its end like any call's", () => {
     const { breaker, make } = halfOpened();
     const probe = breaker.admit();
     probe.begin();

@@ -22,7 +22,7 @@ describe("BudgetWindow", () => {
     expect(window.with(one)).toEqual(one);
   });
 
-  it("replaces what was taken by what was used, in the window in which it was taken", () => {
+  it("replaces the reservation by the usage, in the window of the reservation", () => {
     const { clock, window } = windowAt("day", "2026-02-28T23:00:00Z");
     const [first, second] = [window.take(one), window.take(one)];
     window.settle(first, { requests: 1, tokens: 100, nanoUsd: 50 });

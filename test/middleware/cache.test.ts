@@ -62,7 +62,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
     await client.close();
   });
 
-  it("uses an answer again whatever the time limits and the end of a stream are", async () => {
+  it("reuses an answer whatever the time limits and the final response of a stream", async () => {
     const client = getClient(simulator(), [createCache()]);
     await call(client, requestFor("sim-text"));
     await call(client, requestFor("sim-text", { timeouts: { requestMs: 5000 } }));
@@ -95,7 +95,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
     await client.close();
   });
 
-  it("keeps answers that call tools only where it is told to", async () => {
+  it("keeps answers that call tools only if configured to", async () => {
     const tools = [functionTool({ name: "now", description: "The time.", parameters: { type: "object" } })];
     const request = requestFor("sim-tools", { tools });
     for (const [toolCalls, asked] of [
@@ -113,7 +113,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
     }
   });
 
-  it("gives every caller an answer of its own", async () => {
+  it("gives every caller a separate answer", async () => {
     const client = getClient(simulator(), [createCache()]);
     const first = await call(client, requestFor("sim-text"));
     const text = textOf(first);
@@ -141,7 +141,7 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
 });
 
 describe("createCache()", () => {
-  it("replays an answer under the laws of a stream, and without content where the request says so", async () => {
+  it("replays an answer under the laws of a stream, and without content if the request says so", async () => {
     const client = getClient(simulator(), [createCache()]);
     const whole = await client.complete(requestFor("sim-reasoning"));
     const replayed = await accumulate(client.stream(requestFor("sim-reasoning")));

@@ -68,7 +68,7 @@ describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
     expect((await call(client, requestFor("m"))).model).toBe("m");
   });
 
-  it("lets one call through after its time, and closes where the provider answers", async () => {
+  it("lets one call through after its time, and closes if the provider answers", async () => {
     const states: string[] = [];
     const observer = { circuit: (_target: unknown, state: string) => void states.push(state) };
     const breaker = createCircuitBreaker({ minCalls: 1, openFor: 1, observer });
@@ -127,7 +127,7 @@ describe("the options of createCircuitBreaker()", () => {
     { minCalls: 0 },
     { window: -1 },
     { openFor: Number.NaN },
-  ])("are refused where one is out of range: %o", (options) => {
+  ])("are refused if one is out of range: %o", (options) => {
     expect(() => createCircuitBreaker(options)).toThrow(ConfigurationError);
   });
 });

@@ -39,7 +39,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     ["has no such model", "sim-nothing", "NOT_FOUND"],
     ["closes the connection", "sim-text:drop=1", "NETWORK"],
     ["gives up by itself", "sim-text:status=408", "REQUEST_TIMEOUT"],
-  ] as const)("asks the next provider where the first one %s", async (_name, model, errorKind) => {
+  ] as const)("asks the next provider if the first one %s", async (_name, model, errorKind) => {
     const client = getClient(simulator(), [createFallback(toTwo)]);
     const response = await call(client, requestFor(model), { inferenceId: "inf_1" });
     expect(response).toMatchObject({ provider: "two", inferenceId: "inf_1" });
@@ -55,7 +55,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
   it.each([
     ["an invalid request", "sim-text:status=400"],
     ["a conversation that is too long", "sim-text:status=400,code=context_length_exceeded"],
-  ])("does not ask the next provider for %s, unless it is told to", async (_name, model) => {
+  ])("does not ask the next provider for %s, unless configured to", async (_name, model) => {
     const client = getClient(simulator(), [createFallback(toTwo)]);
     await toFailure(call(client, requestFor(model)));
     expect(listAsked(simulator())).toHaveLength(1);
@@ -66,13 +66,13 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     await Promise.all([client.close(), told.close()]);
   });
 
-  it("lists no attempts where the first provider answers", async () => {
+  it("lists no attempts if the first provider answers", async () => {
     const client = getClient(simulator(), [createFallback(toTwo)]);
     expect(await call(client, requestFor("sim-text"))).toMatchObject({ provider: "one", attempts: [] });
     await client.close();
   });
 
-  it("throws the last error where all fail, with the one before as its cause and all attempts noted", async () => {
+  it("throws the last error if all fail, with the one before as its cause and all attempts noted", async () => {
     const targets = [{ provider: "two", model: "sim-text:status=529" }, { model: "sim-text:status=403" }];
     const client = getClient(simulator(), [createFallback({ targets })]);
     const error = await toFailure(call(client, requestFor("sim-text:status=429")));
@@ -82,7 +82,9 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
       cause: { kindName: "SERVER", provider: "two", cause: { kindName: "RATE_LIMIT", provider: "one" } },
     });
     expect(error.toProto().cause?.cause?.kind).toBe(ErrorKind.RATE_LIMIT);
-    expect(attemptsOf(error).map(({ provider, error: own }) => [provider, own?.kind, own?.cause])).toEqual([
+    expect(
+      attemptsOf(error).map(({ provider, error: cause }) => [provider, cause?.kind, cause?.cause]),
+    ).toEqual([
       ["one", ErrorKind.RATE_LIMIT, undefined],
       ["two", ErrorKind.SERVER, undefined],
       ["one", ErrorKind.ACCESS_DENIED, undefined],
@@ -114,7 +116,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     await client.close();
   });
 
-  it("applies again where a retry around it makes the call again", async () => {
+  it("applies again if a retry around it makes the call again", async () => {
     const failing = "sim-text:status=503";
     const chain = createFallback({ targets: [{ provider: "two", model: failing }] });
     const client = getClient(simulator(), [createRetry({ baseDelay: 0.001, maxRetries: 1 }), chain]);
@@ -134,7 +136,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     await client.close();
   });
 
-  it("asks the next provider after a time limit of the request where it is told to", async () => {
+  it("asks the next provider after a time limit of the request if configured to", async () => {
     const request = requestFor("sim-text:delay_ms=60000", { timeouts: { requestMs: 100 } });
     const client = getClient(simulator(), [createFallback(toTwo)]);
     expect((await toFailure(call(client, request))).kindName).toBe("REQUEST_TIMEOUT");
@@ -145,7 +147,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     await Promise.all([client.close(), told.close()]);
   });
 
-  it("asks nobody else where the answer is larger than this process takes", async () => {
+  it("asks no other provider if the answer is larger than this process takes", async () => {
     const failures = [new StreamError("too large", { retryable: false })];
     const providers = { one: new ScriptedAdapter("one", { failures }), two: new ScriptedAdapter("two") };
     const client = new Client({ providers, defaultProvider: "one", middleware: [createFallback(toTwo)] });
@@ -184,7 +186,7 @@ describe("createFallback() around a stream", () => {
     ["breaks the connection", "sim-text:cut_events=2"],
     ["ends without its end marker", "sim-text:cut_events=1"],
   ])(
-    "asks the next provider where the first one accepts the call and %s before output",
+    "asks the next provider if the first one accepts the call and %s before output",
     async (_name, model) => {
       const client = getClient(simulator(), [createFallback(toTwo)]);
       const response = await accumulate(client.stream(requestFor(model)));
@@ -197,7 +199,7 @@ describe("createFallback() around a stream", () => {
   it.each([
     ["reports a failure", "sim-text:error_after=8"],
     ["breaks the connection", "sim-text:cut_events=8"],
-  ])("asks nobody else where the provider %s after output", async (_name, model) => {
+  ])("asks no other provider if the provider %s after output", async (_name, model) => {
     const client = getClient(simulator(), [createFallback(toTwo)]);
     const { names, error } = await getEvents(client.stream(requestFor(model)));
     expect(names).toContain("textDelta");
@@ -220,7 +222,7 @@ describe("createFallback() around a stream", () => {
     expect(await sizes(true)).toEqual(await sizes(false));
   });
 
-  it("closes the connection to the provider where the caller leaves the loop", async () => {
+  it("closes the connection to the provider when the caller leaves the loop", async () => {
     const one = new ScriptedAdapter("one");
     const client = new Client({ providers: { one }, middleware: [createFallback(toTwo)] });
     for await (const { event } of client.stream(requestFor("m"))) if (event.case === "textDelta") break;
@@ -229,7 +231,7 @@ describe("createFallback() around a stream", () => {
 });
 
 describe("what a fallback notes of failed attempts", () => {
-  it("holds no raw JSON and no long message, also where the request asks for raw JSON", async () => {
+  it("holds no raw JSON and no long message, even if the request asks for raw JSON", async () => {
     const client = getClient(simulator(), [createFallback(toTwo)]);
     const request = requestFor("sim-text:status=503", { includeRaw: true });
     const [attempt] = (await client.complete(request)).attempts;

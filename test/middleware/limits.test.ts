@@ -129,7 +129,7 @@ describe("createRateLimit() around a stream", () => {
     expect(await toFailure(client.complete(request(990)))).toBeInstanceOf(RateLimitError);
   });
 
-  it("counts what it reserved where a stream fails after output", async () => {
+  it("counts the reservation if a stream fails after output", async () => {
     const { client } = scripted([createRateLimit({ tokensPerMinute: 1000, maxWait: 0 })], {
       breaksWith: new StreamError("cut", { outputStarted: true }),
     });
@@ -144,7 +144,7 @@ describe.each(calls)("createBudget() around %s", (_kind, call) => {
     ["requests", { requests: 2 }, "2 requests"],
     ["tokens", { tokens: 20 }, "20 tokens"],
     ["money", { usd: 0.00003 }, "0.00003 US dollars"],
-  ])("refuses a call that does not fit into what is left of its %s", async (_name, limits, described) => {
+  ])("refuses a call that does not fit into the rest of its %s", async (_name, limits, described) => {
     const { client, one } = scripted([createBudget({ window: "month", ...limits, catalog, name: "one" })]);
     await call(client, request(10));
     await call(client, request(10));
@@ -165,7 +165,7 @@ describe.each(calls)("createBudget() around %s", (_kind, call) => {
     await toFailure(call(client, request(3)));
   });
 
-  it("refuses a model without a price, unless it is told to allow it", async () => {
+  it("refuses a model without a price, unless configured to allow that", async () => {
     const { client } = scripted([createBudget({ window: "day", usd: 1, catalog })]);
     const error = await toFailure(call(client, { ...request(1), model: "unknown" }));
     expect(error).toBeInstanceOf(ConfigurationError);
@@ -196,12 +196,12 @@ describe("the options", () => {
     [{ tokensPerMinute: Number.NaN }],
     [{ requestsPerMinute: 1, maxWait: 4000 }],
     [{ requestsPerMinute: 1, maxQueue: -1 }],
-  ])("of a rate limit are refused where they are out of range: %o", (options) => {
+  ])("of a rate limit are refused if they are out of range: %o", (options) => {
     expect(() => createRateLimit(options)).toThrow(ConfigurationError);
   });
 
   it.each([[{}], [{ usd: 0 }], [{ usd: 2_000_000 }], [{ tokens: -1 }], [{ requests: Number.NaN }]])(
-    "of a budget are refused where they are out of range: %o",
+    "of a budget are refused if they are out of range: %o",
     (limits) => {
       expect(() => createBudget({ window: "day", ...limits })).toThrow(ConfigurationError);
     },

@@ -57,7 +57,7 @@ describe.each(calls)("createLogging() around %s", (kind, call) => {
     await client.close();
   });
 
-  it("logs messages and answers where it is told to, without keys", async () => {
+  it("logs messages and answers if configured to, without keys", async () => {
     const { entries, logging } = logged({ include: ["messages", "answer"] });
     const client = getClient(simulator(), [logging]);
     const messages = [

@@ -45,7 +45,7 @@ describe("meterCalls()", () => {
     ["a call that its caller left", new AbortError("left"), 150],
     ["a call that ran into a time limit", new RequestTimeoutError("late"), 150],
   ] as [string, SDKError, number][])(
-    "settles %s of a whole answer by what is known",
+    "settles %s of a whole answer by the known facts",
     async (_name, error, tokens) => {
       const { client, settled } = metered({ failures: [error] });
       await expect(client.complete(requestFor("m"))).rejects.toThrow();

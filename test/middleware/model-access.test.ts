@@ -77,7 +77,7 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
     expect(failure.kind).toBe(ErrorKind.SERVER);
   });
 
-  it("does not go on to a fallback where the first model is not allowed, nor retry", async () => {
+  it("does not go on to a fallback if the first model is not allowed, nor retry", async () => {
     const fallback = createFallback({ targets: [{ provider: "two", model: "sim-text" }] });
     const middleware = [fallback, createRetry({ maxRetries: 3, baseDelay: 0.001 }), access];
     const denied = await toFailure(run(middleware, "sim-text", getCaller("two/sim-text")));
@@ -101,7 +101,7 @@ describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
       "a tool among the options",
       { providerOptionsJson: { one: '{"tools":[{"type":"x","model":"sim-tools"}]}' } },
     ],
-  ])("checks %s, where a provider's own fields name it", async (_name, changes) => {
+  ])("checks %s if the provider's fields name it", async (_name, changes) => {
     const denied = await toFailure(run([access], "sim-text", getCaller("one/sim-text"), changes));
     expect(denied).toMatchObject({ kind: ErrorKind.ACCESS_DENIED });
     expect(denied.message).toContain('"sim-tools"');

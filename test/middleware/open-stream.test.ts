@@ -8,7 +8,7 @@ const TEXT_START: Step = { case: "textStart", value: { partIndex: 0 } };
 const DELTA: Step = { case: "textDelta", value: { partIndex: 0, delta: "a" } };
 const PING: Step = { case: "providerEvent", value: { type: "ping" } };
 
-/** A source that gives one event for each read, and notes its reads and its end. */
+/** A source that gives one event for each read, and records its reads and its end. */
 function toSource(steps: readonly (Step | Promise<never>)[]) {
   const state = { reads: 0, ended: 0 };
   async function* batches(): AsyncGenerator<readonly StreamEvent[]> {
@@ -42,7 +42,7 @@ describe("openStream()", () => {
     expect(state.ended).toBe(1);
   });
 
-  it("throws a failure before the first output, also the one of an error event", async () => {
+  it("throws a failure before the first output, even from an error event", async () => {
     const error = new ServerError("overloaded");
     const thrown = toSource([START, Promise.reject(error)]);
     await expect(openStream(thrown.stream)).rejects.toBe(error);
@@ -59,7 +59,7 @@ describe("openStream()", () => {
     await expect(listNames(await openStream(stream))).rejects.toThrow("broken");
   });
 
-  it("gives what it has after a time without output, and what comes then", async () => {
+  it("yields its events after a time without output, and then later events", async () => {
     const output = Promise.withResolvers<never>();
     const { state, stream } = toSource([START, output.promise]);
     const iterator = (await openStream(stream, 20))[Symbol.asyncIterator]();
@@ -76,7 +76,7 @@ describe("openStream()", () => {
     expect(state.reads).toBe(32);
   });
 
-  it("sets no timer where the first batch has output, and leaves none", async () => {
+  it("sets no timer if the first batch has output, and leaves none", async () => {
     const set = vi.spyOn(globalThis, "setTimeout");
     const clear = vi.spyOn(globalThis, "clearTimeout");
     await openStream(toSource([DELTA]).stream);
@@ -86,7 +86,7 @@ describe("openStream()", () => {
     vi.restoreAllMocks();
   });
 
-  it("closes the source where its reader leaves", async () => {
+  it("closes the source when its reader leaves", async () => {
     const { state, stream } = toSource([START, DELTA, DELTA]);
     for await (const _batch of await openStream(stream)) break;
     expect(state.ended).toBe(1);

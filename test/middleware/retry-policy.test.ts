@@ -21,7 +21,7 @@ function failing(...errors: unknown[]) {
   });
 }
 
-/** Options that note the waits in place of waiting. */
+/** Options that record the waits instead of waiting. */
 function noting(random = 0.5): { waits: number[]; options: RetryOptions } {
   const waits: number[] = [];
   return {
@@ -76,7 +76,7 @@ describe("retry()", () => {
     expect(waits).toEqual([7500, 60_000]);
   });
 
-  it("fails at once where the provider asks for more than the longest delay", async () => {
+  it("fails at once if the provider asks for more than the longest delay", async () => {
     const { waits, options } = noting();
     const error = new RateLimitError("come back tomorrow", { retryAfter: 60.001 });
     const attempt = failing(error);
@@ -97,7 +97,7 @@ describe("retry()", () => {
     expect(attempt).toHaveBeenCalledTimes(1);
   });
 
-  it("retries a time-out where the policy says so", async () => {
+  it("retries a time-out if the policy says so", async () => {
     const attempt = failing(new RequestTimeoutError("slow"));
     expect(await retry(attempt, { retryTimeouts: true }, noting().options)).toBe("done");
   });
@@ -107,11 +107,11 @@ describe("retry()", () => {
       new RequestTimeoutError("answered 504", { provider: "openai", httpStatusCode: 504 }),
     );
     expect(await retry(attempt, {}, noting().options)).toBe("done");
-    const own = failing(new RequestTimeoutError("slow"));
-    await expect(retry(own, {}, noting().options)).rejects.toThrow("slow");
+    const slowCall = failing(new RequestTimeoutError("slow"));
+    await expect(retry(slowCall, {}, noting().options)).rejects.toThrow("slow");
   });
 
-  it("tells of each retry before it waits", async () => {
+  it("reports each retry before it waits", async () => {
     const told: unknown[] = [];
     const { waits, options } = noting();
     const onRetry = (error: SDKError, attempt: number, delay: number) =>
@@ -123,7 +123,7 @@ describe("retry()", () => {
     ]);
   });
 
-  it("does not begin, and stops waiting, where the signal is aborted", async () => {
+  it("does not begin, and stops waiting, if the signal is aborted", async () => {
     const attempt = failing(broken());
     const deadline = new RequestTimeoutError("deadline");
     await expect(retry(attempt, {}, { signal: AbortSignal.abort(deadline) })).rejects.toBe(deadline);
@@ -137,7 +137,7 @@ describe("retry()", () => {
     expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
   });
 
-  it("begins no wait that would last until the deadline, and tells of none", async () => {
+  it("begins no wait that would last until the deadline, and reports none", async () => {
     const { waits, options } = noting();
     const onRetry = vi.fn();
     const deadline = performance.now() + 60_000;

@@ -38,7 +38,7 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
     await client.close();
   });
 
-  it("does not repeat what a retry cannot help", async () => {
+  it("does not repeat a call that a retry cannot help", async () => {
     const client = getClient(simulator(), [createRetry(quick)]);
     await toFailure(call(client, requestFor("sim-text:status=400")));
     await toFailure(call(client, requestFor("sim-text:status=401")));
@@ -46,7 +46,7 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
     await client.close();
   });
 
-  it("does not wait where the caller's deadline would run out first", async () => {
+  it("does not wait if the caller's deadline would run out first", async () => {
     const client = getClient(simulator(), [createRetry({ ...quick, baseDelay: 30 })]);
     const deadline = performance.now() + 10_000;
     await toFailure(call(client, requestFor("sim-text:status=503"), { deadline }));
@@ -82,7 +82,7 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
     await client.close();
   });
 
-  it("retries without a budget where it is switched off", async () => {
+  it("retries without a budget if it is switched off", async () => {
     const client = getClient(simulator(), [createRetry({ ...quick, budget: false })]);
     const failing = Array.from({ length: 20 }, () => call(client, requestFor("sim-text:status=503")));
     await Promise.all(failing.map(toFailure));
@@ -136,7 +136,7 @@ describe("the options of createRetry()", () => {
     { maxRetries: 1.5 },
     { baseDelay: Number.NaN },
     { budget: { ratio: -1 } },
-  ])("are refused where a number is wrong: %o", (options) => {
+  ])("are refused if a number is wrong: %o", (options) => {
     expect(() => createRetry(options)).toThrow(ConfigurationError);
   });
 });

@@ -16,7 +16,7 @@ function createQueue(limits: { maxQueue?: number; maxWaitMs?: number } = {}) {
 }
 
 describe("TokenBucket", () => {
-  it("gives what a minute allows at once, and fills steadily up to that", () => {
+  it("allows a minute's worth at once, and refills steadily", () => {
     const bucket = new TokenBucket(60, now);
     expect(bucket.msUntil(60)).toBe(0);
     bucket.take(60);
@@ -27,7 +27,7 @@ describe("TokenBucket", () => {
     expect([bucket.msUntil(60), bucket.msUntil(61)]).toEqual([0, 1000]);
   });
 
-  it("takes back what was not used, and owes what was used beyond", () => {
+  it("takes unused tokens back, and owes tokens used beyond", () => {
     const bucket = new TokenBucket(60, now);
     bucket.take(60);
     bucket.giveBack(10);
@@ -64,7 +64,7 @@ describe("WaitQueue", () => {
     expect(await first).toBeUndefined();
   });
 
-  it("refuses a call where too many wait", async () => {
+  it("refuses a call if too many wait", async () => {
     const { queue } = createQueue({ maxQueue: 1 });
     await queue.take([60], Infinity, undefined);
     const first = queue.take([1], Infinity, undefined);
@@ -89,7 +89,7 @@ describe("WaitQueue", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("gives up a call that has waited for as long as it may, where others used more than they reserved", async () => {
+  it("rejects a call that has waited for as long as it may, if others used more than they reserved", async () => {
     const { queue } = createQueue({ maxWaitMs: 5000 });
     await queue.take([60], Infinity, undefined);
     const waiting = queue.take([5], Infinity, undefined);
@@ -99,7 +99,7 @@ describe("WaitQueue", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("forgets a call whose caller leaves, and the next one takes its place", async () => {
+  it("drops a call whose caller disconnects, and the next one takes its place", async () => {
     const { queue } = createQueue();
     const { signal, abort } = abortable();
     await queue.take([60], Infinity, undefined);

@@ -9,13 +9,15 @@ import { getEvents, START, type Step } from "../core/steps.ts";
 const DELTA: Step = { case: "textDelta", value: { partIndex: 0, delta: "a" } };
 const FINISH: Step = { case: "finish", value: { response: { id: "r1" } } };
 
-/** One batch for each event; then an error, where there is one. */
+/** One batch for each event; then an error, if there is one. */
 async function* toSource(steps: readonly Step[], error?: Error): AsyncGenerator<readonly StreamEvent[]> {
   for (const event of getEvents(steps)) yield [event];
   if (error !== undefined) throw error;
 }
 
-/** A stream with three watchers around each other, as three middleware put them, and what they are told. */
+/**
+ * A stream with three watchers around each other, as three middleware put them, and the notifications that they get.
+ */
 function watchedThreeTimes(source: Batches<StreamEvent>) {
   const told: string[] = [];
   const watch = (batches: Batches<StreamEvent>, name: string) =>
@@ -47,39 +49,39 @@ function getEnds(how: string): string[] {
 }
 
 describe("watchStream()", () => {
-  it("tells each of several watchers of the beginning and the end, once", async () => {
+  it("notifies each of several watchers of the beginning and the end, once", async () => {
     const { told, stream } = watchedThreeTimes(toSource([START, DELTA, DELTA, DELTA, DELTA, FINISH]));
     expect(await read(stream)).toBe(6);
     expect(told.sort()).toEqual([...BEGINS, ...getEnds("r1 after 6")].sort());
   });
 
-  it.each([2, 5])("tells each of a failure after %i events, once", async (count) => {
+  it.each([2, 5])("notifies each of a failure after %i events, once", async (count) => {
     const steps = [START, ...Array.from({ length: count - 1 }, () => DELTA)];
     const { told, stream } = watchedThreeTimes(toSource(steps, new ServerError("down")));
     await expect(read(stream)).rejects.toThrow("down");
     expect(told.sort()).toEqual([...BEGINS, ...getEnds(`down after ${count}`)].sort());
   });
 
-  it.each([1, 2, 4])("tells each that the reader left after %i batches, once", async (count) => {
+  it.each([1, 2, 4])("notifies each that the reader left after %i batches, once", async (count) => {
     const { told, stream } = watchedThreeTimes(toSource([START, DELTA, DELTA, DELTA, DELTA, FINISH]));
     await read(stream, count);
     expect(told.filter((line) => line.includes("ends: left"))).toHaveLength(3);
     expect(told).toHaveLength(6);
   });
 
-  it("tells of the end with the finish event, also where nobody reads on", async () => {
+  it("reports the end with the finish event, even if nobody reads on", async () => {
     const { told, stream } = watchedThreeTimes(toSource([START, FINISH]));
     await read(stream, 2);
     expect(told.filter((line) => line.includes("ends: r1 after 2"))).toHaveLength(3);
   });
 
-  it("closes the source where the reader leaves", async () => {
+  it("closes the source when the reader leaves", async () => {
     const source = toSource([START, DELTA, DELTA, DELTA, DELTA]);
     await read(watchedThreeTimes(source).stream, 4);
     expect(await source.next()).toEqual({ done: true, value: undefined });
   });
 
-  it("ends with the error of an error event where the reader leaves after it", async () => {
+  it("ends with the error of an error event if the reader leaves after it", async () => {
     const told: string[] = [];
     const error: Step = { case: "error", value: new ServerError("named").toProto() };
     const stream = watchStream(toSource([START, DELTA, error], new ServerError("thrown")), {

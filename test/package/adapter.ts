@@ -48,7 +48,7 @@ interface AcmeAnswer {
   readonly tokens: { readonly in: number; readonly out: number };
 }
 
-/** What an answer says at its end, in the contract's terms. */
+/** Returns the end of an answer, in the contract's terms. */
 function getEnd({ id, stopped, tokens }: AcmeAnswer, model: string) {
   const reason = stopped === "limit" ? FinishReason_Reason.LENGTH : FinishReason_Reason.STOP;
   const usage = createUsage({ inputTokens: tokens.in, outputTokens: tokens.out });
@@ -95,7 +95,7 @@ class AcmeDecoder implements StreamDecoder {
     }
   }
 
-  /** The stream is whole where `push` has finished it. */
+  /** The stream is whole if `push` has finished it. */
   end(): void {}
 }
 

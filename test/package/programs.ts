@@ -1,16 +1,16 @@
-/** The first programs of docs/library.md: where they are, what they run against, and what they print. */
+/** The first programs of docs/library.md: their places, the scripts of their models, and their output. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type SimulatedRequest, startSimulator } from "../../simulator/index.ts";
 import { run } from "../clients/runner/process.ts";
 
-/** What a program must show. */
+/** The output and the request that a program must show. */
 interface Expectation {
-  /** What the model does. */
+  /** The script of the model. */
   readonly script: string;
-  /** What the program prints. */
+  /** The expected output. */
   readonly output: RegExp;
-  /** What its last request holds, beside a status of 200. */
+  /** The expected body of its last request, which also must have the status 200. */
   readonly sends: RegExp;
 }
 

@@ -1,10 +1,11 @@
 /**
  * Tests the packages for TypeScript as their users get them: packs them, installs them in a folder outside of the
- * project with nothing but their dependencies, TypeScript and the types of Node, compiles programs against it and runs them.
+ * project with nothing but their dependencies, TypeScript and the types of Node, compiles programs against it and runs
+ * them.
  *
  *   node test/package/run.ts
  *
- * Needs a package registry, or npm's cache of it. The exit code is 1 where a check failed.
+ * Needs a package registry, or npm's cache of it. The exit code is 1 if a check failed.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -26,7 +27,7 @@ interface Manifest {
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
-/** What must work, in this order. Each step needs those before it. */
+/** The steps that must work, in this order. Each step needs the steps before. */
 const STEPS: readonly (readonly [name: string, step: (folder: string) => Promise<void>])[] = [
   ["pack", pack],
   ["install the library alone, in little space", installLibrary],
@@ -52,7 +53,7 @@ const client: { readonly dependencies: Readonly<Record<string, string>> } = JSON
 
 const INSTALL_FLAGS = ["--prefer-offline", "--no-audit", "--no-fund"];
 
-/** What a user's project has beside the package. */
+/** The packages that a user's project has beside ours. */
 const TOOLS = ["typescript", "@types/node"];
 
 /** A library that the programs use, in the version that the project itself has. */
@@ -61,7 +62,7 @@ const LIBRARY = "zod";
 /** Pages whose TypeScript must compile. */
 const SNIPPETS_OF = ["docs/calling.md", "clients/typescript/README.md", "docs/library.md", "docs/catalog.md"];
 
-/** What a program that only calls models may install, with the library itself. */
+/** The number of packages that a program that only calls models may install, with the library itself. */
 const MAX_PACKAGES = 8;
 const MAX_INSTALLED_BYTES = 12e6;
 
@@ -74,13 +75,13 @@ const CHART =
 
 const stepTimeoutMs = 30_000;
 
-/** Packs the library and the client of a sidecar. Runs what their `prepack` says, too. */
+/** Packs the library and the client of a sidecar. Runs their `prepack` scripts, too. */
 async function pack(folder: string): Promise<void> {
   for (const source of [".", "./clients/typescript"])
     await build({ file: "npm", args: ["pack", source, "--pack-destination", folder], cwd: root });
 }
 
-/** Installs the library in a folder of its own. */
+/** Installs the library in a separate folder. */
 async function installLibrary(folder: string): Promise<void> {
   const alone = join(folder, "alone");
   await mkdir(alone);
@@ -186,7 +187,7 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Runs all steps up to the first that fails. Gives the number of those that did not. */
+/** Runs all steps up to the first that fails. Returns the number of steps that passed. */
 async function runSteps(folder: string): Promise<number> {
   for (const [index, [name, step]] of STEPS.entries()) {
     const startedAt = performance.now();

@@ -9,7 +9,7 @@ import {
 } from "outrigger";
 import { describe, expect, it } from "vitest";
 
-/** What a program passes where a variable is not set, as the type of a key: TypeScript is told so with `!`. */
+/** The value that a program passes if a variable is not set. Programs assert with `!` that it is a string. */
 const unset = process.env.OUTRIGGER_TEST_VARIABLE_THAT_IS_NOT_SET as string;
 
 const baseUrl = "http://localhost:1/v1";

@@ -1,4 +1,4 @@
-/** Failures that every wire API may get from the server or proxy in front of it. */
+/** Failures that every wire API may get from the provider's server or from a proxy before the provider. */
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import type { SDKError } from "../../src/core/errors.ts";
@@ -15,7 +15,7 @@ import { toError as responsesError } from "../../src/providers/openai-responses/
 interface WireFormat {
   readonly name: string;
   readonly toError: (failure: WireFailure) => SDKError;
-  /** A failure in the words of the API, with the code for an invalid request. */
+  /** A failure in the API's format, with the code for an invalid request. */
   readonly body: (message: string) => object;
 }
 
@@ -52,7 +52,7 @@ function failure({ toError }: WireFormat, status: number, body: string | object)
   });
 }
 
-/** How servers say that a conversation is too long, in their own words. */
+/** The messages with which servers report that a conversation is too long. */
 const OVERFLOWS: readonly (readonly [server: string, message: string])[] = [
   ["OpenAI", "Your input exceeds the context window of this model. Please adjust your input and try again."],
   [
@@ -171,7 +171,7 @@ describe.each(FORMATS)("a failed answer over $name", (format) => {
   });
 });
 
-describe("a code of its own for an overflow", () => {
+describe("a separate code for an overflow", () => {
   const [responses, anthropic, , chat] = FORMATS;
 
   it.each([

@@ -255,7 +255,7 @@ async function verifyImage(column: Column, source: string | Uint8Array, sentSour
   expect(textOf(response)).toContain("The request has 1 attachment(s): image");
 }
 
-/** Runs a tool loop, and compares each request with the conversation before it. */
+/** Runs a tool loop, and compares each request with the conversation so far. */
 async function verifyToolLoop(
   column: Column,
   { calls, rounds }: { calls: number; rounds: number },
@@ -327,15 +327,17 @@ function deltasIn(events: readonly StreamEvent[], kind: "textDelta" | "toolCallD
 function callStepsAt(events: readonly StreamEvent[], place: number) {
   const starts = events.flatMap(({ event }) => (event.case === "toolCallStart" ? [event.value] : []));
   const { partIndex, id, name } = starts[place] ?? { partIndex: -1 };
-  const own = events.flatMap(({ event }) =>
+  const callEvents = events.flatMap(({ event }) =>
     (event.case === "toolCallDelta" || event.case === "toolCallEnd") && event.value.partIndex === partIndex
       ? [event]
       : [],
   );
   return {
     start: { id, name },
-    deltas: own.flatMap(({ case: kind, value }) => (kind === "toolCallDelta" ? [value.delta] : [])).join(""),
-    end: own.flatMap(({ case: kind, value }) =>
+    deltas: callEvents
+      .flatMap(({ case: kind, value }) => (kind === "toolCallDelta" ? [value.delta] : []))
+      .join(""),
+    end: callEvents.flatMap(({ case: kind, value }) =>
       kind === "toolCallEnd" ? [value.toolCall?.input.value] : [],
     )[0],
   };

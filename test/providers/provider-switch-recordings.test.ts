@@ -32,7 +32,7 @@ describe.each(columns)("recorded answers of $title", (from) => {
     expect(answers.get(from.name)?.length).toBeGreaterThanOrEqual(15);
   });
 
-  it("are accepted by all others in turn, and by their own provider again", async () => {
+  it("are accepted by all others in turn, and by the original provider again", async () => {
     const failures: string[] = [];
     for (const answer of answers.get(from.name) ?? []) {
       const error = await toFailure(() => switchProviders(from, answer));
@@ -84,7 +84,7 @@ async function switchProviders(from: Column, { message, model }: RecordedAnswer)
   expect(after.slice(0, before.length)).toEqual(before);
 }
 
-/** What is sent to the answer's own provider. The simulator may reject it, since it does not know the signatures. */
+/** Returns the conversation as it is sent to the provider of the answer. The simulator may reject it, since it does not know the signatures. */
 async function conversationSentTo(
   origin: Pick<Column, "name" | "model">,
   messages: readonly Message[],
@@ -95,7 +95,7 @@ async function conversationSentTo(
   return conversationIn(fixture.bodyAt());
 }
 
-/** Every part that only its own provider understands has a warning that it was left out, and no other part has. */
+/** Every part that only its provider understands has a warning that it was left out, and no other part has. */
 function expectForeignStateWarnings({ warnings }: Response, { content }: Message): void {
   const fields = warnings.filter(({ code }) => code.startsWith("foreign_state")).map(({ field }) => field);
   const left = content.flatMap(({ part }, index) =>

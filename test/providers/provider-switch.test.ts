@@ -82,7 +82,7 @@ describe.each(pairs)("$from.title to $to.title", ({ from, to }) => {
     await using fixture = await createFixture(SCRIPT);
     const conversation = new Conversation(fixture, REJECT);
     conversation.addUserMessage("What is the weather in Paris?");
-    // A model's own reasoning is not foreign state.
+    // A model's reasoning is not foreign state for that model.
     while (await conversation.requestAnswer(from)) conversation.addToolResults();
     conversation.addUserMessage("And in Osaka?");
     const reasoning = conversation.getParts("reasoning");
@@ -211,8 +211,9 @@ class Conversation {
       this.#messages.map((message) => this.#asSentTo(participant, message)),
     );
     const parts = this.#parts().map(({ part }) => part);
-    const own = new Set(parts.filter((part) => isBy(participant, part)).flatMap(statesIn));
-    for (const state of parts.flatMap(statesIn)) expect(sent.includes(state)).toBe(own.has(state));
+    const participantStates = new Set(parts.filter((part) => isBy(participant, part)).flatMap(statesIn));
+    for (const state of parts.flatMap(statesIn))
+      expect(sent.includes(state)).toBe(participantStates.has(state));
   }
 
   #asSentTo(participant: Participant, message: Message): Message {

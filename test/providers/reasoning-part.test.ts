@@ -1,4 +1,4 @@
-/** Reasoning that was kept outside of this library: its signature reaches the provider's own field. */
+/** Reasoning that was kept outside of this library: its signature reaches the provider's field. */
 import { assistantMessage, reasoningPart, userMessage } from "outrigger";
 import { describe, expect, it } from "vitest";
 import { columns, createFixture } from "./support/columns.ts";

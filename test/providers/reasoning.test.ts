@@ -54,7 +54,7 @@ testTable("Reasoning", [
     verify: (column) => verifyCounts(column, "stream"),
   },
   {
-    title: "Reasoning is a part of its own, before the answer",
+    title: "Reasoning is a separate part, before the answer",
     async verify(column) {
       await using fixture = await createFixture("sim-reasoning");
       const request = requestTo(column, {
@@ -133,7 +133,7 @@ const MISSING_EFFORT: Partial<Record<ColumnName, { readonly asked: string; reado
   gemini: { asked: "max", sent: "high" },
 };
 
-/** Options that make a provider return the text of its reasoning, where an effort alone does not. */
+/** Options that make a provider return the text of its reasoning, if an effort alone does not. */
 const SHOW_REASONING: Partial<Record<ColumnName, RequestFields>> = {
   openai: { providerOptionsJson: { openai: JSON.stringify({ reasoning: { summary: "auto" } }) } },
 };

@@ -1,4 +1,4 @@
-/** What servers of every wire format do alike, and what every adapter must make of it: whole and streamed the same. */
+/** Servers of every wire format have the same faults. Every adapter must read them alike, whole and as a stream. */
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ServerError } from "../../src/core/errors.ts";
@@ -66,7 +66,7 @@ describe.each(wireFormats)("a server of $name", (format) => {
       expect(call).toMatchObject({ argumentsInvalid: false, input: { value: '{"at":"sea"}' } });
     });
 
-    it("takes a call without arguments for one that needs none where the answer was not cut", async () => {
+    it("takes a call without arguments for one that needs none if the answer was not cut", async () => {
       const { call, reason } = await lookedUp("{}", stop);
       expect(call).toMatchObject({ argumentsInvalid: false, input: { value: "{}" } });
       expect(reason).not.toBe(Reason.LENGTH);
@@ -88,7 +88,7 @@ describe.each(wireFormats)("a server of $name", (format) => {
     });
   });
 
-  describe("that gives numbers of its own", () => {
+  describe("that gives other numbers", () => {
     it("has the number of a finish reason as its word", async () => {
       const response = await readBoth(format, { part: hello, finish: 7 });
       expect(response.finishReason).toMatchObject({ reason: Reason.OTHER, raw: "7" });
@@ -175,7 +175,7 @@ describe("an answer that holds nothing", () => {
       { choices: [{ message: null, finish_reason: "stop" }] },
       [{ choices: [{ delta: null, finish_reason: "stop" }] }],
     ],
-  ])("is an error where %s, whole and as a stream", async (_, format, body, events) => {
+  ])("is an error if %s, whole and as a stream", async (_, format, body, events) => {
     const whole = readWhole(format, body);
     expect(whole.error).toBeInstanceOf(ServerError);
     const streamed = await readStream(format, events);

@@ -1,6 +1,6 @@
 /**
- * How a provider's failure is byCode: for every status and provider the kind of the error, whether
- * it is retryable, and when. Each provider's own error codes are in the tests of its adapter.
+ * The classification of a provider's failures: for every status and provider the kind of the error, whether
+ * it is retryable, and when. Each provider's error codes are in the tests of its adapter.
  */
 import {
   ErrorKind,
@@ -32,7 +32,7 @@ type Kind = keyof typeof ErrorKind;
 interface StatusMapping {
   readonly status: number;
   readonly kind: Kind;
-  /** Kinds at providers whose own error code is more specific than the status. */
+  /** Kinds at providers whose error code is more specific than the status. */
   readonly overrides?: Partial<Record<ColumnName, Kind>>;
 }
 

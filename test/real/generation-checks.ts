@@ -1,4 +1,4 @@
-/** What must work of GenerationService, but for the tool loop. */
+/** Checks of GenerationService, without the tool loop. */
 import assert from "node:assert/strict";
 import { LawChecker } from "../../src/core/laws.ts";
 import { textOf } from "../../src/core/message.ts";
@@ -40,7 +40,7 @@ export async function checkStreamGenerate(target: Target): Promise<void> {
   await streamedText(target, "What is the capital of Norway?");
 }
 
-/** More generations than the server has slots, each with an answer of its own. */
+/** More generations than the server has slots, each with a different answer. */
 export async function checkEightGenerations(target: Target): Promise<void> {
   const prompts = Array.from({ length: 8 }, (_, index) => `Count from ${index} to ${index + 3}.`);
   const results = await Promise.all(prompts.map((prompt) => streamedText(target, prompt)));
@@ -116,7 +116,9 @@ export async function checkStreamObject(target: Target, strategy: Strategy): Pro
   }
 }
 
-/** An object that nothing but the model's skill makes: it matches, or the error has the text and what is wrong with it. */
+/**
+ * An object without enforcement: it matches the schema, or the error has the text and the problem.
+ */
 export async function checkObjectOrText(target: Target, strategy: Strategy): Promise<void> {
   try {
     await checkObject(target, strategy);

@@ -1,4 +1,4 @@
-/** What must work against a real server, whichever of its APIs carries a call. */
+/** Checks against a real server, for each of its APIs. */
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
 import { LawChecker } from "../../src/core/laws.ts";
@@ -52,7 +52,7 @@ export const jsonSchemaFormat: RequestInit = {
   responseFormat: { type: ResponseFormat_Type.JSON_SCHEMA, name: "city", schemaJson, strict: true },
 };
 
-/** The same for a server that reads it in its own field only. */
+/** The same for a server that reads it in its proprietary field only. */
 export function jsonSchemaOption(provider: string): RequestInit {
   return { providerOptionsJson: { [provider]: `{"json_schema":${schemaJson}}` } };
 }
@@ -96,7 +96,7 @@ export async function checkOverflow(target: Target): Promise<void> {
   }
 }
 
-/** A caller that leaves: the server stops, and its slot is free again. */
+/** If a caller disconnects, the server stops and its slot is free again. */
 export function checkCancellation(target: Target): Promise<void> {
   const request = ask("Write a long story about a ship and its crew.", { maxTokens: LONG_TOKENS });
   return checkLeaving(target.server, ({ signal, leave }) =>
@@ -108,7 +108,7 @@ export function checkCancellation(target: Target): Promise<void> {
   );
 }
 
-/** More calls than the server has slots, each with an answer of its own. */
+/** More calls than the server has slots, each with a different answer. */
 export async function checkEightAtOnce(target: Target): Promise<void> {
   const requests = Array.from({ length: 8 }, (_, index) =>
     ask(`Count from ${index} to ${index + 3}.`, { maxTokens: 16 }),

@@ -1,4 +1,4 @@
-/** What must work of the library, without a sidecar: the specification's smoke test, as far as the model can do it. */
+/** Checks of the library, without a sidecar: the specification's smoke test, as far as the model can do it. */
 import assert from "node:assert/strict";
 import {
   Client,

@@ -9,7 +9,7 @@ import { freePort, readTail, ready } from "../clients/runner/sidecar.ts";
 export interface LlamaServer {
   /** `http://127.0.0.1:<port>`, without a version. */
   readonly url: string;
-  /** What each of its slots does now. A slot serves one call at a time. */
+  /** Returns the state of each of its slots. A slot serves one call at a time. */
   slots(): Promise<readonly Slot[]>;
   /** Ends it. */
   stop(): void;
@@ -29,7 +29,10 @@ const environment = `${folder}/.venv`;
 
 const startTimeoutMs = 120_000;
 
-/** Installs the server and the model, unless they are installed. @returns Why it is not possible here, or undefined. */
+/**
+ * Installs the server and the model, unless they are installed. @returns The reason why that is not possible here, or
+ * undefined.
+ */
 export async function installLlama(): Promise<string | undefined> {
   const python = probe("python3", "-c", "import ensurepip, sys, venv; print(sys.executable, sys.version)");
   if (python === undefined) return "python3 with venv not found";

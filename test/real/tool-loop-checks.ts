@@ -1,4 +1,4 @@
-/** What must work of the tool loop of GenerationService. */
+/** Checks of the tool loop of GenerationService. */
 import assert from "node:assert/strict";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { toolCallsOf } from "../../src/core/message.ts";
@@ -43,7 +43,7 @@ export async function checkContinueTools(target: Target): Promise<void> {
   checkLoop(second.result, first.executes);
 }
 
-/** A caller that leaves while the model writes a call. */
+/** A caller that disconnects while the model writes a call. */
 export function checkLeavingTools(target: Target): Promise<void> {
   const tell = { name: "tell", description: "Tells a story.", parametersJson: LONG_STORY };
   const options = withTool(target, "Tell a long story about a ship.", tell, LONG_TOKENS);
@@ -71,16 +71,16 @@ function oneRound(target: Target): MessageInitShape<typeof RunToolsStartSchema> 
   return { options: { ...options, maxToolRounds: 1 } };
 }
 
-/** Options of a loop in which the model must call the tool in every step: it would not think of it. */
+/** Options of a loop in which the model must call the tool in every step: so small a model would not do so unasked. */
 function withTool(target: Target, prompt: string, tool: typeof weatherTool, maxTokens: number) {
   const tools = [{ tool: { case: "function" as const, value: tool } }];
   return getErrorOptions(target, prompt, { maxTokens, tools, toolChoice: toolChoice("required") });
 }
 
-/** @param executes What was announced. */
+/** @param executes The announced calls. */
 function checkLoop(result: GenerateResult | undefined, executes: readonly ExecuteTool[]): void {
   const { steps, attempts, totalUsage, stopReason } = result ?? assert.fail("no result");
-  // Whether the model calls the tool again is its own affair, although it should.
+  // The model should call the tool again, but may decide not to.
   const expected: readonly StopReason[] = [StopReason.MAX_TOOL_ROUNDS, StopReason.COMPLETED];
   assert.ok(expected.includes(stopReason), `stop reason ${stopReason}`);
   assert.deepEqual([steps.length, attempts.length], [2, 2], "steps and attempts");

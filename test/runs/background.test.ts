@@ -36,7 +36,7 @@ afterEach(async () => {
 
 const background = (text: string) => runRequest(text, { background: true });
 
-/** A process of several on one store. */
+/** One of several processes on one store. */
 function processOn(store: RunStore, limits: Partial<RunLimits> = {}, turns = ["hello"]): Promise<TestEngine> {
   return engineWith(turns, { store: sharedStore(store), limits });
 }
@@ -51,7 +51,7 @@ async function waitForStatus({ engine }: TestEngine, runId: string, status: RunS
 }
 
 describe("queued runs", () => {
-  it("fail where they cannot be started", async () => {
+  it("fail if they cannot be started", async () => {
     const store = await openMemory();
     const readHistory = () => Promise.reject(new ServerError("the history cannot be read"));
     const here = await engineWith(["hello"], { store: wrapStore(store, { readHistory }) });
@@ -109,7 +109,7 @@ describe("queued runs", () => {
     ]);
   });
 
-  it("are refused where too many wait, with an error that names the limit", async () => {
+  it("are refused if too many wait, with an error that names the limit", async () => {
     const { engine } = await engineWith([], { limits: { maxBackgroundRuns: 0, maxQueuedRuns: 2 } });
     await start(engine, background("1"));
     await start(engine, background("2"));
@@ -135,7 +135,7 @@ describe("queued runs", () => {
 });
 
 describe("runs that are too old", () => {
-  it("are removed soon after the start, and other work goes on meanwhile", async () => {
+  it("are removed soon after the start, while other work continues", async () => {
     const store = await openMemory();
     const first = await processOn(store);
     const over = await run(first.engine, runRequest("hi"));

@@ -48,7 +48,7 @@ function simulated(model: string, fields: Parameters<typeof runRequest>[1] = {})
   return runRequest("", { ...fields, options: { request } });
 }
 
-/** Reads events until one of the model is a delta, and goes on reading in the background. */
+/** Reads events until the model's first delta, and continues to read in the background. */
 async function readToText(started: StartedRun): Promise<{ readonly rest: Promise<RunEvent[]> }> {
   const iterator = started.events[Symbol.asyncIterator]();
   for (let batch = await iterator.next(); !batch.done; batch = await iterator.next())
@@ -70,7 +70,7 @@ const PHASES = [
 
 describe.each(PHASES)("a run in the foreground that is cancelled $title", ({ model, reach }) => {
   it.each([true, false])(
-    "closes the provider's socket where its caller disconnects (store: %s)",
+    "closes the provider's socket when its caller disconnects (store: %s)",
     async (store) => {
       const caller = new AbortController();
       const started = await engine.createRun(
@@ -87,7 +87,7 @@ describe.each(PHASES)("a run in the foreground that is cancelled $title", ({ mod
     },
   );
 
-  it("closes it where the caller leaves the events", async () => {
+  it("closes it when the caller leaves the events", async () => {
     const started = await start(engine, simulated(model));
     const iterator = started.events[Symbol.asyncIterator]();
     await iterator.next();
@@ -108,7 +108,7 @@ describe.each(PHASES)("a run in the foreground that is cancelled $title", ({ mod
     expect(await fixture.simulator.waitForClose()).toMatchObject({ aborted: true });
   });
 
-  it("fails where the caller's time runs out", async () => {
+  it("fails when the caller's time runs out", async () => {
     const caller = new AbortController();
     const started = await engine.createRun(
       { request: simulated(model) },
@@ -143,14 +143,16 @@ describe("a run in the background", () => {
 
 describe("a run without a provider's call under way", () => {
   it("is cancelled in the queue, and never calls the model", async () => {
-    const { engine: own, model } = await createTestEngine(["hello"], { limits: { maxBackgroundRuns: 0 } });
-    const started = await start(own, runRequest("hi", { background: true }));
-    const cancelled = await own.cancelRun("", started.run.id);
+    const { engine: testEngine, model } = await createTestEngine(["hello"], {
+      limits: { maxBackgroundRuns: 0 },
+    });
+    const started = await start(testEngine, runRequest("hi", { background: true }));
+    const cancelled = await testEngine.cancelRun("", started.run.id);
     expect(cancelled).toMatchObject({ status: RunStatus.CANCELLED, cancelRequested: true });
-    expect(await own.cancelRun("", started.run.id)).toEqual(cancelled);
+    expect(await testEngine.cancelRun("", started.run.id)).toEqual(cancelled);
     expect((await getEvents(started.events)).map(({ sequence }) => sequence)).toEqual([0, 1]);
     expect(model.requests).toEqual([]);
-    await own.close();
+    await testEngine.close();
   });
 
   it("is cancelled while its tools are executed, which sees the tool's signal aborted", async () => {
@@ -159,27 +161,29 @@ describe("a run without a provider's call under way", () => {
       reached.resolve(signal);
       return new Promise(() => {});
     });
-    const { engine: own } = await createTestEngine([[{ name: "a" }]], { serverTools: tools.serverTools });
-    const started = await start(own, runRequest("hi", { mcpServers: [toolServer] }));
+    const { engine: testEngine } = await createTestEngine([[{ name: "a" }]], {
+      serverTools: tools.serverTools,
+    });
+    const started = await start(testEngine, runRequest("hi", { mcpServers: [toolServer] }));
     const result = started.result();
     const signal = await reached.promise;
-    await own.cancelRun("", started.run.id);
+    await testEngine.cancelRun("", started.run.id);
     expect(signal.aborted).toBe(true);
     expect(await result).toMatchObject({ status: RunStatus.CANCELLED, usage: { totalTokens: 15 } });
-    await own.close();
+    await testEngine.close();
     expect(tools.open).toBe(0);
   });
 
-  it.each([true, false])("keeps what its complete steps cost (background: %s)", async (background) => {
+  it.each([true, false])("keeps the cost of its complete steps (background: %s)", async (background) => {
     const tools = new FakeServerTools(["a"]);
-    const { engine: own, model } = await createTestEngine([[{ name: "a" }], "never"], {
+    const { engine: testEngine, model } = await createTestEngine([[{ name: "a" }], "never"], {
       serverTools: tools.serverTools,
     });
     model.beforeAnswer = (signal) => (model.requests.length === 2 ? untilAborted(signal) : Promise.resolve());
-    const started = await start(own, runRequest("hi", { background, mcpServers: [toolServer] }));
+    const started = await start(testEngine, runRequest("hi", { background, mcpServers: [toolServer] }));
     const result = started.result();
     await waitUntil(() => model.requests.length === 2);
-    await own.cancelRun("", started.run.id);
+    await testEngine.cancelRun("", started.run.id);
     const cancelled = await result;
     expect(cancelled).toMatchObject({
       status: RunStatus.CANCELLED,
@@ -187,7 +191,7 @@ describe("a run without a provider's call under way", () => {
       attempts: [{ step: 1 }, { step: 2, error: { kind: ErrorKind.ABORT } }],
     });
     expect(cancelled.steps).toHaveLength(1);
-    await own.close();
+    await testEngine.close();
   });
 
   it.each([true, false])(
@@ -204,64 +208,64 @@ describe("a run without a provider's call under way", () => {
           return isHeld;
         },
       });
-      const { engine: own, model } = await createTestEngine([[{ name: "own" }], "never"], { store });
+      const { engine: testEngine, model } = await createTestEngine([[{ name: "local" }], "never"], { store });
       model.beforeAnswer = (signal) =>
         model.requests.length === 2 ? untilAborted(signal) : Promise.resolve();
       const options = {
-        request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "own" })] },
+        request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "local" })] },
       };
-      const waiting = await run(own, runRequest("", { background, options }));
+      const waiting = await run(testEngine, runRequest("", { background, options }));
       const results = waiting.requiredResults.map(({ id }) => ({ toolCallId: id }));
       const submission = create(SubmitToolResultsRequestSchema, { runId: waiting.id, results });
-      const resumed = await own.submitToolResults(submission, { owner: "", signal: NEVER });
+      const resumed = await testEngine.submitToolResults(submission, { owner: "", signal: NEVER });
       const read = getEvents(resumed.events);
       await expect
-        .poll(async () => (await own.getRun("", waiting.id)).status, { timeout: 4_000 })
+        .poll(async () => (await testEngine.getRun("", waiting.id)).status, { timeout: 4_000 })
         .toBe(RunStatus.CANCELLED);
       await read;
-      await own.close();
+      await testEngine.close();
     },
   );
 
   it("is cancelled while it requires action", async () => {
-    const { engine: own } = await createTestEngine([[{ name: "risky" }]], {
+    const { engine: testEngine } = await createTestEngine([[{ name: "risky" }]], {
       serverTools: new FakeServerTools(["risky"]).serverTools,
     });
-    const waiting = await run(own, runRequest("hi", { mcpServers: [toolServer] }));
+    const waiting = await run(testEngine, runRequest("hi", { mcpServers: [toolServer] }));
     expect(waiting.status).toBe(RunStatus.REQUIRES_ACTION);
-    const cancelled = await own.cancelRun("", waiting.id);
+    const cancelled = await testEngine.cancelRun("", waiting.id);
     expect(cancelled).toMatchObject({ status: RunStatus.CANCELLED, requiredApprovals: [] });
-    await own.close();
+    await testEngine.close();
   });
 
   it("is given up while it waits for its turn in a thread", async () => {
-    const { engine: own, model } = await createTestEngine(["hello"]);
+    const { engine: testEngine, model } = await createTestEngine(["hello"]);
     const blocked = Promise.withResolvers<void>();
     model.beforeAnswer = () => blocked.promise;
-    const thread = await own.threads.createThread("", { metadata: {}, messages: [] });
-    const first = await start(own, runRequest("hi", { threadId: thread.id }));
+    const thread = await testEngine.threads.createThread("", { metadata: {}, messages: [] });
+    const first = await start(testEngine, runRequest("hi", { threadId: thread.id }));
     const caller = new AbortController();
     const request = runRequest("hi", { threadId: thread.id });
-    const second = own.createRun({ request }, { owner: "", signal: caller.signal });
+    const second = testEngine.createRun({ request }, { owner: "", signal: caller.signal });
     setImmediate(() => caller.abort());
     await expect(second).rejects.toMatchObject({ kindName: "ABORT" });
     blocked.resolve();
     expect(await first.result()).toMatchObject({ status: RunStatus.COMPLETED });
     expect(model.requests).toHaveLength(1);
-    await own.close();
+    await testEngine.close();
   });
 
   it("cannot be cancelled by another owner", async () => {
-    const { engine: own } = await createTestEngine(["hello"]);
-    const mine = await run(own, runRequest("hi"), "me");
-    await expect(own.cancelRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
-    await expect(own.getRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
-    await expect(own.deleteRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
+    const { engine: testEngine } = await createTestEngine(["hello"]);
+    const mine = await run(testEngine, runRequest("hi"), "me");
+    await expect(testEngine.cancelRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
+    await expect(testEngine.getRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
+    await expect(testEngine.deleteRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
     expect(
-      await getEvents(own.streamRun("you", mine.id, -1, NEVER)).catch((error: unknown) => error),
+      await getEvents(testEngine.streamRun("you", mine.id, -1, NEVER)).catch((error: unknown) => error),
     ).toMatchObject({
       kindName: "NOT_FOUND",
     });
-    await own.close();
+    await testEngine.close();
   });
 });

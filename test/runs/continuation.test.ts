@@ -32,7 +32,7 @@ type Options = Parameters<typeof createTestEngine>[1];
 
 let open: TestEngine[] = [];
 
-/** Signs of life come often, so that a dead process is noticed soon. */
+/** Heartbeats are frequent, so that a dead process is noticed soon. */
 const limits = { leaseMs: 300 };
 
 async function processOn(store: RunStore, turns: readonly Turn[], options: Options = {}) {
@@ -74,7 +74,7 @@ const background = (fields: Parameters<typeof runRequest>[1] = {}) =>
 const withTools = { mcpServers: [toolServer] };
 
 describe("a background run whose process is drained", () => {
-  it("goes on after its latest step, with the model called once more for the step that was cut", async () => {
+  it("continues after its latest step, with the model called once more for the step that was cut", async () => {
     const store = await openMemory();
     const tools = new FakeServerTools(["a"]);
     const first = await processOn(store, [[{ name: "a" }], "never told"], { serverTools: tools.serverTools });
@@ -135,7 +135,7 @@ describe("a background run whose process is drained", () => {
     expect(await waiting).toMatchObject({ status: RunStatus.COMPLETED });
   });
 
-  it("goes on also if its process is closed at once", async () => {
+  it("continues even if its process is closed at once", async () => {
     const store = await openMemory();
     const { engine, model } = await createTestEngine(["never"], { store: sharedStore(store) });
     model.beforeAnswer = untilAborted;
@@ -187,7 +187,7 @@ describe("a background run whose process is drained", () => {
 });
 
 describe("a background run whose model is called for the second time when its process is drained", () => {
-  it("goes on until that step is complete, and elsewhere after it", async () => {
+  it("continues until that step is complete, and then in another process", async () => {
     const store = await openMemory();
     const tools = new FakeServerTools(["a"]);
     const { serverTools } = tools;
@@ -277,7 +277,7 @@ describe("a background run whose process dies", () => {
     expect(failed.usage).toMatchObject({ totalTokens: 15 });
   }, 20_000);
 
-  it("is taken up after the timeout of the process, and told with the call that was under way", async () => {
+  it("is taken over after the timeout of the process, with an event for the call that was under way", async () => {
     const store = await openMemory();
     const dying = await mortalProcess(store, ["never"]);
     dying.model.beforeAnswer = () => new Promise(() => {});
@@ -351,7 +351,7 @@ describe("a background run whose process dies", () => {
     expect(over.attempts).toHaveLength(2);
   });
 
-  it("calls the model at most twice for a step, and then fails with what it cost", async () => {
+  it("calls the model at most twice for a step, and then fails with its cost", async () => {
     const store = await openMemory();
     let begun = "";
     for (let death = 0; death < 2; death += 1) {

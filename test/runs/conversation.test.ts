@@ -29,7 +29,7 @@ function outline(messages: readonly { readonly message: Message }[]): string[] {
 const nothing = { history: [], input: [], approvals: [] };
 
 describe("composeConversation()", () => {
-  it("puts results behind their calls, in whatever order they came", () => {
+  it("puts results behind their calls, whatever their order", () => {
     const history = [userMessage("hi"), calling("a", "b")];
     const input = [userMessage("by the way"), toolResult("b", 2), toolResult("a", 1)];
     const { messages, added } = composeConversation({ ...nothing, history, input });
@@ -80,7 +80,7 @@ describe("composeConversation()", () => {
     expect(added).toEqual([]);
   });
 
-  it("gives a conversation that every provider accepts, whatever of the history's calls has results", () => {
+  it("gives a conversation that every provider accepts, whichever calls of the history have results", () => {
     const turn = fc.record({
       calls: fc.integer({ min: 0, max: 4 }),
       answered: fc.integer({ min: 0, max: 15 }),

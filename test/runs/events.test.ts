@@ -1,4 +1,4 @@
-/** Readers of one run: they all get the same events, written before they are told, however fast each of them is. */
+/** All readers of a run get the same events, after they were written, however fast or slow a reader is. */
 import { InternalError, ServerError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
@@ -25,7 +25,7 @@ async function getEngine(words: number, given?: RunStore) {
   return { engine, client };
 }
 
-/** Reads slowly, and lets others go on between two batches. */
+/** Reads slowly, and lets others continue between two batches. */
 async function readSlowly(events: AsyncIterable<readonly RunEvent[]>): Promise<RunEvent[]> {
   const read: RunEvent[] = [];
   for await (const batch of events) {
@@ -93,7 +93,7 @@ describe("the events of a run", () => {
     }
   });
 
-  it("travel in fewer writes than batches where a write takes its time, and end in one with the messages", async () => {
+  it("travel in fewer writes than batches if a write is slow, and the last write has the messages too", async () => {
     const memory = await openMemory();
     const writes: (readonly [events: number, steps: number, messages: number])[] = [];
     const store = wrapStore(memory, {
@@ -112,7 +112,7 @@ describe("the events of a run", () => {
     expect(writes.slice(0, -1).every(([, steps, messages]) => steps + messages === 0)).toBe(true);
   });
 
-  it("hold back the model where the caller of a run in the foreground does not read", async () => {
+  it("hold back the model if the caller of a run in the foreground does not read", async () => {
     const { engine, client } = await getEngine(1_000);
     const started = await start(engine, runRequest("hi"));
     const reader = started.events[Symbol.asyncIterator]();
@@ -142,7 +142,7 @@ describe("a caller that stops reading", () => {
     };
   }
 
-  it("is given up after a while, and the stored run goes on and can be read", async () => {
+  it("is abandoned after a while, and the stored run continues and can be read", async () => {
     const { engine, started, first, rest } = await readOne(true);
     const { id } = started.run;
     const others = await replay(engine, id);
@@ -262,7 +262,7 @@ describe("a store that fails", () => {
     expect(await replay(engine, failed.id)).toEqual(events);
   });
 
-  it("gives the caller its error where not even the end can be written", async () => {
+  it("gives the caller its error if not even the end can be written", async () => {
     const { store, memory } = await failing((write) => write >= 20);
     const { engine } = await getEngine(500, store);
     const started = await start(engine, runRequest("hi"));

@@ -63,7 +63,7 @@ describe("the memory of conversations", () => {
     await expect(memory.wait(never)).resolves.toBeDefined();
   });
 
-  it("lets a run in the background wait until half of it is free", async () => {
+  it("lets a run in the background wait until half of the memory is free", async () => {
     const memory = openMemory();
     const first = memory.begin("");
     first.take(toMessages(6000), "thread_id");

@@ -1,6 +1,6 @@
 /**
  * A sidecar that is killed at random moments under load, over a store in a file: nothing that it acknowledged is lost,
- * no model is called without being told, and every run ends once.
+ * every call of a model is in the events, and every run ends once.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ const KILLS = 4;
 /** Callers that create runs at the same time. */
 const CALLERS = 8;
 
-/** A run of JSON's form of the contract. */
+/** A run in the JSON form of the contract. */
 interface JsonRun {
   readonly id: string;
   readonly status: string;
@@ -26,7 +26,7 @@ interface JsonRun {
   readonly error?: { readonly message: string };
 }
 
-/** What a sidecar has acknowledged. */
+/** A run that a sidecar has acknowledged. */
 interface Acknowledged {
   readonly prompt: string;
   readonly run: JsonRun;
@@ -36,7 +36,7 @@ const TERMINAL = /COMPLETED|FAILED|CANCELLED|INCOMPLETE/;
 
 afterEach(killLeftovers);
 
-it("loses nothing that it acknowledged, tells every model call and ends every run once", async () => {
+it("loses no acknowledged run, records every model call and ends every run once", async () => {
   const folder = mkdtempSync(join(tmpdir(), "outrigger-kill-"));
   const simulator = await startSimulator({ requestLog: { maxEntries: 100_000 } });
   const config = join(folder, "outrigger.yaml");
@@ -100,7 +100,7 @@ async function createUntilGone(
     try {
       acknowledged.push({ prompt, run: await call<JsonRun>(url, "CreateRun", { options, background }) });
     } catch (error) {
-      // `fetch` throws a TypeError where the connection broke.
+      // `fetch` throws a TypeError if the connection broke.
       if (error instanceof TypeError) return;
       throw error;
     }
@@ -116,7 +116,7 @@ async function expectAllEnded(url: string): Promise<void> {
     .toEqual([]);
 }
 
-/** Expects that a run ended once, that its events have no gaps, and that it tells every call of the model. */
+/** Expects that a run ended once, that its events have no gaps, and that they show every call of the model. */
 async function expectWhole(
   url: string,
   prompt: string,
@@ -131,7 +131,7 @@ async function expectWhole(
   if (run.background === true && run.status === "RUN_STATUS_FAILED")
     expect(run.error?.message).toContain("the model was called twice");
   if (run.background !== true) expect(made).toBeLessThanOrEqual(1);
-  // A call that a killed process was about to make may be told although it was not made.
+  // The events may show a call that a killed process was about to make and did not make.
   if (run.status === "RUN_STATUS_COMPLETED") expect(made).toBeGreaterThanOrEqual(1);
   if (run.status === "RUN_STATUS_COMPLETED") expect(attempts.length).toBeGreaterThanOrEqual(made);
   const events = await getEvents(url, run.id);
@@ -146,7 +146,7 @@ interface JsonEvent {
   readonly run?: JsonRun;
 }
 
-/** All events of a run. That of a failed run is followed by its status. */
+/** Returns all events of a run. The status follows the last event of a failed run. */
 async function getEvents(url: string, runId: string): Promise<JsonEvent[]> {
   const response = await post(url, "StreamRun", { runId }, { accept: "application/x-ndjson" });
   const lines = (await response.text()).trim().split("\n");

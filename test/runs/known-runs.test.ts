@@ -13,7 +13,7 @@ describe("KnownRuns", () => {
     expect(await list()).toEqual([]);
   });
 
-  it("adds no run during a search, and goes on after a search that failed", async () => {
+  it("adds no run during a search, and continues after a failed search", async () => {
     const known = new KnownRuns();
     const found = Promise.withResolvers<void>();
     const search = known.search(() => found.promise);

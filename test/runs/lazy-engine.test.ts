@@ -7,7 +7,7 @@ import { createRunEngine } from "../../src/runs/run-engine.ts";
 import { NotConnectedError } from "../../src/runs/store/driver.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
 
-/** An engine that counts how often it is opened, and fails as often as asked before. */
+/** An engine that counts how often it is opened. The given number of openings fail first. */
 function countedEngine(failures = 0, failure = new Error("a failure of the test")) {
   const counts = { opened: 0 };
   const engine = createLazyRunEngine(async () => {
@@ -40,7 +40,7 @@ describe("createLazyRunEngine()", () => {
     await engine.close();
   });
 
-  it("tries again where it could not be opened", async () => {
+  it("tries again if it could not be opened", async () => {
     const { engine, counts } = await countedEngine(2);
     await expect(engine.open()).rejects.toThrow("a failure of the test");
     await expect(engine.listRuns("", list)).rejects.toThrow("a failure of the test");

@@ -1,4 +1,4 @@
-/** Each kind of work has its own limit, and none starves another. */
+/** Each kind of work has a separate limit, and none starves another. */
 import { afterEach, describe, expect, it } from "vitest";
 import { MemoryAccount } from "../../src/core/memory-account.ts";
 import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";

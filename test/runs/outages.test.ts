@@ -1,4 +1,4 @@
-/** What becomes of runs whose store is away or full for a while, and of runs that a process had to give up. */
+/** Runs whose store is unavailable or full for a while, and runs that a process had to give up. */
 import { InternalError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Run, type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
@@ -63,7 +63,7 @@ async function abandonedRuns(store: RunStore, count: number): Promise<readonly R
 
 const away = () => new StoreUnreachableError("the store cannot be reached");
 
-/** A store that fails while it is told to. */
+/** A store that fails on demand. */
 function failingStore(store: RunStore, fails: (write: RunWrite) => Error | undefined): RunStore {
   return wrapStore(store, {
     write: async (write) => {
@@ -84,12 +84,12 @@ describe("runs of a dead process", () => {
     const runs = await abandonedRuns(store, 120);
     await store.beat({ id: "another", timeoutMs: 1 });
     await new Promise((resolve) => setTimeout(resolve, limits.leaseMs));
-    // It looks for such runs at its start and then every ten seconds.
+    // It polls for such runs at its start and then every ten seconds.
     const survivor = await processOn(store, ["done"], { limits: { leaseMs: 30_000 } });
     for (const { id } of runs) await waitForStatus(survivor, id, RunStatus.COMPLETED);
   }, 30_000);
 
-  it("are taken up also if one of them cannot be read, which fails", async () => {
+  it("are taken over even if one run cannot be read, which fails", async () => {
     const store = await openMemory();
     const [unreadable, ...others] = await abandonedRuns(store, 4);
     const damaged = wrapStore(store, {
@@ -159,12 +159,12 @@ describe("a store that is away", () => {
     expect(reads).toBe(2);
   });
 
-  it("puts a background run back into the queue, which goes on afterwards", async () => {
+  it("puts a background run back into the queue, so that it continues afterwards", async () => {
     const store = await openMemory();
     let isAway = false;
     const flaky = failingStore(store, () => (isAway ? away() : undefined));
     const client = new WordyClient(2_000);
-    // However slow this machine is, the store goes away in the middle of the answer.
+    // The store becomes unavailable in the middle of the answer, however slow this machine is.
     client.beforeEvent = async () => {
       if (client.written !== 100) return;
       isAway = true;
@@ -184,7 +184,7 @@ describe("a store that is away", () => {
     expect(await replay(engine, over.id)).toEqual(events);
   }, 20_000);
 
-  it("does not lose a run whose creation it has confirmed to nobody", async () => {
+  it("does not lose a run whose creation was not confirmed to its caller", async () => {
     const store = await openMemory();
     const ids: string[] = [];
     const flaky = wrapStore(store, {
@@ -316,7 +316,7 @@ describe("readers of a run that another process executes", () => {
     const rest = await getEvents({ [Symbol.asyncIterator]: () => iterator });
     const all = [...(first.value ?? []), ...rest];
     for (const { done } of readers) expect(await done).toEqual(all);
-    // Each reader by itself would read each of the many writes. Some page by themselves until they join.
+    // Separate readers would each read every write. Some page separately until they join.
     expect(reads - before).toBeLessThan(all.length);
     expect(subscriptions).toBe(1);
   });
@@ -353,7 +353,7 @@ describe("readers of a run that another process executes", () => {
     const events = await replay(here.engine, started.run.id);
     expect(events.at(-1)?.event).toMatchObject({ value: { status: RunStatus.COMPLETED } });
     expect(looks).toBeGreaterThanOrEqual(look);
-    // Without the notice they look again after five seconds.
+    // Without the notice they poll again after five seconds.
     expect(performance.now() - begun).toBeLessThan(4_000);
   });
 });

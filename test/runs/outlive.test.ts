@@ -79,14 +79,14 @@ async function expectContinued(sidecar: Sidecar, { id }: Run): Promise<void> {
   ]);
 }
 
-/** Expects that something does not wait for the model, which goes on for two minutes, nor for the drain timeout. */
+/** Expects that a call waits neither for the model, which writes for two minutes, nor for the drain timeout. */
 async function expectSoon(work: Promise<unknown>): Promise<void> {
   const late = new Promise((resolve) => setTimeout(resolve, 20_000, "too late"));
   expect(await Promise.race([work, late])).not.toBe("too late");
 }
 
 describe("a background run in a file", { timeout: 120_000 }, () => {
-  it.each(["stop", "kill"] as const)("goes on after a restart of the sidecar (%s)", async (end) => {
+  it.each(["stop", "kill"] as const)("continues after a restart of the sidecar (%s)", async (end) => {
     const store = join(folder, `${end}.db`);
     const first = await startOn(store);
     const run = await startLongRun(first);
@@ -96,7 +96,7 @@ describe("a background run in a file", { timeout: 120_000 }, () => {
 });
 
 describe.skipIf(postgres === undefined)("a background run in PostgreSQL", { timeout: 120_000 }, () => {
-  it.each(["stop", "kill"] as const)("goes on in another sidecar (%s)", async (end) => {
+  it.each(["stop", "kill"] as const)("continues in another sidecar (%s)", async (end) => {
     await postgres?.query(`CREATE DATABASE outlive_${end}`);
     const store = postgres?.url(`outlive_${end}`) ?? "";
     const first = await startOn(store);

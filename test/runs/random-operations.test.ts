@@ -1,4 +1,4 @@
-/** Whatever callers do at the same time, each run ends once, and its events tell its whole history without gaps. */
+/** Whatever callers do at the same time, each run ends once, and its events have its whole history without gaps. */
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { functionTool, SDKError, ServerError, userMessage } from "outrigger";
@@ -18,7 +18,7 @@ import {
 } from "./support/test-engine.ts";
 import { wrapStore } from "./support/wrapped-store.ts";
 
-/** What a caller does, and to which of the runs so far. */
+/** A call, and the run so far that it concerns. */
 interface Operation {
   readonly kind:
     | "create"
@@ -52,7 +52,7 @@ const operation: fc.Arbitrary<Operation> = fc.record({
 });
 
 const options = {
-  request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "own" })] },
+  request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "local" })] },
 };
 
 const turn = fc.constantFrom("text", "call", "failure");
@@ -114,7 +114,7 @@ class Callers {
     if (!isLeft) {
       const last = (await getEvents({ [Symbol.asyncIterator]: () => reader })).at(-1)?.event;
       const found = await this.#made.engine.getRun("", started.run.id);
-      // What ended is over for everybody at the moment at which its end is told.
+      // A run has ended for everybody as soon as its end is announced.
       if (last?.case === "run" && isTerminal(last.value.status))
         expect({ ...found, steps: [] }).toEqual(last.value);
       return;
@@ -132,7 +132,7 @@ class Callers {
   }
 }
 
-/** The errors that operations may end with: what they wanted was not possible any more. */
+/** The errors that operations may end with: the operation was no longer possible. */
 function ignoreRefusal(thrown: unknown): void {
   if (!(thrown instanceof SDKError) || thrown.kindName === "INTERNAL") throw thrown;
 }
@@ -149,7 +149,7 @@ async function checkHistory({ engine }: TestEngine, run: Run): Promise<void> {
 
 describe("any operations at the same time on runs", () => {
   // Never repeated: a race that it finds once is a fault.
-  it("leave each run with one end, and with events that tell its history without gaps", {
+  it("leave each run with one end, and with events that have its history without gaps", {
     timeout: 40_000,
     retry: 0,
   }, async () => {
@@ -160,7 +160,7 @@ describe("any operations at the same time on runs", () => {
     const property = fc.asyncProperty(scenario, async ({ operations, turns }) => {
       const script = turns.map((kind) => {
         if (kind === "failure") return new ServerError("overloaded", { retryable: false });
-        return kind === "call" ? [{ name: "own" }] : kind;
+        return kind === "call" ? [{ name: "local" }] : kind;
       });
       const made = await createTestEngine(script, {
         store: slowed(await openMemory()),

@@ -69,7 +69,7 @@ describe("the tools of servers", () => {
     expect(await engine.getRun("", over.id)).toEqual(over);
   });
 
-  it("give the model an error result where they fail", async () => {
+  it("give the model an error result if they fail", async () => {
     const tools = new FakeServerTools(["broken"], async () => {
       throw new Error("the disk is full");
     });
@@ -92,7 +92,7 @@ describe("the tools of servers", () => {
     expect(over).toMatchObject({ status: RunStatus.INCOMPLETE, incompleteReason: 3 });
   });
 
-  it("are not executed when the run has cost what it may, which makes it incomplete", async () => {
+  it("are not executed when the run has reached its cost limit, which makes it incomplete", async () => {
     const { engine } = await engineWith(new FakeServerTools(["a"]), [[{ name: "a" }]]);
     const options = {
       request: { model: "m", messages: [userMessage("hi")] },
@@ -103,7 +103,7 @@ describe("the tools of servers", () => {
     expect(over).toMatchObject({ status: RunStatus.INCOMPLETE, incompleteReason: 3 });
   });
 
-  it("are inherited by the next run where it asks for that, without secrets", async () => {
+  it("are inherited by the next run if it asks for that, without secrets", async () => {
     const { engine } = await engineWith(new FakeServerTools(["a"]), ["one", "two", "three"]);
     const server = { ...toolServer, authorization: "secret" };
     const first = await run(engine, runRequest("hi", { mcpServers: [server] }));
@@ -147,7 +147,7 @@ describe("calls that need approval", () => {
   });
 
   it.each([true, false])(
-    "may be in the input, where the caller keeps the conversation (store: %s)",
+    "may be in the input if the caller keeps the conversation (store: %s)",
     async (store) => {
       const { engine, model } = await engineWith(new FakeServerTools(["risky"]), ["done", "done again"]);
       const calls = ["call_yes", "call_no"].map((id) => ({ id, name: "risky" }));
@@ -193,7 +193,7 @@ describe("calls that need approval", () => {
     },
   );
 
-  it("are refused where no such call waits", async () => {
+  it("are refused if no such call waits", async () => {
     const { engine } = await engineWith(new FakeServerTools(["risky"]), ["done"]);
     const request = runRequest("hi", { ...withTools, approvals: [{ toolCallId: "call_x", approve: true }] });
     await expect(run(engine, request)).rejects.toMatchObject({
@@ -201,7 +201,7 @@ describe("calls that need approval", () => {
     });
   });
 
-  it("are executed where they are submitted, on the same run", async () => {
+  it("are executed when they are submitted, on the same run", async () => {
     const { engine, model, first, risky, other } = await waiting();
     const approvals = [
       { toolCallId: risky, approve: true },
@@ -245,7 +245,7 @@ describe("calls that need approval", () => {
     },
   );
 
-  it("keep what the run has cost if their server is gone when it goes on", async () => {
+  it("keep the cost of the run if their server is unavailable when it continues", async () => {
     const tools = new FakeServerTools(["risky"]);
     let opened = 0;
     const serverTools: ServerTools = {
@@ -270,7 +270,7 @@ describe("calls that need approval", () => {
     await engine.close();
   });
 
-  it("are found on the run that was created last in a thread, whatever the clocks of the sidecars say", async () => {
+  it("are found on the run that was created last in a thread, whatever the clocks of the sidecars", async () => {
     const store = await openMemory();
     const { engine } = await engineWith(
       new FakeServerTools(["risky"]),
@@ -309,13 +309,13 @@ describe("calls that need approval", () => {
     });
   });
 
-  it("can come together with calls of the caller's own tools", async () => {
+  it("can come together with calls of the caller's tools", async () => {
     const { engine } = await engineWith(new FakeServerTools(["risky"]), [
-      [{ name: "risky" }, { name: "own" }],
+      [{ name: "risky" }, { name: "local" }],
       "done",
     ]);
     const options = {
-      request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "own" })] },
+      request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "local" })] },
     };
     const first = await run(engine, runRequest("", { ...withTools, options }));
     const [approval] = first.requiredApprovals;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { RunSchema, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { isTerminal, isUnderWay, statusName, withStatus } from "../../src/runs/status.ts";
 
-/** The table at `RunStatus` in the contract, written down a second time. */
+/** The table at `RunStatus` in the contract, written a second time. */
 const TABLE: Readonly<Record<string, readonly string[]>> = {
   QUEUED: ["IN_PROGRESS", "FAILED", "CANCELLED"],
   IN_PROGRESS: ["QUEUED", "REQUIRES_ACTION", "COMPLETED", "INCOMPLETE", "FAILED", "CANCELLED"],
@@ -21,7 +21,7 @@ const pairs = statuses.flatMap((from) => statuses.map((to): [RunStatus, RunStatu
 
 describe("withStatus()", () => {
   it.each(pairs.map(([from, to]) => [statusName(from), statusName(to), from, to] as const))(
-    "goes from %s to %s where the contract's table says so, and only there",
+    "goes from %s to %s exactly if the contract's table allows it",
     (fromName, toName, from, to) => {
       const run = create(RunSchema, { id: "run_1", status: from });
       if (TABLE[fromName]?.includes(toName))

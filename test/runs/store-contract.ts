@@ -1,4 +1,4 @@
-/** What every store of runs does. One suite for all of them. */
+/** The behaviour of every store of runs, in one suite for all stores. */
 import { afterEach, beforeEach, describe } from "vitest";
 import type { RunStore } from "../../src/runs/store.ts";
 import { conversationTests } from "./contract/conversations.ts";
@@ -16,9 +16,9 @@ import { threadTests } from "./contract/threads.ts";
 export interface StoreUnderTest {
   /** Opens the store, empty. */
   open(): Promise<RunStore>;
-  /** The number of rows in each of its tables, without that of migrations. Absent where it has no tables. */
+  /** Counts the rows in each of its tables except migrations. Absent if it has no tables. */
   countRows?(store: RunStore): Promise<Readonly<Record<string, number>>>;
-  /** The same data from another process. Absent where one process uses it at a time. */
+  /** Opens the same data as another process would. Absent if only one process can use the data at a time. */
   openAnother?(): Promise<RunStore>;
 }
 

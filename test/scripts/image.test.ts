@@ -1,4 +1,4 @@
-/** What the Dockerfile copies, against what the build context has and what the build needs. */
+/** Compares the files that the Dockerfile copies with the build context and with the files that the build needs. */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, realpath, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ function buildStage(): string[] {
   return instructions.slice(first + 1, second);
 }
 
-/** What instructions copy from the build context. */
+/** Returns the files that instructions copy from the build context. */
 function copiesIn(lines: readonly string[]): Copy[] {
   return lines
     .filter((line) => line.startsWith("COPY ") && !line.includes("--from="))
@@ -94,7 +94,7 @@ describe("the image", () => {
     expect(folders.filter((folder) => !sources.some((source) => isBelow(folder, source)))).toEqual([]);
   });
 
-  it("builds a program that starts, from what it copies", async () => {
+  it("builds a program that starts, from the files that it copies", async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), "outrigger-image-")));
     onTestFinished(() => rm(folder, { recursive: true }));
     for (const { sources, target } of copiesIn(buildStage()))

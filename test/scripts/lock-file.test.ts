@@ -25,7 +25,7 @@ describe("the lock file", () => {
     expect(unpinned.map(([path]) => path)).toEqual([]);
   });
 
-  it("has no package whose install script may run, since a script can fetch what is not locked", async () => {
+  it("has no package whose install script may run, since a script can fetch files that are not locked", async () => {
     const { packages } = await json<{ packages: Record<string, LockedPackage> }>("package-lock.json");
     const { allowScripts } = await json<{ allowScripts: Record<string, boolean> }>("package.json");
     const withScripts = Object.entries(packages)

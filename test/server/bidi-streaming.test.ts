@@ -228,7 +228,7 @@ it.each(["application/grpc", "application/connect+proto", "application/grpc-web+
         throw error;
       }
     });
-    // Node's client ends its requests before it resets a stream; a frame of our own does not.
+    // Node's client ends its requests before it resets a stream; our raw frames do not.
     const peer = new FrameConnection(service.url);
     servers.onEnd(() => peer.destroy());
     peer.call(1, PATH, { "content-type": contentType });

@@ -157,7 +157,7 @@ describe("a drain", () => {
   });
 
   it.each(Object.entries(TRANSPORTS))(
-    "ends what does not finish in time over %s with UNAVAILABLE, and logs it as cut off",
+    "ends calls that do not finish in time over %s with UNAVAILABLE, and logs it as cut off",
     async (_name, transportTo) => {
       const { server } = await startHolding({ drainTimeoutMs: 100 });
       const client = createClient(InferenceService, transportTo(server.url));
@@ -238,7 +238,7 @@ describe("a drain", () => {
 });
 
 describe("close()", () => {
-  it("cuts off calls in flight at once, also in a drain", async () => {
+  it("cuts off calls in flight at once, even in a drain", async () => {
     const { server } = await startHolding();
     const holding = callGrpc(grpcTo(server), stream, { model: "m" });
     await begun(server, 1);

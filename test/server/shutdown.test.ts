@@ -83,7 +83,7 @@ describe("Shutdown", () => {
     expect(lines.at(-1)).toMatchObject({ msg: "drained" });
   });
 
-  it("goes on with the other parts where one fails", async () => {
+  it("continues with the other parts if one fails", async () => {
     const { shutdown, steps, lines } = createShutdown((steps) => [
       {
         name: "broken",
@@ -140,7 +140,7 @@ describe("the parts of a server", () => {
     expect(closed).toEqual(["mine"]);
   });
 
-  it("are closed where the server cannot be started", async () => {
+  it("are closed if the server cannot be started", async () => {
     const closed: string[] = [];
     const part: ShutdownPart = { name: "mine", close: () => void closed.push("mine") };
     await expect(servers.start({}, { parts: [part], adminListen: "nonsense" })).rejects.toThrow(

@@ -194,7 +194,7 @@ export function testBrokenStreams(
       await expect(answer).rejects.toMatchObject({ kind: ErrorKind[kind], retryable: true });
     });
 
-    it("stall_after=5 ends as REQUEST_TIMEOUT where the stream is silent for too long", async () => {
+    it("stall_after=5 ends as REQUEST_TIMEOUT if the stream is silent for too long", async () => {
       const adapter = open({ betweenBytesMs: 100 });
       const { error } = await read(adapter.stream(requestFor("sim-text:stall_after=5")));
       expect(error).toMatchObject({ kind: ErrorKind.REQUEST_TIMEOUT, outputStarted: true });

@@ -84,7 +84,7 @@ describe("token counts", () => {
   const system = "Answer in one sentence.";
   const question = "How is the weather in Oslo? ".repeat(20);
 
-  it("are what Anthropic's answer reports as input", async () => {
+  it("equal the input tokens in Anthropic's answer", async () => {
     const prompt = { model: "sim-text", system, messages: [{ role: "user", content: question }] } as const;
     const { usage } = await anthropic().messages.create({
       ...prompt,
@@ -96,7 +96,7 @@ describe("token counts", () => {
     expect(counted.input_tokens).toBeGreaterThan(100);
   });
 
-  it("are what OpenAI's answer reports as input, after earlier responses too", async () => {
+  it("equal the input tokens in OpenAI's answer, after earlier responses too", async () => {
     const first = await openai().responses.create({
       model: "sim-text",
       instructions: system,
@@ -113,7 +113,7 @@ describe("token counts", () => {
     expect((await openai().responses.inputTokens.count(next)).input_tokens).toBe(second.usage?.input_tokens);
   });
 
-  it("are what Gemini's answer reports as input", async () => {
+  it("equal the input tokens in Gemini's answer", async () => {
     const prompt = { model: "sim-text", contents: question };
     const { usageMetadata } = await gemini().models.generateContent(prompt);
     const { totalTokens } = await gemini().models.countTokens(prompt);
@@ -125,7 +125,7 @@ describe("token counts", () => {
     expect(await whole.json()).toMatchObject({ totalTokens });
   });
 
-  it("are refused for what the provider does not take there", async () => {
+  it("are refused for fields that the provider does not take there", async () => {
     const call = anthropic().post("/v1/messages/count_tokens", {
       body: { model: "sim-text", max_tokens: 5, messages: [{ role: "user", content: "Hi" }] },
     });
@@ -155,7 +155,7 @@ describe("stored responses", () => {
     expect(await openai().responses.retrieve(last?.id ?? "")).toMatchObject({ ...last });
   });
 
-  it("are gone once they are deleted", async () => {
+  it("cannot be read after their deletion", async () => {
     const { id } = await openai().responses.create({ model: "sim-text", input: "Hello" });
     await openai().responses.delete(id);
     await expect(openai().responses.retrieve(id)).rejects.toThrow(`Response with id '${id}' not found.`);
@@ -180,7 +180,7 @@ describe("embeddings", () => {
     return left.reduce((sum, value, index) => sum + value * (right[index] ?? 0), 0);
   }
 
-  it("are unit vectors at OpenAI, alike where texts share words", async () => {
+  it("are unit vectors at OpenAI, similar if texts share words", async () => {
     const { data, model, usage } = await openai().embeddings.create({ model: "sim-text", input: texts });
     const [oslo, rome, compilers] = data.map(({ embedding }) => embedding);
     expect(oslo).toHaveLength(1536);

@@ -175,7 +175,7 @@ describe("keepalive_ms", () => {
     expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
   });
 
-  it("sends comments where the option asks for them", async () => {
+  it("sends comments if the option asks for them", async () => {
     const model = "sim-long:tokens=3,rate=10,keepalive_ms=20,keepalive_style=comment";
     const { body, complete } = await rawPost(simulator(), { model, input: "x", stream: true });
     expect(complete).toBe(true);
@@ -185,7 +185,7 @@ describe("keepalive_ms", () => {
 });
 
 describe("cuts", () => {
-  it.each([0, 1, 777])("cut_bytes=%d destroys the socket after that many bytes", async (bytes) => {
+  it.each([0, 1, 777])("cut_bytes=%d destroys the socket after the given number of bytes", async (bytes) => {
     const answer = await rawPost(simulator(), request(`cut_bytes=${bytes}`));
     expect(answer).toMatchObject({ status: 200, bodyBytes: bytes, complete: false, closed: true });
   });
@@ -195,7 +195,7 @@ describe("cuts", () => {
     expect(answer).toMatchObject({ status: 200, bodyBytes: 100, complete: false, closed: true });
   });
 
-  it.each([0, 1, 6])("cut_events=%d destroys the socket after that many events", async (events) => {
+  it.each([0, 1, 6])("cut_events=%d destroys the socket after the given number of events", async (events) => {
     const answer = await rawPost(simulator(), request(`cut_events=${events}`));
     expect(answer).toMatchObject({ complete: false, closed: true });
     expect(parseEvents(answer.body)).toHaveLength(events);

@@ -4,10 +4,10 @@ import { useSimulator } from "./support.ts";
 
 const simulator = useSimulator();
 
-/** More levels than a body has around what is nested in it. */
+/** More levels than a body has around its nested value. */
 const LEVELS_OF_BODY = 20;
 
-/** An object of so many levels. */
+/** An object with the given number of levels. */
 function nested(levels: number): string {
   return `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 }
@@ -50,7 +50,7 @@ describe.each([
     return { status: response.status, text: await response.text() };
   }
 
-  it("is answered where it is nested no deeper than parsers allow", async () => {
+  it("is answered if it is nested no deeper than parsers allow", async () => {
     expect(await post(1000 - LEVELS_OF_BODY)).toMatchObject({ status: 200 });
   });
 

@@ -69,7 +69,7 @@ describe("chat.completions.create()", () => {
     expect(completion._request_id).toMatch(/^req_/);
   });
 
-  it("streams the same answer, and its usage where the request asks for it", async () => {
+  it("streams the same answer, and its usage if the request asks for it", async () => {
     const whole = await createClient().chat.completions.create(request);
     const chunks: ChatCompletionChunk[] = [];
     for await (const chunk of await createClient().chat.completions.create({

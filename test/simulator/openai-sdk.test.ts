@@ -154,7 +154,7 @@ describe("a round trip of reasoning", () => {
     };
   }
 
-  it("accepts its own items unchanged", async () => {
+  it("accepts its items unchanged", async () => {
     const { reasoning, rest } = await think();
     expect(reasoning.summary).toHaveLength(2);
     const response = await createClient().responses.create({

@@ -7,7 +7,7 @@ const simulator = useSimulator();
 /** Fields that contain the caller's schemas, which say nothing about the provider's fields. */
 const freeSubtrees = /^response\.(tools\[\]\.parameters|text\.format\.schema)\./;
 
-/** The kind of an event: its type, and that of the item that it adds or ends. */
+/** Returns the kind of an event: its type, and the type of the item that it adds or ends. */
 function getKind(event: ParsedEvent): string {
   const item = event.item as { type: string } | undefined;
   return item === undefined ? event.type : `${event.type} ${item.type}`;

@@ -74,7 +74,7 @@ describe("sim-tools", () => {
     expect(listNames(await call({}))).toEqual(["get_weather", "get_time", "get_weather"]);
   });
 
-  it("makes one call where parallel calls are disabled", async () => {
+  it("makes one call if parallel calls are disabled", async () => {
     expect(listNames(await call({ parallel_tool_calls: false }))).toEqual(["get_weather"]);
   });
 
@@ -95,7 +95,7 @@ describe("sim-tools", () => {
   it.each([
     ["none is chosen", { tool_choice: "none" }],
     ["there are none", { tools: [] }],
-  ])("answers where %s", async (_, changes) => {
+  ])("answers if %s", async (_, changes) => {
     expect((await call(changes)).output.map((item) => item.type)).toEqual(["message"]);
   });
 
@@ -115,7 +115,7 @@ describe("sim-tools", () => {
     expect(textOf(last)).not.toContain("result 1");
   });
 
-  it("writes a sentence before the calls where the option asks for it", async () => {
+  it("writes a sentence before the calls if the option asks for it", async () => {
     const { output } = await ask(simulator(), { model: "sim-tools:preamble=1", input: "x", tools });
     expect(output.map((item) => [item.type, item.phase])).toEqual([
       ["message", "commentary"],
@@ -144,7 +144,7 @@ describe("sim-tools", () => {
   });
 
   it.each(["sim-text", "sim-echo", "sim-reasoning"])(
-    "is not alone in calling where a call is required: %s",
+    "is not alone in calling if a call is required: %s",
     async (model) => {
       const { output } = await ask(simulator(), { model, input: "x", tools, tool_choice: "required" });
       expect(output.at(-1)?.type).toBe("function_call");
@@ -174,7 +174,7 @@ describe("sim-call", () => {
     expect(textOf(await ask(simulator(), { model: "sim-call", input: history, tools }))).toContain("“done”");
   });
 
-  it("makes one call after the other where parallel calls are disabled", async () => {
+  it("makes one call after the other if parallel calls are disabled", async () => {
     const body = { tools, parallel_tool_calls: false };
     let history: object[] = [{ role: "user", content: input }];
     for (const name of ["get_weather", "run_code", "view"]) {
@@ -189,7 +189,7 @@ describe("sim-call", () => {
   it.each([
     ["the message writes none", { input: "Hello." }],
     ["none is chosen", { input, tool_choice: "none" }],
-  ])("answers where %s", async (_, changes) => {
+  ])("answers if %s", async (_, changes) => {
     const { output } = await ask(simulator(), { model: "sim-call", tools, ...changes });
     expect(output.map((item) => item.type)).toEqual(["message"]);
   });
@@ -223,7 +223,7 @@ describe("sim-reasoning", () => {
   const think = (changes: object): Promise<AnsweredResponse> =>
     ask(simulator(), { model: "sim-reasoning:parts=3", input: "Why?", ...changes });
 
-  it("sends summary and encrypted content only where the request asks for them", async () => {
+  it("sends summary and encrypted content only if the request asks for them", async () => {
     const [plain] = (await think({})).output;
     expect(plain).toMatchObject({ type: "reasoning", summary: [] });
     expect(plain).not.toHaveProperty("encrypted_content");
@@ -234,7 +234,7 @@ describe("sim-reasoning", () => {
     expect(shown?.encrypted_content).toMatch(/^gAAAAA/);
   });
 
-  it("hides its summary where it is redacted, but still counts its reasoning", async () => {
+  it("hides its summary if it is redacted, but still counts its reasoning", async () => {
     const changes = { reasoning: { summary: "auto" }, include: ["reasoning.encrypted_content"] };
     const { output, usage } = await think({ model: "sim-reasoning:redacted=1", ...changes });
     expect(output[0]).toMatchObject({
@@ -317,7 +317,7 @@ describe("max_output_tokens", () => {
     expect(response.output.at(-1)?.type).toBe(type);
   });
 
-  it("has no effect where it is not reached", async () => {
+  it("has no effect if it is not reached", async () => {
     const response = await ask(simulator(), { model: "sim-text", input: "x", max_output_tokens: 5000 });
     expect(response).toMatchObject({ status: "completed", incomplete_details: null });
   });
@@ -378,7 +378,7 @@ describe("hosted tools", () => {
     expect(rest).toMatchObject({ tool_usage: { web_search: { num_requests: 1 } } });
   });
 
-  it("list their sources where the request asks for them", async () => {
+  it("list their sources if the request asks for them", async () => {
     const include = ["web_search_call.action.sources"];
     const { output } = await ask(simulator(), {
       model: "sim-text",
@@ -389,7 +389,7 @@ describe("hosted tools", () => {
     expect(output[0]?.action?.sources).toHaveLength(2);
   });
 
-  it("are not used where the tool choice is none", async () => {
+  it("are not used if the tool choice is none", async () => {
     const { output } = await ask(simulator(), {
       model: "sim-text",
       input: "News?",
@@ -481,7 +481,7 @@ describe("stream_options", () => {
 });
 
 describe("the settings of a request", () => {
-  it("are repeated in its answer, with tools made strict where possible", async () => {
+  it("are repeated in its answer, with tools made strict if possible", async () => {
     const lax = {
       type: "object",
       properties: { a: { type: "object", properties: { b: { type: "string" } }, required: ["b"] } },

@@ -490,7 +490,7 @@ describe("reasoning that is sent back", () => {
     expect((await ask(simulator(), { ...request, input })).status).toBe("completed");
   });
 
-  it("must have its own content", async () => {
+  it("must have its content", async () => {
     const [first, message] = await think();
     const [second] = await think();
     const mixed = { ...first, encrypted_content: second.encrypted_content };

@@ -1,4 +1,4 @@
-/** Global setup of the tests that run the program that ships: bundles it once, into a folder of its own. */
+/** Global setup of the tests that run the program that ships: bundles it once, into a separate folder. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A sidecar in a process of its own, with runs that are kept. */
+/** A sidecar in a separate process, with runs that are kept. */
 import { type Client, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { RunService } from "../../src/gen/outrigger/v1/run_service_pb.ts";
@@ -11,11 +11,11 @@ export interface Sidecar {
   readonly runs: Client<typeof RunService>;
   /** Calls its ThreadService. */
   readonly threads: Client<typeof ThreadService>;
-  /** Ends it without a word. */
+  /** Kills it. */
   kill(): Promise<void>;
-  /** Ends it as an orchestrator does. Its exit code. */
+  /** Ends it as an orchestrator does. Returns its exit code. */
   stop(): Promise<number | NodeJS.Signals | null>;
-  /** What it has logged. */
+  /** Returns the log so far. */
   log(): string;
 }
 

@@ -24,7 +24,7 @@ const message = toBinary(
 );
 const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, message.byteLength]), message]);
 
-/** One thing that is done again and again. */
+/** An action that is repeated. */
 interface Watch {
   readonly failures: string[];
   count: number;
@@ -39,7 +39,7 @@ interface Pace {
 
 const WARM_UP: Pace = { isOver: (count) => count >= WARM_UP_CALLS, intervalMs: 0 };
 
-/** Does something until it is over, and notes how long it took. */
+/** Performs an action to its end, and records its duration. */
 async function repeat(name: string, { isOver, intervalMs }: Pace, act: () => Promise<void>): Promise<Watch> {
   const watch: Watch = { failures: [], count: 0, slowestMs: 0 };
   let count = 0;
@@ -78,7 +78,7 @@ function call(session: http2.ClientHttp2Session): Promise<void> {
   });
 }
 
-/** Asks for `/livez` on a connection of its own, as the kubelet does. */
+/** Asks for `/livez` on a separate connection, as the kubelet does. */
 function probe(adminUrl: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = http.get(`${adminUrl}/livez`, { agent: false, timeout: TIMEOUT_MS }, (response) => {
@@ -122,6 +122,6 @@ process.on("message", (order: Order) => {
       : observe(order.begin, { isOver: () => isOver, intervalMs: INTERVAL_MS });
   void observed.then((seen) => process.send?.({ observed: seen } satisfies Answer));
 });
-// The parent is gone.
+// The parent has ended.
 process.on("disconnect", () => process.exit());
 process.send?.({ providerUrl: simulator.openaiBaseUrl } satisfies Answer);

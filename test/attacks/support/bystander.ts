@@ -1,4 +1,4 @@
-/** A well-behaved client of a sidecar under attack, in a process of its own: see bystander-process.ts. */
+/** A well-behaved client of a sidecar under attack, in a separate process: see bystander-process.ts. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 /** The access key of the bystander, for sidecars that ask for one. */
 export const BYSTANDER_KEY = "the-access-key-of-the-bystander";
 
-/** What the bystander saw. */
+/** The observations of the bystander. */
 export interface Observed {
   /** Calls that were answered. */
   readonly calls: number;
@@ -18,7 +18,7 @@ export interface Observed {
   readonly failures: readonly string[];
 }
 
-/** Where the bystander calls. */
+/** The address that the bystander calls. */
 export interface Target {
   readonly url: string;
   readonly adminUrl: string;
@@ -30,12 +30,12 @@ export interface Bystander {
   readonly provider: Readonly<Record<string, unknown>>;
   /** Makes the first calls of a sidecar, one after the other. */
   warmUp(target: Target): Promise<void>;
-  /** Calls all the time while something runs. */
+  /** Calls continuously while a function runs. */
   observe(target: Target, run: () => Promise<unknown>): Promise<Observed>;
   close(): Promise<void>;
 }
 
-/** What the process is told, and what it answers. */
+/** The orders that the process gets, and its answers. */
 export type Order = { readonly begin: Target } | { readonly warmUp: Target } | "end";
 export type Answer = { readonly providerUrl: string } | { readonly observed: Observed };
 

@@ -1,4 +1,4 @@
-/** A provider of Chat Completions in this process, which answers what a test tells it to. */
+/** A provider of Chat Completions in this process, which gives the answers that a test chooses. */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { onTestFinished } from "vitest";

@@ -1,4 +1,4 @@
-/** A client of WebSockets that sends one buffer over many sockets without a copy, and reads only if it is told to. */
+/** A client of WebSockets that sends one buffer over many sockets without a copy, and reads only on demand. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 

@@ -2,8 +2,9 @@
  * The program that ships, under attack.
  *
  * A test starts a sidecar with a bounded heap (`attacks.start`), or uses one that the tests of a block share
- * (`attacks.share`), runs its attack inside `withstand`, and checks what that returns. Meanwhile a bystander, which is a process of its own with a provider of its own, calls the sidecar on
- * another connection and asks for `/livez`. Afterwards `expectRecovered` waits until the memory has come back.
+ * (`attacks.share`), runs its attack inside `withstand`, and checks what that returns. Meanwhile a bystander, which is
+ * a separate process with a separate provider, calls the sidecar on another connection and asks for `/livez`.
+ * Afterwards `expectRecovered` waits until the memory has come back.
  *
  *   const attacks = useSidecars();
  *   it("survives ...", async () => {
@@ -14,8 +15,9 @@
  *
  * `ATTACK_REPORT=1 npx vitest run test/attacks` prints what was measured.
  *
- * The program is bundled once (test/support/build-program.ts); OUTRIGGER_MAIN names another one. An attack by a provider serves on a port of its own and is named in
- * `providers`; the attack is then a call with `provider: "<its name>"`.
+ * The program is bundled once (test/support/build-program.ts); OUTRIGGER_MAIN names another one. An attack by a
+ * provider serves on a separate port and is named in `providers`; the attack is then a call with `provider: "<its
+ * name>"`.
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -32,7 +34,7 @@ import { type Bystander, type Observed, startBystander } from "./bystander.ts";
 export interface SidecarOptions {
   /** Size of V8's old generation, in MiB. */
   readonly heapMiB: number;
-  /** Providers besides that of the bystander: entries of `providers` in the configuration. */
+  /** Providers besides the bystander's provider: entries of `providers` in the configuration. */
   readonly providers?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Further fields of the configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
@@ -40,7 +42,7 @@ export interface SidecarOptions {
   readonly maxDescriptors?: number;
 }
 
-/** What an attack did. */
+/** The effects of an attack. */
 export interface AttackReport extends Observed {
   /** Whether the process still runs. */
   readonly isAlive: boolean;
@@ -57,18 +59,18 @@ export interface AttackedSidecar {
   /** `http://127.0.0.1:<port>` of the data listener. */
   readonly url: string;
   readonly adminUrl: string;
-  /** Runs an attack while the bystander calls. Rejects where the attack does. */
+  /** Runs an attack while the bystander calls. Rejects if the attack rejects. */
   withstand(attack: () => Promise<unknown>): Promise<AttackReport>;
-  /** Waits until the memory is near what it was before the attack. Fails where it does not come back. */
+  /** Waits until the memory is near what it was before the attack. Fails if it stays higher. */
   expectRecovered(): Promise<void>;
-  /** What the process has logged so far. */
+  /** Returns the log of the process so far. */
   log(): string;
 }
 
 /** Memory above that at rest that a sidecar may keep: compiled code, connections and fragments, in MiB. */
 const MAX_KEPT_MIB = 60;
 
-/** Longest wait for the memory to come back, in milliseconds. It takes about ten seconds where the sidecar is idle. */
+/** Longest wait for the memory to come back, in milliseconds. It takes about ten seconds if the sidecar is idle. */
 const RECOVERY_MS = 90_000;
 
 /**

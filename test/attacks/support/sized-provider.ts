@@ -10,10 +10,12 @@ const DELTA_CHARS = 64 * 1024;
 const HEAD = { id: "chatcmpl-1", created: 1, model: "m" };
 const USAGE = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 
-/** Starts the provider. The model `m-3000000` answers with three million characters, as a stream if that is asked for. */
+/**
+ * Starts the provider. The model `m-3000000` answers with three million characters, as a stream if that is asked for.
+ */
 export async function startSizedProvider(): Promise<ProviderEntry> {
   const server = createServer((request, response) => void answer(request, response));
-  // On a busy machine the sidecar may send a request later than it meant to.
+  // On a busy machine the sidecar may send a request later than intended.
   server.keepAliveTimeout = 60_000;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

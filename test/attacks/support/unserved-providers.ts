@@ -11,7 +11,7 @@ export const unservedProviders = {
   chat: { api: "openai-chat", profile: "mistral", ...unservedOpenai },
 };
 
-/** Sends a request for a provider. Gives what was answered. */
+/** Sends a request for a provider. Returns the answer. */
 export async function ask({ url }: AttackedSidecar, request: object): Promise<string> {
   const response = await fetch(`${url}/outrigger.v1.InferenceService/Complete`, {
     method: "POST",

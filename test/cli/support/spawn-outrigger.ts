@@ -8,7 +8,7 @@ import { getWatchOptions } from "../../support/event-loop/watched-processes.ts";
 
 const START_MS = 60_000;
 
-// A test that starts a program waits longer for it than others may take.
+// The time limit of tests that start a program, which is longer than usual.
 vi.setConfig({ testTimeout: START_MS + 30_000 });
 
 /** The program under test: its sources, or the bundle in the project `bundle`. OUTRIGGER_MAIN names another one. */
@@ -20,10 +20,10 @@ const main =
 /** A process of `outrigger`. */
 export interface Outrigger {
   readonly child: ChildProcess;
-  /** What it printed so far. */
+  /** Returns the output so far. */
   stdout(): string;
   stderr(): string;
-  /** Resolves with the text of the first match on stdout. Rejects where the process ends before. */
+  /** Resolves with the text of the first match on stdout. Rejects if the process ends before. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   /** Resolves with its exit code, or with the signal that killed it. */
   ended: Promise<number | NodeJS.Signals | null>;
@@ -32,7 +32,7 @@ export interface Outrigger {
 const running = new Set<ChildProcess>();
 
 /**
- * Starts `outrigger` with nothing in its environment but what is given.
+ * Starts `outrigger` with only the given environment.
  * @param program Path of its first module, or of a bundle. Default: the program under test.
  */
 export function spawnOutrigger(
@@ -69,7 +69,7 @@ export function spawnOutrigger(
   return { child, stdout: () => stdout, stderr: () => stderr, printed, ended };
 }
 
-/** Starts `outrigger` with outputs of its own, for instance a file as its stdout. */
+/** Starts `outrigger` with the given outputs, for instance a file as its stdout. */
 export function spawnWithOutputs(
   args: readonly string[],
   env: Record<string, string>,
@@ -90,14 +90,14 @@ export async function freePort(): Promise<number> {
   return free;
 }
 
-/** What a command that ended has said. */
+/** The output and the exit code of a command that has ended. */
 export interface Ended {
   readonly code: number | NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs `outrigger` to its end, in a process of its own. */
+/** Runs `outrigger` to its end, in a separate process. */
 export async function runOutrigger(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -119,7 +119,7 @@ export async function runHere(args: readonly string[], env: Record<string, strin
   return { code, stdout, stderr };
 }
 
-/** Kills what a failed test left running. For `afterEach`. */
+/** Kills the processes that a failed test left running. For `afterEach`. */
 export async function killLeftovers(): Promise<void> {
   for (const child of running) {
     child.kill("SIGKILL");

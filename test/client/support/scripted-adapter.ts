@@ -11,19 +11,19 @@ import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/call/tool-call-id-allocator.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 
-/** How a ScriptedAdapter goes wrong. */
+/** The failures of a ScriptedAdapter. */
 export interface Script {
-  /** Thrown by so many calls before their first event. */
+  /** The number of calls that throw before their first event. */
   readonly failures?: Error[];
   /** Thrown after the first delta, once. */
   readonly breaksWith?: Error;
 }
 
-/** An adapter of a caller's own: answers the model's name, word by word, and notes what it is asked. */
+/** An adapter that a caller supplies: answers the model's name, word by word, and records its requests. */
 export class ScriptedAdapter implements ProviderAdapter {
   readonly name: string;
   readonly #script: Script;
-  /** What arrived, in order. */
+  /** The requests that arrived, in order. */
   readonly requests: Request[] = [];
   readonly options: CallOptions[] = [];
   /** Streams that began, and those whose iteration has ended, in whatever way. */

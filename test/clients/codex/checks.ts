@@ -1,4 +1,4 @@
-/** What must be true of a task that Codex was given. */
+/** The checks of a task that Codex was given. */
 import assert from "node:assert/strict";
 import type { Task } from "./main.ts";
 
@@ -15,7 +15,7 @@ const functions = [
 
 const grouped = ["close_agent", "resume_agent", "send_input", "spawn_agent", "wait_agent"];
 
-/** Codex ran the command that the model asked for, told the model its result, and ended well. */
+/** Codex ran the command that the model asked for, sent the result to the model, and ended with exit code 0. */
 export function checkTask({ outcome, written, bodies }: Task): void {
   assert.equal(outcome.code, 0, `${outcome.stdout}\n${outcome.stderr}`);
   assert.equal(written, "hello world\n");
@@ -29,7 +29,7 @@ export function checkTask({ outcome, written, bodies }: Task): void {
   assert.ok(/"output_tokens":[1-9]/.test(outcome.stdout), "Codex knows the usage");
 }
 
-/** Every tool of Codex is offered to the model; those of its namespace under names that contain theirs. */
+/** Every tool of Codex is offered to the model; the tools of its namespace under names that contain their names. */
 export function checkTools(way: string, { bodies }: Task): void {
   assert.ok(bodies.length > 0, "the provider got no request");
   for (const body of bodies) {

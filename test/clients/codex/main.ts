@@ -12,12 +12,12 @@ import { type Outcome, run } from "../runner/process.ts";
 import { startSidecar } from "../runner/sidecar.ts";
 import { checkNamespace, checkTask, checkTools } from "./checks.ts";
 
-/** What a task did. */
+/** The result of a task. */
 export interface Task {
   readonly outcome: Outcome;
-  /** What the command of the task wrote to its file; undefined where there is no file. */
+  /** The text that the command of the task wrote to its file, or undefined if there is no file. */
   readonly written: string | undefined;
-  /** What the simulator received, in order. */
+  /** The bodies that the simulator received, in order. */
   readonly bodies: readonly unknown[];
 }
 
@@ -69,7 +69,7 @@ interface Way {
   readonly way: string;
   readonly baseUrl: string;
   readonly model: string;
-  /** What is between a namespace and the name of its tool, where a model sees it. */
+  /** The text between a namespace and the name of its tool in the name that a model sees. */
   readonly separator: string;
   readonly simulator: Simulator;
 }

@@ -1,5 +1,5 @@
 // Command outrigger-client calls a sidecar the way a Go service would and checks what comes back.
-// Every check is a function that can be read, and copied, on its own.
+// Every check is a function that can be read, and copied, alone.
 package main
 
 import (

@@ -1,6 +1,6 @@
 /**
  * Calls a sidecar the way a Node service with `@grpc/grpc-js` would, and checks what comes back.
- * Every check is a function that can be read, and copied, on its own. Plain JavaScript, since that
+ * Every check is a function that can be read, and copied, alone. Plain JavaScript, since that
  * is what `@grpc/proto-loader` is for: the contract is read at start and nothing is generated.
  */
 import { credentials } from "@grpc/grpc-js";

@@ -99,7 +99,7 @@ func stream(t *target) {
 	t.expect(events[1].Type == "response.in_progress", "the second event is %s", events[1].Type)
 	t.expect(joined(events, "response.output_text.delta") == response.OutputText(), "the deltas are not the text")
 	checkUsage(t, response.Usage)
-	// What was streamed is what is stored.
+	// The stored response equals the streamed one.
 	stored := t.retrieve(response.ID)
 	t.expect(stored.JSON.Output.Raw() == response.JSON.Output.Raw(), "stored %s", stored.JSON.Output.Raw())
 }

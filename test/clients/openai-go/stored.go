@@ -111,7 +111,7 @@ func checkSame(t *target, left, right *responses.Response) {
 		"%d and %d tokens", left.Usage.InputTokens, right.Usage.InputTokens)
 }
 
-// instructions are those of each request alone.
+// instructions checks that each request has only the instructions that it sets.
 func instructions(t *target) {
 	first := t.create(responses.ResponseNewParams{
 		Model:        t.model("text"),

@@ -25,7 +25,7 @@ func (t *target) model(script string) string {
 	return t.provider + "/sim-" + script
 }
 
-// expect ends the check where the condition does not hold.
+// expect ends the check if the condition does not hold.
 func (t *target) expect(condition bool, format string, values ...any) {
 	if !condition {
 		panic(fmt.Sprintf(format, values...))

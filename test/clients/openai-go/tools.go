@@ -60,7 +60,7 @@ func checkAnswer(t *target, response *responses.Response, results ...string) {
 	}
 }
 
-// toolsPreviousResponse: tools are those of the response before, unless the request has its own.
+// toolsPreviousResponse checks that a request without tools has the tools of the previous response.
 func toolsPreviousResponse(t *target) {
 	model := t.model("tools:calls=2")
 	first := t.create(responses.ResponseNewParams{Model: model, Input: textInput(question), Tools: weatherTool()})

@@ -79,7 +79,7 @@ export async function stream({ openai, model }) {
   assert.ok(deltas.length > 3, "the text arrives in pieces");
   assert.equal(deltas.map(({ delta }) => delta).join(""), response.output_text);
   checkUsage(response.usage);
-  // What was streamed is what is stored.
+  // The stored response equals the streamed one.
   const stored = await openai.responses.retrieve(response.id);
   assert.deepEqual(stored.output, events.at(-1).response.output);
 }

@@ -11,7 +11,7 @@ async function failureOf(kind, request) {
   return error;
 }
 
-/** What contradicts itself is refused, and the answer says which parameter it is. */
+/** A contradiction is refused with the name of the parameter. */
 export async function bad_request({ openai, model }) {
   const request = { model: model("text"), input: "Hello", store: false };
   const background = await failureOf(

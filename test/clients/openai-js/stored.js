@@ -1,4 +1,6 @@
-/** Responses that the sidecar keeps: in the background, cancelled, read again from a cursor, continued twice, deleted. */
+/**
+ * Responses that the sidecar keeps: in the background, cancelled, read again from a cursor, continued twice, deleted.
+ */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -112,7 +114,7 @@ export async function branch({ openai, model }) {
   assert.ok(further.usage.input_tokens > left.usage.input_tokens);
 }
 
-/** Instructions are those of each request alone. */
+/** Each request has only the instructions that it sets. */
 export async function instructions({ openai, model }) {
   const first = await openai.responses.create({
     model: model("text"),

@@ -33,7 +33,7 @@ function checkAnswer(response, ...results) {
   for (const result of results) assert.ok(response.output_text.includes(result), response.output_text);
 }
 
-/** Tools are those of the response before, unless the request has its own. */
+/** A request without tools has the tools of the previous response. */
 export async function tools_previous_response({ openai, model }) {
   const first = await openai.responses.create({
     model: model("tools:calls=2"),

@@ -74,7 +74,7 @@ def stream(target: Target) -> None:
     assert len(deltas) > 3, "the text arrives in pieces"
     assert "".join(deltas) == response.output_text
     check_usage(response.usage)
-    # What was streamed is what is stored.
+    # The stored response equals the streamed one.
     kept = target.openai.responses.retrieve(response.id)
     assert kept.output_text == response.output_text
     assert [item.id for item in kept.output] == [item.id for item in response.output]

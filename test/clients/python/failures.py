@@ -41,11 +41,11 @@ def inspect(error: grpc.RpcError) -> Failure:
         error_details_pb2.RetryInfo(),
         error_details_pb2.BadRequest(),
     )
-    # None where the channel itself failed, for instance because no sidecar is running.
+    # None if the channel itself failed, for instance because no sidecar is running.
     status = rpc_status.from_call(error)
     for detail in status.details if status else ():
         for message in (found.inference, found.info, found.retry, found.fields):
-            # Does nothing where the detail is of another type.
+            # Does nothing if the detail is of another type.
             detail.Unpack(message)
     return found
 

@@ -9,7 +9,7 @@ export interface Inputs {
 }
 
 /**
- * Runs a build unless its inputs are those of the last successful one. The stamp file is in the
+ * Runs a build unless its inputs have not changed since the last successful build. The stamp file is in the
  * output folder, so that removing that folder causes a new build.
  */
 export async function buildOnce(stamp: string, inputs: Inputs, build: () => Promise<void>): Promise<void> {

@@ -7,11 +7,13 @@ export interface TestClient {
   readonly name: string;
   /** The checks that it must report, as `ok <name>` or `FAIL <name>: reason`. */
   readonly checks: readonly string[];
-  /** The toolchain that is missing on this machine; undefined where there is none. */
+  /** The toolchain that is missing on this machine, or undefined if none is. */
   missing(): string | undefined;
-  /** Builds the program unless it is up to date. @returns How to run it. Throws where the build fails. */
+  /** Builds the program unless it is up to date. @returns How to run it. Throws if the build fails. */
   build(): Promise<Command>;
-  /** Turns the output of a test framework into the lines of the checks. Absent where the program prints these. */
+  /**
+   * Turns the output of a test framework into the lines of the checks. Absent if the program prints these lines itself.
+   */
   translate?(outcome: Outcome): Outcome;
 }
 

@@ -9,10 +9,10 @@ const cache = `${folder}/build`;
 /** The version of npm's `@openai/codex`. Its binary has 400 MB, so it is no dependency of the project. */
 const version = "0.169.0";
 
-/** Through what Codex reaches the model: the simulator itself, and the sidecar with each of its wire APIs. */
+/** The ways in which Codex reaches the model: the simulator itself, and the sidecar with each of its wire APIs. */
 const ways = ["simulator", "openai", "anthropic", "gemini", "compatible"];
 
-/** OpenAI's command-line agent. Its program starts a sidecar and a simulator of its own, whose requests it inspects. */
+/** OpenAI's command-line agent. Its program starts a separate sidecar and simulator, whose requests it inspects. */
 export const codex: TestClient = {
   name: "codex",
   checks: ways.flatMap((way) => [`${way}/task`, `${way}/tools`, `${way}/namespace`]),

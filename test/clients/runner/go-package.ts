@@ -43,7 +43,7 @@ const examples = readdirSync(`${folder}/examples`, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map((entry) => entry.name);
 
-/** The package in clients/go, and its own tests. */
+/** The package in clients/go, and its tests. */
 export const goPackage: TestClient = {
   name: "go-package",
   checks: [
@@ -95,7 +95,7 @@ function toLine({ name, passed }: Result): string {
   return passed ? `ok ${check}` : `FAIL ${check}: see the output below`;
 }
 
-/** The output without what passed. */
+/** The output without the tests that passed. */
 function failuresIn(output: string): string {
   return output.replaceAll(/^( *--- PASS|=== |PASS$|ok ).*\n/gm, "");
 }

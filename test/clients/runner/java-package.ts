@@ -8,7 +8,7 @@ const packageName = "io.github.outriggerinference";
 const tests = `${folder}/src/test/java/${packageName.replaceAll(".", "/")}`;
 const libraries = `${folder}/target/lib`;
 
-/** The package in clients/java and its own tests, one check for each test class. */
+/** The package in clients/java and its tests, one check for each test class. */
 export const javaPackage: TestClient = {
   name: "java-package",
   checks: readdirSync(tests).flatMap((file) => /^(\w+Test)\.java$/.exec(file)?.[1] ?? []),
@@ -29,7 +29,7 @@ export const javaPackage: TestClient = {
       await build({ file: "mvn", args: ["--batch-mode", "--quiet", ...goals], cwd: folder });
     });
     const classes = "target/test-classes:target/classes:target/lib/*";
-    // The tests are over before the optimizing compiler would pay.
+    // The tests end before the optimizing compiler pays off.
     const args = ["-XX:TieredStopAtLevel=1", "-cp", classes, `${packageName}.RunTests`];
     return { file: "java", args, cwd: folder };
   },

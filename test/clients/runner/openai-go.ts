@@ -5,7 +5,7 @@ import { build, probe } from "./process.ts";
 const folder = getFolder("openai-go");
 const binary = `${folder}/build/openai-go`;
 
-/** OpenAI's SDK for Go. Go itself knows what has to be built anew. */
+/** OpenAI's SDK for Go. Go itself finds out which packages to rebuild. */
 export const openaiGo: TestClient = {
   name: "openai-go",
   checks: openaiSdkChecks,

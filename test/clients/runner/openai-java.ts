@@ -23,7 +23,7 @@ export const openaiJava: TestClient = {
     await buildOnce(`${folder}/target/stamp`, inputs, () =>
       build({ file: "mvn", args: ["--batch-mode", "--quiet", "clean", "process-classes"], cwd: folder }),
     );
-    // The checks are over before the optimizing compiler would pay.
+    // The checks end before the optimizing compiler pays off.
     const args = ["-XX:TieredStopAtLevel=1", "-cp", "target/classes:target/lib/*", "com.example.Main"];
     return { file: "java", args, cwd: folder };
   },

@@ -7,7 +7,7 @@ const folder = getFolder("openai-python");
 const requirements = `${folder}/requirements.txt`;
 const python = `${folder}/.venv/bin/python`;
 
-/** OpenAI's SDK for Python, in a virtual environment of its own. */
+/** OpenAI's SDK for Python, in a separate virtual environment. */
 export const openaiPython: TestClient = {
   name: "openai-python",
   checks: [...openaiSdkChecks, ...atEachProvider(["socket_lanes", "socket_prepares", "socket_forgets"])],

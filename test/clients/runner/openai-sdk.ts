@@ -1,4 +1,4 @@
-/** What a program with an official OpenAI SDK checks at each provider, through `/v1`. */
+/** The checks that a program with an official OpenAI SDK makes at each provider, through `/v1`. */
 const checks = [
   "text",
   "settings",

@@ -5,26 +5,26 @@ export interface Command {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Variables in addition to the runner's own. */
+  /** Variables in addition to the runner's environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /** How a program ended. */
 export interface Outcome {
-  /** Exit code; null where a signal ended the program. */
+  /** Exit code; null if a signal ended the program. */
   readonly code: number | null;
-  /** What the program printed on standard output, and on standard error. */
+  /** The texts that the program printed on standard output and on standard error. */
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The output of a command, or undefined where it is missing or fails. */
+/** Returns the output of a command, or undefined if it is missing or fails. */
 export function probe(file: string, ...args: string[]): string | undefined {
   const result = spawnSync(file, args, { encoding: "utf8" });
   return result.status === 0 ? `${result.stdout}${result.stderr}`.trim() : undefined;
 }
 
-/** Runs a program to its end, and kills it after `timeoutMs`. Rejects only where it cannot be started. */
+/** Runs a program to its end, and kills it after `timeoutMs`. Rejects only if it cannot be started. */
 export function run(command: Command, timeoutMs: number): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const child = spawn(command.file, command.args, {
@@ -47,7 +47,7 @@ export function run(command: Command, timeoutMs: number): Promise<Outcome> {
   return promise;
 }
 
-/** Runs one step of a build. Throws with the end of its output where it fails. */
+/** Runs one step of a build. Throws with the end of its output if it fails. */
 export async function build(command: Command): Promise<void> {
   // A first build downloads and compiles gRPC itself; on a slow machine that takes minutes.
   const { code, stdout, stderr } = await run(command, 900_000);

@@ -9,7 +9,7 @@ const python = `${environment}/bin/python`;
 const requirements = `${folder}/requirements/test.txt`;
 const packaged = ["pyproject.toml", "README.md", "LICENSE", "src"].map((path) => `${folder}/${path}`);
 
-/** The package in clients/python, installed as its users install it, and its own tests, one check for each module. */
+/** The package in clients/python, installed as its users install it, and its tests, one check for each module. */
 export const pythonPackage: TestClient = {
   name: "python-package",
   checks: readdirSync(`${folder}/tests`).flatMap((file) => /^test_(\w+)\.py$/.exec(file)?.[1] ?? []),

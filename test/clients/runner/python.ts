@@ -8,7 +8,7 @@ const requirements = `${folder}/requirements.txt`;
 const python = `${folder}/.venv/bin/python`;
 const stubs = `${folder}/build`;
 
-/** Python with grpcio-tools, in a virtual environment of its own. */
+/** Python with grpcio-tools, in a separate virtual environment. */
 export const pythonClient: TestClient = {
   name: "python",
   checks: languageChecks,

@@ -8,7 +8,7 @@ import { root } from "./client.ts";
 export interface Sidecar {
   /** host:port of its data port. */
   readonly address: string;
-  /** Sends SIGTERM. Throws where it does not end with exit code 0. */
+  /** Sends SIGTERM. Throws if it does not end with exit code 0. */
   stop(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Waits until a child answers 200 under a URL. Throws where it ends, or does not within `timeoutMs`. */
+/** Waits until a child answers 200 under a URL. Throws if it ends, or does not answer within `timeoutMs`. */
 export async function ready(child: ChildProcess, url: string, timeoutMs = startTimeoutMs): Promise<void> {
   const giveUp = Date.now() + timeoutMs;
   while (Date.now() < giveUp) {

@@ -8,7 +8,7 @@ import {
 /** A log that nobody reads. */
 const silentLog = { info() {}, warn() {} };
 
-/** What the client of a configuration works with, as `outrigger serve` makes it. */
+/** Creates the parts of a configuration's client as `outrigger serve` does. */
 export function getParts(
   config: ClientConfig,
   log: Parameters<typeof openKeyFiles>[1] = silentLog,

@@ -26,7 +26,7 @@ export function announceMetadata(definition: Metadata | undefined, context: Hand
   appendTo(context.responseTrailer, definition?.responseTrailers);
 }
 
-/** Everything that the server received of a call, and the requests that a response answers. */
+/** All parts of a call that the server received, and the requests that a response answers. */
 export function readRequestInfo(context: HandlerContext, requests: Any[]): RequestInfo {
   const timeoutMs = context.timeoutMs();
   return create(RequestInfoSchema, {

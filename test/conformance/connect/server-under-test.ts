@@ -1,6 +1,6 @@
 /**
  * The program that connectconformance starts for every configuration: reads one
- * ServerCompatRequest from stdin, serves ConformanceService, says where on stdout, and ends at
+ * ServerCompatRequest from stdin, serves ConformanceService, writes its address to stdout, and ends at
  * SIGTERM. Both messages have their length before them, in four bytes, big-endian.
  */
 import { buffer } from "node:stream/consumers";

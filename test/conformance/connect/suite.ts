@@ -2,7 +2,7 @@ import { type Outcome, run } from "../../clients/runner/process.ts";
 import type { Verdict } from "../../clients/runner/report.ts";
 import { binaries, folder, loopback, type Suite } from "../suite.ts";
 
-/** The conformance suite of Connect, gRPC and gRPC-Web, with Connect's client and gRPC's own. */
+/** The conformance suite of Connect, gRPC and gRPC-Web, with Connect's client and with gRPC's client. */
 export const connectSuite: Suite = {
   name: "connectconformance",
   async run() {

@@ -7,9 +7,8 @@ import { binaries, folder, loopback, type Suite } from "../suite.ts";
 import { createTestService } from "./test-service.ts";
 
 /**
- * The cases of grpc-go's interop client that a server without TLS can pass. Left out are those
- * for credentials, for load balancing (pick_first_unary) and for load reports (orca_*), which
- * need services of Google's or of xDS.
+ * The cases of grpc-go's interop client that a server without TLS can pass. The cases for credentials, load balancing
+ * (pick_first_unary) and load reports (orca_*) are left out: they need services of Google or xDS.
  */
 const CASES: readonly string[] = [
   "empty_unary",

@@ -10,7 +10,7 @@ const DIFFERENCES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Compares our results with those of Node's own server. A case that we fail and Node passes has
+ * Compares our results with the results of Node's server. A case that we fail and Node passes has
  * failed, unless it is a known difference; so has a known difference that no longer exists. Our other
  * failures count as skipped.
  */

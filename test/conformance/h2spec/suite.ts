@@ -10,7 +10,7 @@ import { startPlainServer } from "./plain-server.ts";
 import { type CaseResult, readReport } from "./report.ts";
 
 /**
- * Runs h2spec against our listener and against Node's plain HTTP/2 server. Node's own failures are
+ * Runs h2spec against our listener and against Node's plain HTTP/2 server. Node's failures are
  * not ours to fix; only additional ones count.
  */
 export const h2specSuite: Suite = {

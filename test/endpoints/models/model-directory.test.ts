@@ -45,10 +45,10 @@ describe("the name of a model", () => {
 
   it("stays with the default provider if it lists the model, or if no provider does", () => {
     const catalog = createCatalog({ models: [{ id: "gpt-5.2", provider: "router" }] });
-    const own = createDirectory({ providers, defaultProvider: "router", catalog });
-    expect(own.resolve("gpt-5.2").served.provider).toBe("router");
-    expect(own.resolve("claude-sonnet-4-5").served.provider).toBe("anthropic");
-    expect(own.resolve("constructor").served.provider).toBe("router");
+    const modelDirectory = createDirectory({ providers, defaultProvider: "router", catalog });
+    expect(modelDirectory.resolve("gpt-5.2").served.provider).toBe("router");
+    expect(modelDirectory.resolve("claude-sonnet-4-5").served.provider).toBe("anthropic");
+    expect(modelDirectory.resolve("constructor").served.provider).toBe("router");
   });
 
   it("is no error without providers, which the client reports", () => {
@@ -60,16 +60,16 @@ describe("the name of a model", () => {
 
 describe("the list of models", () => {
   it("lists every model under a name that resolves to it", () => {
-    const own = directory();
-    const listed = own.list();
+    const modelDirectory = directory();
+    const listed = modelDirectory.list();
     expect(listed.length).toBeGreaterThan(20);
-    for (const { id, served } of listed) expect(own.resolve(id).served).toEqual(served);
+    for (const { id, served } of listed) expect(modelDirectory.resolve(id).served).toEqual(served);
     const ids = listed.map(({ id }) => id);
     expect(ids).toEqual(expect.arrayContaining(["gpt-5.2", "claude-sonnet-4-5", "fast", "mine"]));
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it("names the provider where the plain id leads to another", () => {
+  it("names the provider if the plain id leads to another", () => {
     const two = createDirectory({
       providers: new Map<string, ProviderApi>([
         ["openai", "openai-responses"],
@@ -81,9 +81,12 @@ describe("the list of models", () => {
 
   it("has the models that a configuration names for a program", () => {
     const catalog = createCatalog({ models: [{ id: "gpt-5.2", provider: "codex" }] });
-    const own = createDirectory({ providers: new Map([...providers, ["codex", "command"]]), catalog });
+    const modelDirectory = createDirectory({
+      providers: new Map([...providers, ["codex", "command"]]),
+      catalog,
+    });
     const served = { provider: "codex", model: "gpt-5.2", api: "command" };
-    expect(own.list().find(({ id }) => id === "codex/gpt-5.2")).toMatchObject({ served });
+    expect(modelDirectory.list().find(({ id }) => id === "codex/gpt-5.2")).toMatchObject({ served });
     const alone = createDirectory({ providers: new Map([["codex", "command"]]), catalog });
     expect(alone.list().map(({ id }) => id)).toEqual(["gpt-5.2"]);
     expect(alone.resolve("").served).toEqual(served);

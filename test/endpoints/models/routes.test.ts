@@ -32,7 +32,7 @@ describe("GET /v1/models", () => {
     expect(data.filter(({ id }) => id.startsWith("claude"))).toEqual([]);
   });
 
-  it("has only what the access key may use", async () => {
+  it("has only the models that the access key may use", async () => {
     const caller = keyHolder("a", ["router"]);
     const { body } = await call(routes, "GET /v1/models", { caller });
     expect((body.data as Model[]).map(({ id }) => id).sort()).toEqual(["fast", "meta-llama/Llama-3"]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { read } from "./support/reading.ts";
 
-/** A body with something of everything that is read. */
+/** A body with every kind of field that is read. */
 const whole = {
   model: "anthropic/m",
   instructions: "a",
@@ -84,7 +84,7 @@ function replaced(value: unknown, [key, ...rest]: Path, by: unknown): unknown {
 
 const paths = pathsIn(whole);
 
-/** Names that objects have without a field of that name. */
+/** Names that objects inherit. */
 const INHERITED = ["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf"];
 
 describe("a body with the names of inherited properties", () => {
@@ -99,7 +99,7 @@ describe("a body with the names of inherited properties", () => {
     },
   );
 
-  it("is read, or refused with the path of the field, wherever they stand", async () => {
+  it("is read, or refused with the path of the field, at any place", async () => {
     for (const path of paths)
       for (const name of INHERITED)
         for (const value of [name, JSON.parse(`{"${name}":{"a":1}}`), [name]])

@@ -114,7 +114,7 @@ describe("POST /v1/responses/compact", () => {
   it.each<[string, Turn]>([
     ["nothing", ""],
     ["a part of one", { calls: [], reason: FinishReason_Reason.LENGTH }],
-  ])("fails where the model gives %s instead of a summary", async (_name, turn) => {
+  ])("fails if the model gives %s instead of a summary", async (_name, turn) => {
     const { routes, client } = await open(turn);
     const answer = await call(routes, "POST /v1/responses/compact", { body: { model: "m", input }, client });
     expect(answer).toMatchObject({
@@ -123,7 +123,7 @@ describe("POST /v1/responses/compact", () => {
     });
   });
 
-  it("is refused where there is nothing to shorten", async () => {
+  it("is refused if there is nothing to shorten", async () => {
     const answer = await call((await open()).routes, "POST /v1/responses/compact", { body: { model: "m" } });
     expect(answer).toMatchObject({ status: 400, body: { error: { param: "input" } } });
   });

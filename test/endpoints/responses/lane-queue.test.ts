@@ -4,7 +4,7 @@ import { LaneQueue } from "../../../src/endpoints/responses/lane-queue.ts";
 /** Lets all promise callbacks run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Answers that end when they are told to. */
+/** Answers that the test ends. */
 function createAnswers() {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -52,7 +52,7 @@ describe("a LaneQueue", () => {
     expect(begun).toHaveLength(36);
   });
 
-  it("goes on after an answer that rejects, and reports it", async () => {
+  it("continues after an answer that rejects, and reports the error", async () => {
     const failures: unknown[] = [];
     const queue = new LaneQueue((thrown) => failures.push(thrown));
     const failure = new Error("a failure of the test");

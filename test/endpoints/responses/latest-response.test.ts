@@ -56,7 +56,7 @@ describe("the latest responses of WebSockets", () => {
     expect(pool.usedBytes).toBeLessThanOrEqual(LIMIT);
   });
 
-  it("forgets those of the same access key if that key has its share", () => {
+  it("drops responses of the same access key if that key has used its share", () => {
     const { open } = openKept(true);
     const [modest, greedy, again] = [open("modest"), open("greedy"), open("greedy")];
     keep(modest, "1", 2000);
@@ -69,7 +69,7 @@ describe("the latest responses of WebSockets", () => {
     ]);
   });
 
-  it("keeps nothing that does not fit alone, and gives back what closed sockets kept", () => {
+  it("keeps no response that does not fit alone, and releases the responses of closed sockets", () => {
     const { open, pool } = openKept();
     const latest = open();
     keep(latest, "1", LIMIT + 1);

@@ -1,11 +1,11 @@
-/** What is kept and what is not: the same response, with the same events. */
+/** Stored and unstored runs give the same response, with the same events. */
 import { describe, expect, it } from "vitest";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { type ApiServer, startApi } from "../support/api-server.ts";
 
 const servers = useTestServers();
 
-/** The events of a response, as their bytes, without what differs from one response to the next. */
+/** The bytes of a response's events, without the parts that differ between responses. */
 async function getEvents({ fetch }: ApiServer, body: object): Promise<string[]> {
   const init = {
     method: "POST",
@@ -24,7 +24,7 @@ describe("a response that is kept, and one that is not", () => {
   it.each(["openai", "compatible", "anthropic", "gemini"])(
     "have the same events from %s",
     async (provider) => {
-      // Each has a simulator of its own: the ids that it gives count up.
+      // Each has a separate simulator: the ids that it gives count up.
       const [keeping, forgetting] = [await startApi(servers), await startApi(servers)];
       const tools = [
         { type: "function", name: "get_weather", parameters: { type: "object", properties: {} } },

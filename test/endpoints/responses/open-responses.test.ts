@@ -1,4 +1,4 @@
-/** What the API sends, held to the open Responses specification. */
+/** Checks the responses of the API against the Open Responses specification. */
 import { describe, expect, it } from "vitest";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { expectValidOpenResponses, type OpenResponsesSchemaName } from "../schemas/validate.ts";
@@ -49,7 +49,7 @@ describe.each(["openai", "anthropic", "gemini", "compatible"])("a response of %s
   it.each(MODELS)("has events of Open Responses: %s", async (model) => {
     const api = await startApi(servers);
     const events = eventsIn(await ask(api, `${provider}/${model}`, true));
-    // Only OpenAI's APIs mark the text of a refusal; elsewhere the provider has cut the answer off.
+    // Only OpenAI's APIs mark the text of a refusal; at other providers, the answer was cut off.
     const isCutOff = model === "sim-refusal" && (provider === "anthropic" || provider === "gemini");
     expect(events.at(-1)?.type).toBe(isCutOff ? "response.incomplete" : "response.completed");
     for (const event of events) {

@@ -1,4 +1,4 @@
-/** What the providers get of requests to the API, read by readers that share no code with the adapters. */
+/** Reads the bodies that providers get for requests to the API, with readers that share no code with the adapters. */
 import type {
   ResponseCreateParamsNonStreaming,
   ResponseInputItem,
@@ -20,7 +20,7 @@ const parameters = {
   additionalProperties: false,
 };
 
-/** A request as Codex CLI sends it: its own ids, groups of tools, and fields that no SDK has. */
+/** A request as Codex CLI sends it: its ids, groups of tools, and fields that no SDK has. */
 function codexRequest(model: string): ResponseCreateParamsNonStreaming {
   const body = {
     model,
@@ -59,7 +59,7 @@ function codexRequest(model: string): ResponseCreateParamsNonStreaming {
   return body as unknown as ResponseCreateParamsNonStreaming;
 }
 
-/** What Codex returns of an item: reasoning without its text, and nothing with an id. */
+/** Returns an item as Codex sends it back: reasoning without its text, and no ids. */
 function asCodexReturns(item: object): ResponseInputItem {
   const { id: _, ...rest } = item as { id?: string; type: string };
   return (rest.type === "reasoning" ? { ...rest, content: undefined } : rest) as ResponseInputItem;
@@ -76,7 +76,7 @@ function collectTexts(reading: Reading | undefined, author: string): string[] {
   );
 }
 
-/** The conversation. OpenAI's reasoning is encrypted anew in each answer, and found without its id. */
+/** The conversation. OpenAI's reasoning is encrypted again in each answer, and found without its id. */
 function comparable(facts: readonly Fact[] = []): object[] {
   return facts.map((fact) => {
     if (fact.kind !== "state") return fact;
@@ -111,7 +111,7 @@ describe.each(columns)("$title", (column) => {
       { kind: "call", name: "weather__now" },
       { kind: "result", text: "18 degrees" },
     ]);
-    // OpenAI's own tool has no name.
+    // OpenAI's tool has no name.
     expect(reading?.tools.filter(({ name }) => name !== "")).toMatchObject([
       {
         name: "weather__now",

@@ -101,7 +101,7 @@ describe("provider state in reasoning items", () => {
     expect(changed.providerState).toBeUndefined();
   });
 
-  it("does not carry what OpenAI's items show themselves, unless reasoning is found by its id", () => {
+  it("does not carry facts that OpenAI's items already have, unless reasoning is found by its id", () => {
     const answer = text("hi", { item: { type: "message", id: "msg_1" }, part: {} }, "openai");
     const item = { type: "reasoning", id: "rs_1", summary: [] };
     const encrypted = createPart(
@@ -134,7 +134,7 @@ describe("provider state in reasoning items", () => {
   });
 
   it.each([
-    ["OpenAI's own encrypted content", "gAAAAABm"],
+    ["OpenAI's encrypted content", "gAAAAABm"],
     ["no base64", "or1.%%%"],
     ["no list", `or1.${Buffer.from("{}").toString("base64url")}`],
     ["rows of other types", `or1.${Buffer.from('[["text",1,2,3,4,5]]').toString("base64url")}`],

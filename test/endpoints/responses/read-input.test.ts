@@ -14,7 +14,7 @@ function jsonOf(messages: readonly (Message | undefined)[]): unknown[] {
   return messages.map((message) => toJson(MessageSchema, message ?? create(MessageSchema)));
 }
 
-/** An item of the SDK's types, and the messages that it is read as. Each needs the items before it. */
+/** An item of the SDK's types, and the resulting messages. Each item needs the previous ones. */
 const items: readonly { name: string; input: unknown; messages: readonly unknown[]; model?: string }[] = [
   { name: "a text", input: "hi", messages: [user] },
   { name: "a message without a type", input: [{ role: "user", content: "hi" }], messages: [user] },
@@ -340,7 +340,7 @@ describe("the input of a request", () => {
   });
 
   it.each(["compaction", "compaction_trigger"])(
-    "is refused where another provider would read it without its %s",
+    "is refused if another provider would read it without its %s",
     async (type) => {
       const input = [{ type, encrypted_content: "gAAA" }];
       await expect(toInput(input, "anthropic/claude-sonnet-4-5")).rejects.toMatchObject({
@@ -357,8 +357,8 @@ describe("the input of a request", () => {
         content: [{ type: "input_text", text: "hi", prompt_cache_breakpoint: { mode: "explicit" } }],
       },
     ];
-    const [own] = await toInput(input);
-    expect(own?.content[0]?.part).toMatchObject({ case: "native", value: { kind: "input_text" } });
+    const [message] = await toInput(input);
+    expect(message?.content[0]?.part).toMatchObject({ case: "native", value: { kind: "input_text" } });
     const { settings } = await read({ model: "local/m", input });
     expect(settings.warnings).toEqual([
       expect.objectContaining({ param: "input[0].content[0].prompt_cache_breakpoint" }),
@@ -416,7 +416,7 @@ describe("what an earlier response had", () => {
     expect(await toState({ id: `fc_${"0".repeat(39)}` })).toBeUndefined();
   });
 
-  it("is refused where it is not stored", async () => {
+  it("is refused if it is not stored", async () => {
     await expect(toInput([{ type: "item_reference", id: `msg_${"0".repeat(39)}` }])).rejects.toMatchObject({
       violations: [{ field: "input[0].id", description: expect.stringContaining("stored item") }],
     });
@@ -501,7 +501,7 @@ describe("state that the client returned", () => {
     expect(states).toEqual(kept.message?.content.map(({ providerState }) => providerState));
   });
 
-  it("is reported where its item is missing, and refused where it was truncated", async () => {
+  it("is reported if its item is missing, and refused if it was truncated", async () => {
     const part = keptMessage({
       role: Role.ASSISTANT,
       content: [{ part: { case: "text", value: "a" }, providerState: state }],

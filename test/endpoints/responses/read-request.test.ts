@@ -11,7 +11,7 @@ import { read } from "./support/reading.ts";
 const hex = "0123456789abcdef".repeat(2);
 const CLAUDE = "anthropic/claude-sonnet-4-5";
 
-/** The request to the engine that a body is read as, in its JSON form. */
+/** The request to the engine for a body, in its JSON form. */
 async function toRun(body: Partial<ResponseCreateParams> & Record<string, unknown>) {
   const { input } = await read({ model: "gpt-5.2", input: "hi", ...body });
   return toJson(CreateRunRequestSchema, input.request) as Record<string, unknown>;
@@ -84,7 +84,7 @@ describe("the settings of a request", () => {
     expect(request.responseFormat).toEqual(responseFormat);
   });
 
-  it("go to an API of OpenAI's kind as they are where the contract has no field, unknown ones too", async () => {
+  it("go to an API of OpenAI's kind unchanged if the contract has no field for them, unknown ones too", async () => {
     const settings = {
       prompt_cache_key: "k",
       prompt_cache_retention: "24h",
@@ -117,7 +117,7 @@ describe("the settings of a request", () => {
     expect((await read({ model: "gpt-5.2", input: "hi", ...body })).settings.warnings).toEqual([]);
   });
 
-  it("cause a warning where the provider lacks the setting, unless they request the default behaviour", async () => {
+  it("cause a warning if the provider lacks the setting, unless they request the default behaviour", async () => {
     const lost = {
       prompt_cache_key: "k",
       truncation: "auto",
@@ -148,7 +148,7 @@ describe("the settings of a request", () => {
     ).toEqual([]);
   });
 
-  it("become Anthropic's where it has a counterpart", async () => {
+  it("become Anthropic's if it has a counterpart", async () => {
     const body = { safety_identifier: "u1", user: "u2", service_tier: "default" };
     const request = await toRequest({ model: CLAUDE, ...body } as never);
     expect(request.metadata).toEqual({ user_id: "u1" });
@@ -157,7 +157,7 @@ describe("the settings of a request", () => {
     expect(await readWarnings({ service_tier: "flex" })).toEqual(["service_tier"]);
   });
 
-  it("pass the penalties of Open Responses on where the provider has them", async () => {
+  it("pass the penalties of Open Responses on if the provider has them", async () => {
     const body = { frequency_penalty: 0.5, presence_penalty: 0 };
     const getErrorOptions = async (model: string) =>
       (await toRequest({ model, ...body })).providerOptionsJson;
@@ -172,7 +172,7 @@ describe("the settings of a request", () => {
     expect(settings.echoed).toMatchObject(body);
   });
 
-  it.each(["prompt", "moderation"])("refuse %s where OpenAI does not serve the model", async (name) => {
+  it.each(["prompt", "moderation"])("refuse %s if OpenAI does not serve the model", async (name) => {
     const value = { id: "pmpt_1", model: "m" };
     await expect(read({ model: CLAUDE, input: "hi", [name]: value })).rejects.toMatchObject({
       violations: [{ field: name }],
@@ -228,7 +228,7 @@ describe("the settings of a request", () => {
 });
 
 describe("the tools of a request", () => {
-  it("are executed by the sidecar only where there are tools of MCP servers among them", async () => {
+  it("are executed by the sidecar only if there are tools of MCP servers among them", async () => {
     const server = { type: "mcp", server_label: "d", server_url: "https://d.test" };
     const roundsWith = async (tools: object[]) =>
       (await read({ model: "m", input: "hi", tools })).input.request.options?.maxToolRounds;
@@ -237,7 +237,7 @@ describe("the tools of a request", () => {
     expect(await roundsWith([weather, server])).toBeUndefined();
   });
 
-  it("become tools of the contract, in their own spelling, and MCP servers of the sidecar", async () => {
+  it("become tools of the contract, in their original spelling, and MCP servers of the sidecar", async () => {
     const body = `{"model":"gpt-5.2","input":"hi","tools":[
       {"type":"function","name":"f","parameters":{"type":"object","2":1,"1":1.0}},
       {"type":"custom","name":"c","description":"C","format":{"type":"grammar","syntax":"lark","definition":"start: A"}},
@@ -288,7 +288,7 @@ describe("the tools of a request", () => {
     });
   });
 
-  it("may be those of the model's own provider, in its own form", async () => {
+  it("may be tools of the model's provider, in the provider's form", async () => {
     const tool = { type: "web_search_20250305", name: "web_search", max_uses: 2 };
     const request = await toRequest({ model: CLAUDE, tools: [tool, { type: "web_search" }] } as never);
     expect(request.tools).toEqual([
@@ -297,7 +297,7 @@ describe("the tools of a request", () => {
     ]);
   });
 
-  it("are counted where the sidecar executes them", async () => {
+  it("are counted if the sidecar executes them", async () => {
     const mcp = { type: "mcp", server_label: "docs", server_url: "https://d.test" };
     const createLimits = async (tools: readonly object[]) => {
       const { options } = await toRun({ max_tool_calls: 3, tools: tools as never });
@@ -344,13 +344,13 @@ describe("the tools of a request", () => {
     expect(request.tools).toMatchObject([{ function: { name: "get_weather" } }, { hosted: {} }]);
   });
 
-  it("may be called at the same time where there are any", async () => {
+  it("may be called at the same time if there are any", async () => {
     const choice = { mode: "MODE_AUTO", parallel: false };
     expect((await toRequest({ tools: [weather], parallel_tool_calls: false })).toolChoice).toEqual(choice);
     expect((await toRequest({ parallel_tool_calls: false })).toolChoice).toBeUndefined();
   });
 
-  it("cannot be those of a server where there are others", async () => {
+  it("cannot be those of a server if there are others", async () => {
     const mcp = { type: "mcp", server_label: "docs", server_url: "https://d.test" };
     const tool_choice = { type: "mcp", server_label: "docs" };
     const request = await toRequest({ tools: [mcp] as never, tool_choice: tool_choice as never });
@@ -362,7 +362,7 @@ describe("the tools of a request", () => {
     });
   });
 
-  it("are those of the previous response where the request has none", async () => {
+  it("are those of the previous response if the request has none", async () => {
     const { echoed } = defaultSettings;
     const previous = {
       ...create(RunSchema, { id: `run_${hex}` }),
@@ -372,8 +372,8 @@ describe("the tools of a request", () => {
     const { input, settings } = await read(body, { runs: [previous] });
     expect(input.request).toMatchObject({ inheritTools: true, previousRunId: `run_${hex}` });
     expect(settings.echoed.tools).toEqual([weather]);
-    const own = await read({ ...body, tools: [] }, { runs: [previous] });
-    expect(own.input.request.inheritTools).toBe(false);
+    const withoutTools = await read({ ...body, tools: [] }, { runs: [previous] });
+    expect(withoutTools.input.request.inheritTools).toBe(false);
     await expect(read(body)).rejects.toThrow(`there is no run_${hex}`);
   });
 });
@@ -536,7 +536,7 @@ describe("a body that is wrong", () => {
       "background",
       /store: false/,
     ],
-  ])("is refused where it has %s", async (_name, body, field, message) => {
+  ])("is refused if it has %s", async (_name, body, field, message) => {
     const failure = await read(body).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({
       name: "InvalidRequestError",
@@ -545,13 +545,13 @@ describe("a body that is wrong", () => {
     });
   });
 
-  it("is not found where its conversation does not exist", async () => {
+  it("is not found if its conversation does not exist", async () => {
     const body = { model: "m", input: "a", conversation: { id: "conv_1" } };
     const failure = await read(body).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({ name: "NotFoundError", violations: [{ field: "conversation" }] });
   });
 
-  it("is refused where it is not UTF-8", async () => {
+  it("is refused if it is not UTF-8", async () => {
     await expect(read(new Uint8Array([0x7b, 0xff, 0x7d]))).rejects.toThrow("UTF-8");
   });
 
@@ -568,7 +568,7 @@ describe("a body that is wrong", () => {
         },
       ],
     });
-    // A square of this would take minutes.
+    // Quadratic work on this would take minutes.
     const { input } = await read(group(200_000));
     expect(input.request.options?.request?.tools).toHaveLength(200_000);
     const calls = Array.from({ length: 100_000 }, (_, n) => ({

@@ -10,7 +10,7 @@ import { getRecordings, type Recording, toBytes } from "../../support/recordings
 import { mistakesOfEvent } from "../schemas/validate.ts";
 import type { ResponsesEvent } from "../support/events-in.ts";
 import { expectWholeStream } from "../support/expect-whole-stream.ts";
-import { ownForms } from "../support/own-forms.ts";
+import { unpublishedForms } from "../support/unpublished-forms.ts";
 import { createRunEvents } from "./support/run-events.ts";
 import { runWith, written, writtenBody, writtenByCopy } from "./support/written.ts";
 
@@ -32,7 +32,7 @@ async function readWithSdk(events: readonly ResponsesEvent[]): Promise<unknown> 
   return await ResponseStream.fromReadableStream(body).finalResponse();
 }
 
-/** Every text that a stream brought, in order, whichever field its item has it in. */
+/** Every text that a stream brought, in order, whatever the field of its item. */
 function collectTexts(calls: readonly StreamEvent[]): string {
   return calls
     .map(({ event }) => ("delta" in (event.value ?? {}) ? (event.value as { delta: string }).delta : ""))
@@ -56,7 +56,7 @@ describe("A recorded stream of a provider as a response", () => {
       expect(events.flatMap(mistakesOfEvent)).toEqual([]);
       return;
     }
-    expectWholeStream(events, ownForms.includes(file) ? () => [] : undefined);
+    expectWholeStream(events, unpublishedForms.includes(file) ? () => [] : undefined);
     const { output_text: text, ...response } = (await readWithSdk(events)) as Record<string, unknown>;
     expect(text).toBe(getOutputText(last));
     expect(withoutParsed(response)).toEqual(last);
@@ -90,7 +90,7 @@ describe("A recorded stream of a provider as a response", () => {
   );
 });
 
-/** Deltas of what arrived whole. */
+/** Deltas of texts that arrived whole. */
 const HOSTED = /code_interpreter|mcp_call/;
 
 function getOutputText({ output }: Record<string, unknown>): string {
@@ -99,7 +99,7 @@ function getOutputText({ output }: Record<string, unknown>): string {
   return messages.flatMap(({ content = [] }) => content.map(({ text }) => text ?? "")).join("");
 }
 
-/** The SDK adds what it parsed. */
+/** The SDK adds the parsed values. */
 function withoutParsed(response: object): unknown {
   return JSON.parse(
     JSON.stringify(response, (key, value) =>

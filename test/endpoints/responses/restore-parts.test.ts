@@ -78,7 +78,7 @@ describe("A stored message that a client returns", () => {
     expect(message).toEqual(stored.messages[0]?.message);
   });
 
-  it("does not get reasoning that another model wrote, which nobody sent", async () => {
+  it("does not get reasoning of another model that the caller did not send", async () => {
     const stored = kept(reasoning("One", thinking), call("call_1", '{"a":1}', signed));
     const request = await read({ model: `gemini/${gemini}`, input: [callItem(), result] }, stored);
     expect(request.input.input?.[0]?.message?.content).toHaveLength(1);

@@ -71,7 +71,7 @@ describe("A stream of a long response that is resumed", () => {
     expect(read.count).toBeLessThan(1100);
   });
 
-  it("has the same bytes where nothing is known of the run but what is stored", async () => {
+  it("has the same bytes if nothing of the run but the stored data is known", async () => {
     const api = await startApi(servers);
     const { id, body } = await createLong(api);
     const restarted = await startApi(servers, { wrapEngine: () => api.engine });
@@ -153,7 +153,7 @@ describe("The marks of a run", () => {
     expect(marks.bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
   });
 
-  it("are those of the runs that were read last, and of no run that was deleted", async () => {
+  it("belong to the runs that were read last, and never to a deleted run", async () => {
     const marks = new ReplayMarks(6 * 1024 * 1024);
     await replay(marks);
     const size = marks.bytes;

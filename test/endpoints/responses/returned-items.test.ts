@@ -28,7 +28,7 @@ const models = ["openai", "anthropic", "gemini", "compatible"].flatMap((provider
   `${provider}/sim-reasoning:calls=3,preamble=1`,
 ]);
 
-/** What clients do to the items of an answer before they return them. */
+/** The changes that clients make to the items of an answer before they return them. */
 const clients: Readonly<Record<string, (output: Output) => object[]>> = {
   "returns them unchanged": (output) => output,
   "drops their ids": (output) => output.map(withoutId),
@@ -48,7 +48,7 @@ function withoutId(item: object): object {
   return { ...item, id: undefined };
 }
 
-/** What a client adds to the request. */
+/** The fields that a client adds to the request. */
 const settings: Readonly<Record<string, Partial<Body>>> = {
   "stores the response": {},
   "stores the response and asks for encrypted reasoning": { include: ["reasoning.encrypted_content"] },
@@ -81,7 +81,7 @@ const user = { role: "user", content: "Weather in Oslo and Rome?" } as const;
 describe.each(Object.entries(settings))("A client that %s", (_setting, extra) => {
   describe.each(Object.entries(clients))("and %s", (name, change) => {
     it.each(models.flatMap((model) => [false, true].map((streams) => [model, streams] as const)))(
-      "sends the provider what it wrote: %s, streamed: %s",
+      "sends the provider's output back to it: %s, streamed: %s",
       async (model, streams) => {
         const api = await startApi(servers);
         const body = { model, tools, ...extra };
@@ -104,7 +104,7 @@ describe.each(["returns them unchanged", "drops their ids"])(
   "A client that stores nothing and %s",
   (name) => {
     it.each(models.flatMap((model) => [false, true].map((streams) => [model, streams] as const)))(
-      "sends the provider what it wrote: %s, streamed: %s",
+      "sends the provider's output back to it: %s, streamed: %s",
       async (model, streams) => {
         const api = await startApi(servers);
         const first = await toAnswer(api, { model, tools, input: [user], store: false }, streams);

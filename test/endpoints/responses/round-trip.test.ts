@@ -28,7 +28,7 @@ const id = fc.uuid();
 
 const textPart = fc
   .record({ value: anyText, state: fc.option(state, { nil: undefined }) })
-  // A text without characters that nobody needs back has no item.
+  // An empty text without state has no item.
   .filter(({ value, state: kept }) => value !== "" || kept !== undefined)
   .map(({ value, state: kept }) => part({ case: "text", value }, kept));
 
@@ -74,18 +74,18 @@ function part(content: NonNullable<Init>["part"], kept: object | undefined): Con
   } as Init);
 }
 
-/** What a client such as Codex sends back: no ids, and no reasoning beside the encrypted one. */
+/** Returns an item as a client such as Codex sends it back: without ids, and with encrypted reasoning only. */
 function asCodexReturns({ id: _, ...item }: WrittenItem): object {
   return item.type === "reasoning" ? { ...item, content: undefined } : item;
 }
 
-/** A text without characters is put at the end of its turn: it has no item that shows its place. */
+/** An empty text is put at the end of its turn, since no item shows its place. */
 function emptyLast(content: readonly ContentPart[]): ContentPart[] {
   const isEmpty = ({ part: { case: kind, value } }: ContentPart) => kind === "text" && value === "";
   return [...content.filter((each) => !isEmpty(each)), ...content.filter(isEmpty)];
 }
 
-/** Bytes of any class are equal. */
+/** Bytes are equal whatever their class. */
 function jsonOf(content: readonly ContentPart[]): unknown {
   return toJson(MessageSchema, create(MessageSchema, { content: [...content] }));
 }

@@ -1,4 +1,4 @@
-/** The routes of responses without an SDK: what clients get that are not the official ones, or are wrong. */
+/** The routes of responses without an SDK: the answers to unofficial and to faulty clients. */
 import { describe, expect, it } from "vitest";
 import { useTestServers } from "../../server/support/test-server.ts";
 import { expectValid } from "../schemas/validate.ts";
@@ -77,7 +77,7 @@ describe("POST /v1/responses", () => {
     });
   });
 
-  it("names the field of the body where the provider's adapter finds the mistake", async () => {
+  it("names the field of the body if the provider's adapter finds the mistake", async () => {
     const api = await startApi(servers);
     const { status, body } = await post(api, {
       model: "gemini/sim-text",

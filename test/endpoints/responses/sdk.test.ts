@@ -82,7 +82,7 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
     expect(await (await api.fetch(`/v1/responses/${id}`)).json()).toEqual(events.at(-1)?.response);
   });
 
-  it("streams the events where a GET says so in its body, as OpenAI's SDK for Go does", async () => {
+  it("streams the events if a GET says so in its body, as OpenAI's SDK for Go does", async () => {
     const api = await startApi(servers);
     const body = await streamed(api, { model: model("sim-text"), input: "Hello" });
     const [, id = ""] = /"id":"(resp_\w+)"/.exec(body) ?? [];
@@ -142,7 +142,7 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
     expect({ ...again, output_text: first.output_text }).toEqual(first);
   });
 
-  it("continues where the caller sends all items back and nothing is stored", async () => {
+  it("continues if the caller sends all items back and nothing is stored", async () => {
     const { openai } = await startApi(servers);
     const request = { model: model("sim-reasoning"), tools, store: false } as const;
     const input = [{ role: "user" as const, content: "Weather in Paris?" }];
@@ -165,7 +165,7 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
     expect(second.output.some(({ type }) => type === "function_call")).toBe(false);
   });
 
-  it("runs in the background, where a response can be polled, followed and cancelled", async () => {
+  it("runs in the background, and can be polled, followed and cancelled", async () => {
     const { openai, simulator } = await startApi(servers);
     const slow = { model: model("sim-long:tokens=100000,rate=20"), input: "Write", background: true };
     const created = await openai.responses.create(slow);

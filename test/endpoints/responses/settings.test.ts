@@ -24,7 +24,7 @@ describe("the settings of a response", () => {
     expect(getSettings({ ...create(RunSchema), origin: getOrigin(settings) })).toEqual(settings);
   });
 
-  it("take the default for what an earlier version did not keep", () => {
+  it("take the default for settings that an earlier version did not store", () => {
     const fields = { api: "responses", settingsJson: '{"echoed":{"top_p":0.5}}' };
     const origin = create(RunOriginSchema, fields);
     const { echoed, include } = getSettings({ ...create(RunSchema), origin });
@@ -32,7 +32,7 @@ describe("the settings of a response", () => {
     expect(include).toEqual([]);
   });
 
-  it("come from the run itself where it was created over gRPC", () => {
+  it("come from the run itself if it was created over gRPC", () => {
     const run = create(RunSchema, {
       background: true,
       stored: true,
@@ -56,13 +56,13 @@ describe("the ids of the API", () => {
   });
 
   it.each(["", "resp_", `resp_${hex}0`, `run_${hex}`, `resp_${hex.toUpperCase()}`, `resp_${hex}\n`])(
-    "do not name a run where they are %j",
+    "do not name a run if they are %j",
     (id) => {
       expect(toRunId(id)).toBeUndefined();
     },
   );
 
-  it("tell where an item is kept", () => {
+  it("encode the place of an item", () => {
     const messageId = `msg_${hex}0000`;
     expect(toItemId("function_call", messageId, 17)).toBe(`fc_${hex}0000011`);
     expect(placeOfItem(toItemId("tool_search_call", messageId, 4095))).toEqual({ messageId, part: 4095 });

@@ -8,7 +8,7 @@ function namespace(name: string, ...tools: readonly object[]) {
 const read = { type: "function", name: "read" };
 
 describe("the names of tools", () => {
-  it("are the caller's own for functions and custom tools, and joined for those of a namespace", () => {
+  it("are the caller's names for functions and custom tools, and joined names for the tools of a namespace", () => {
     const names = new ToolNames([
       read,
       { type: "custom", name: "patch" },
@@ -29,7 +29,7 @@ describe("the names of tools", () => {
     expect(names.getName("read", "agents")).toBe("agents__read");
   });
 
-  it("are unique where a function has the joined name", () => {
+  it("are unique if a function has the joined name", () => {
     const names = new ToolNames([
       namespace("a", { type: "function", name: "b" }),
       { type: "function", name: "a__b" },

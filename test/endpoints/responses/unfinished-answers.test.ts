@@ -12,7 +12,7 @@ const servers = useTestServers();
 
 type Provider = "gemini" | "compatible" | "anthropic";
 
-/** What a provider answers: half a text, and why it ends there. */
+/** The answers of the providers: half a text, and the reason for its end. */
 const answers: Readonly<Record<Provider, (reason: string, streams: boolean) => string>> = {
   gemini: (finishReason, streams) => {
     const content = { role: "model", parts: [{ text: "Half" }] };

@@ -18,7 +18,7 @@ const servers = useTestServers();
 
 type Request = Omit<ResponsesClientEvent.ResponseCreate, "type">;
 
-/** A connection of the SDK that collects what it gets. */
+/** A connection of the SDK that collects its events. */
 class Connection {
   readonly socket: ResponsesWS;
   readonly #events: ResponsesServerEvent[] = [];
@@ -112,7 +112,7 @@ describe.each(columns)("With $title behind it, a WebSocket of the API", ({ name 
     });
   });
 
-  it("continues its latest response where that was not stored, and only on the same connection", async () => {
+  it("continues its latest response if that was not stored, and only on the same connection", async () => {
     const api = await startApi(servers);
     const connection = new Connection(api);
     const first = createResponse(await connection.create({ model, input: "one", store: false }));

@@ -34,7 +34,7 @@ function toOutput(events: readonly ResponsesEvent[]): Record<string, unknown>[] 
   return response.output;
 }
 
-/** What becomes of model calls, also if a copy of the writer continues. */
+/** Returns the events written for model calls, which are the same if a copy of the writer continues. */
 function getEvents(calls: readonly StreamEvent[][], run = toRun()): readonly ResponsesEvent[] {
   const { events } = createRunEvents({ created: run, calls });
   const whole = written(events, run);
@@ -66,7 +66,7 @@ describe("The events of a response", () => {
     expect(toOutput(events)).toMatchObject([{ content: [{ type: "refusal", refusal: "I cannot." }] }]);
   });
 
-  it("begin items in the order of the parts, also where a later part begins first", () => {
+  it("begin items in the order of the parts, even if a later part begins first", () => {
     const [start, delta, end] = textEvents(1, "Later");
     const [first, ...others] = textEvents(0, "Earlier");
     const events = getEvents([
@@ -157,7 +157,7 @@ describe("The events of a response", () => {
     expect(writer.last).toContain('"type":"anthropic:server_tool_use"');
   });
 
-  it("have reasoning as a summary where the request asks for one, and as content otherwise", () => {
+  it("have reasoning as a summary if the request asks for one, and as content otherwise", () => {
     const reasoning: ModelEvent[] = [
       { case: "reasoningStart", value: { partIndex: 0 } },
       { case: "reasoningDelta", value: { partIndex: 0, delta: "Hm." } },
@@ -178,7 +178,7 @@ describe("The events of a response", () => {
     });
   });
 
-  it("carry the state of calls in a reasoning item where nothing is kept", () => {
+  it("carry the state of calls in a reasoning item if nothing is kept", () => {
     const providerState = { provider: "gemini", model: "m", dataJson: '{"part":{"thoughtSignature":"s"}}' };
     const [start, delta, end] = toolCallEvents(0, "a", "{}");
     const signed = { case: "toolCallEnd", value: { ...(end?.value as object), providerState } } as ModelEvent;
@@ -208,7 +208,7 @@ describe("The events of a response", () => {
     expect(toOutput(stream).map(({ status }) => status)).toEqual(["completed", "incomplete"]);
   });
 
-  it("end a response that was cancelled as incomplete, without what a step had begun", () => {
+  it("end a response that was cancelled as incomplete, without the items that a step had begun", () => {
     const run = toRun();
     const calls = [
       callEvents(textEvents(0, "Kept"), Reason.TOOL_CALLS),
@@ -220,7 +220,7 @@ describe("The events of a response", () => {
     expect(last?.response).toMatchObject({ output: [{ content: [{ text: "Kept" }] }] });
   });
 
-  it("are queued first where the run is", () => {
+  it("are queued first if the run is", () => {
     const run = toRun({ status: RunStatus.QUEUED, background: true });
     const begun = create(RunEventSchema, { event: { case: "run", value: toRun({ background: true }) } });
     const { events } = createRunEvents({ created: run, calls: [callEvents(textEvents(0, "Hi"))] });
@@ -233,7 +233,7 @@ describe("The events of a response", () => {
     expectWholeStream(stream);
   });
 
-  it("pad deltas to multiples of 16 characters where that is asked for", () => {
+  it("pad deltas to multiples of 16 characters if that is asked for", () => {
     const run = toRun();
     const { events } = createRunEvents({
       created: run,
@@ -249,7 +249,7 @@ describe("The events of a response", () => {
     expect(deltas.map(({ delta, obfuscation }) => (delta + obfuscation).length)).toEqual([16, 16, 32]);
   });
 
-  it("do not end where those of the run do not", () => {
+  it("do not end if the run's events do not", () => {
     const run = toRun();
     const { events } = createRunEvents({ created: run, calls: [callEvents(textEvents(0, "Hi"))] });
     expect(() => written(events.slice(0, -1), run)).toThrow("ended before the run did");

@@ -7,7 +7,7 @@ const boolean = { type: "boolean" };
 /** Random characters that pad an event, so that its size does not reveal the delta ("Streaming", `stream_options`). */
 const padded: Amendment = { properties: { obfuscation: text } };
 
-/** What a source says, where the provider gives it: an extension of the sidecar. */
+/** The text that a source says, if the provider reports it: an extension of the sidecar. */
 const quoted: Amendment = { properties: { cited_text: text } };
 
 const call: Amendment = { properties: { async: boolean, caller: {} } };
@@ -21,8 +21,8 @@ function reference(name: string): Schema {
 }
 
 /**
- * Where the API differs from its published description: properties of OpenAI's SDK, which is newer, and what recorded
- * answers of the API have.
+ * Differences between the API and its published description: properties of OpenAI's SDK, which is newer, and of
+ * recorded answers.
  */
 export const amendments: Readonly<Record<string, Amendment>> = {
   Response: {
@@ -42,7 +42,7 @@ export const amendments: Readonly<Record<string, Amendment>> = {
       tool_usage: {},
       usage: orNull(reference("ResponseUsage")),
       user: orNull(text),
-      // An extension of the sidecar: what of a request had no effect.
+      // An extension of the sidecar: the parts of a request that had no effect.
       warnings: {
         type: "array",
         items: { type: "object", properties: { code: text, param: text, message: text } },
@@ -51,7 +51,7 @@ export const amendments: Readonly<Record<string, Amendment>> = {
   },
   UrlCitationBody: quoted,
   FileCitationBody: quoted,
-  // What the API sends for a failure of these kinds, and the sidecar for others.
+  // Codes for failures: some are sent by the API, the others by the sidecar only.
   ResponseErrorCode: {
     values: [
       "access_denied",

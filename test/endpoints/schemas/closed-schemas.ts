@@ -12,7 +12,7 @@ export interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** What a provider changed in a schema since its description was published. */
+/** The changes that a provider made to a schema since its description was published. */
 export interface Amendment {
   /** Properties that were added, or that have other values. */
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -28,8 +28,8 @@ export type Schemas = Readonly<Record<string, Schema>>;
 const prefix = "#/components/schemas/";
 
 /**
- * The same schemas, stricter: an object may have no property but those of its schema, and a union of objects with a
- * `type` is decided by that `type`, so that a mistake is reported where it is instead of once for each member.
+ * The same schemas, stricter: an object may have only the properties of its schema, and a union of objects with a
+ * `type` is decided by that `type`, so that a mistake is reported at its place instead of once for each member.
  *
  * @param amendments By the name of the schema.
  */
@@ -62,14 +62,14 @@ function closed(schema: Schema, schemas: Schemas): Schema {
 
 function closedObject(schema: Schema, properties: Schemas, schemas: Schemas): Schema {
   const entries = Object.entries(properties).map(([name, value]) => [name, closed(value, schemas)]);
-  // An object without properties of its own is one whose properties the description does not know.
+  // The description does not know the properties of an object that declares none.
   const additionalProperties = schema.additionalProperties ?? entries.length === 0;
   return { properties: Object.fromEntries(entries), additionalProperties };
 }
 
 /** The objects of `allOf` as one, since a closed member would refuse the properties of the others. */
-function merged({ allOf = [], ...own }: Schema, schemas: Schemas): Schema {
-  return allOf.map((member) => resolved(member, schemas)).reduce(merge, own);
+function merged({ allOf = [], ...rest }: Schema, schemas: Schemas): Schema {
+  return allOf.map((member) => resolved(member, schemas)).reduce(merge, rest);
 }
 
 function resolved(schema: Schema, schemas: Schemas): Schema {
@@ -87,7 +87,7 @@ function merge(left: Schema, right: Schema): Schema {
   };
 }
 
-/** One of these; what has no `type` of its own is tried as it is. */
+/** One of these schemas. A schema without `type` is tried unchanged. */
 function union(members: readonly Schema[], schemas: Schemas): Schema {
   const groups = new Map<unknown, Schema[]>();
   const others: Schema[] = [];
@@ -111,13 +111,13 @@ function union(members: readonly Schema[], schemas: Schemas): Schema {
   return { anyOf: [...others.map((member) => closed(member, schemas)), byType] };
 }
 
-/** Items may have types of other makers, with their name before a colon, as Open Responses allows. */
+/** Items may have types of other vendors, with the vendor's name before a colon, as Open Responses allows. */
 function typeIn(groups: ReadonlyMap<unknown, unknown>): Schema {
   const known = { enum: [...groups.keys()] };
   return groups.has("message") ? { anyOf: [known, { type: "string", pattern: "^[^:]+:[^:]+$" }] } : known;
 }
 
-/** The values that a required `type` may have in a schema of an object; none where anything is allowed. */
+/** Returns the values that a required `type` may have in a schema of an object, or none if any value is allowed. */
 function getTypes(member: Schema, schemas: Schemas): readonly unknown[] {
   const { properties, required } = resolved(member, schemas);
   return required?.includes("type") ? (properties?.type?.enum ?? []) : [];

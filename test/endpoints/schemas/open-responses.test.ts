@@ -12,7 +12,7 @@ const event = {
 };
 
 describe("the schemas of Open Responses", () => {
-  it("accept an event, also with more properties", () => {
+  it("accept an event, even with more properties", () => {
     expectValidOpenResponses("ResponseOutputTextDeltaStreamingEvent", event);
     expectValidOpenResponses("ResponseOutputTextDeltaStreamingEvent", { ...event, obfuscation: "x" });
   });

@@ -3,7 +3,7 @@ import { getRecordings, toBytes } from "../../support/recordings.ts";
 import { eventsIn } from "../support/events-in.ts";
 import { expectValid, expectValidEvent, loadMistakes, mistakesOfEvent } from "./validate.ts";
 
-/** Recordings that are not the published API: of other servers, older or newer than its description, or failures. */
+/** Recordings that do not match the published API: from other servers, from older or newer versions, or failures. */
 const others = [
   /azure-|github-copilot|lmstudio|xai-/,
   /programmatic-tool-calling|shell-|apply-patch-tool\.1|image-generation-tool/,

@@ -1,6 +1,6 @@
 /**
- * Checks what `/v1/responses` sends against OpenAI's published schemas, and against those of Open Responses. Objects
- * may not have properties that their schema does not have; see closed-schemas.ts.
+ * Checks the responses of `/v1/responses` against OpenAI's published schemas, and against the schemas of Open
+ * Responses. Objects may not have properties that their schema does not have; see closed-schemas.ts.
  *
  *   expectValidEvent(event);                          // one event of a stream, at OpenAI
  *   expectValid("Response", body);                    // any object of openai.json by its name
@@ -25,35 +25,35 @@ type Validator = (name: string) => ValidateFunction;
 const openai = createValidator(closeSchemas(openaiDescription.schemas, amendments));
 const openResponses = createValidator(openResponsesDescription.schemas);
 
-/** The mistakes of an event of a stream of `/v1/responses`; none where it is valid. */
+/** Returns the mistakes in an event of a stream of `/v1/responses`, or none if it is valid. */
 export function mistakesOfEvent(event: unknown): string[] {
   return loadMistakes("ResponseStreamEvent", event);
 }
 
-/** The mistakes of a value that should have one of OpenAI's schemas; none where it is valid. */
+/** Returns the mistakes in a value that should have one of OpenAI's schemas, or none if it is valid. */
 export function loadMistakes(name: SchemaName, value: unknown): string[] {
   return check(openai(name), value);
 }
 
 /**
- * The mistakes of a value that should have one of the schemas of Open Responses; none where it is valid. These schemas
- * are open: that specification allows more properties.
+ * Returns the mistakes in a value that should have one of the schemas of Open Responses, or none if it is valid. These
+ * schemas are open: that specification allows more properties.
  */
 export function mistakesOfOpenResponses(name: OpenResponsesSchemaName, value: unknown): string[] {
   return check(openResponses(name), value);
 }
 
-/** Fails the test where an event of a stream does not have the schema that OpenAI publishes for its type. */
+/** Fails the test if an event of a stream does not have the schema that OpenAI publishes for its type. */
 export function expectValidEvent(event: unknown): void {
   expect(mistakesOfEvent(event), JSON.stringify(event)).toEqual([]);
 }
 
-/** Fails the test where a value does not have one of OpenAI's schemas. */
+/** Fails the test if a value does not have one of OpenAI's schemas. */
 export function expectValid(name: SchemaName, value: unknown): void {
   expect(loadMistakes(name, value), `${name} ${JSON.stringify(value)}`).toEqual([]);
 }
 
-/** Fails the test where a value does not have one of the schemas of Open Responses. */
+/** Fails the test if a value does not have one of the schemas of Open Responses. */
 export function expectValidOpenResponses(name: OpenResponsesSchemaName, value: unknown): void {
   expect(mistakesOfOpenResponses(name, value), `${name} ${JSON.stringify(value)}`).toEqual([]);
 }

@@ -1,10 +1,12 @@
-/** What an answer says, in a form that is the same for our contract and for the items of OpenAI's Responses API. */
+/**
+ * The content of an answer, in a form that is the same for our contract and for the items of OpenAI's Responses API.
+ */
 
 import type OpenAI from "openai";
 import type { ContentPart, Response } from "outrigger";
 import { type FinishReason, FinishReason_Reason } from "outrigger/proto";
 
-/** What may not be lost between a provider and a caller. */
+/** The facts that may not be lost between a provider and a caller. */
 export interface AnswerFacts {
   /** All text, refusals included. */
   readonly text: string;
@@ -29,8 +31,8 @@ export function factsOfAnswer({ message, finishReason, usage }: Response): Answe
 }
 
 /**
- * Whether an answer ended before the model had said all: at its token limit, or at a filter. A refusal in its own words
- * is an answer.
+ * Whether an answer ended early: at its token limit, or at a filter. A refusal in the model's
+ * words is an answer.
  */
 function isUnfinished({ reason, raw }: FinishReason, parts: readonly ContentPart[]): boolean {
   if (reason === FinishReason_Reason.OTHER && UNFINISHED.includes(raw)) return true;

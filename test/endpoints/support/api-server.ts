@@ -1,4 +1,4 @@
-/** A server with the API, a simulator of the providers behind it, and the official SDK in front of it. */
+/** A server with the API, the simulator as its provider, and the official SDK as its client. */
 import OpenAI from "openai";
 import { Client } from "outrigger";
 import { type Simulator, startSimulator } from "../../../simulator/index.ts";
@@ -14,7 +14,7 @@ import { type ColumnName, columns } from "../../providers/support/columns.ts";
 import { openMemory } from "../../runs/store/sqlite/open-store.ts";
 import type { TestServer, TestServerOptions, useTestServers } from "../../server/support/test-server.ts";
 
-/** What a test talks to. */
+/** The server and its clients that a test uses. */
 export interface ApiServer {
   readonly simulator: Simulator;
   readonly client: Client;
@@ -25,7 +25,7 @@ export interface ApiServer {
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** What a test may change. */
+/** The settings that a test may change. */
 export interface ApiServerOptions extends TestServerOptions {
   readonly keepAliveMs?: number;
   readonly allowsUnstoredContinuation?: boolean;

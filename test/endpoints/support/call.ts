@@ -4,7 +4,7 @@ import type { ModelClient } from "../../../src/generation/loop/model-calls.ts";
 import type { EndpointResponse } from "../../../src/http/endpoint.ts";
 import { createEndpoint, type RouteDefinition } from "../../../src/http/route-table.ts";
 
-/** What a request has beside its path. */
+/** The parts of a request beside its path. */
 export interface CallOptions {
   readonly body?: object | string;
   readonly caller?: Caller;
@@ -58,7 +58,7 @@ const noClient: ModelClient = {
   supportsJsonSchema: () => true,
 };
 
-/** A caller with an access key. @param providers Those that it may use; all where left out. */
+/** A caller with an access key. @param providers The providers that it may use. All by default. */
 export function keyHolder(name: string, providers?: readonly string[]): Caller {
   return {
     name,

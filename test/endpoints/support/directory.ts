@@ -4,7 +4,7 @@ import type { ModelAlias } from "../../../src/client/model-names.ts";
 import type { ProviderApi } from "../../../src/client/providers.ts";
 import { getCatalogProvider, ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
 
-/** What a directory of models is made of. */
+/** The parts of which a directory of models is made. */
 export interface DirectoryParts {
   /** By name. Default: none. */
   readonly providers?: ReadonlyMap<string, ProviderApi>;

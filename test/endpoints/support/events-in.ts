@@ -5,7 +5,7 @@ export interface ResponsesEvent {
   readonly [field: string]: unknown;
 }
 
-/** The events of the body of a stream, without `[DONE]`. Throws where one is not JSON. */
+/** Reads the events in the body of a stream, without `[DONE]`. Throws if one is not JSON. */
 export function eventsIn(body: string): ResponsesEvent[] {
   return [...body.matchAll(/^data: ?(\{.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
 }

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { mistakesOfEvent } from "../schemas/validate.ts";
 import type { ResponsesEvent } from "./events-in.ts";
 
-/** What a stream has shown of a text that arrives in deltas. */
+/** A text that arrives in deltas, as far as the stream has shown it. */
 interface OpenText {
   text: string;
   done: boolean;
@@ -43,11 +43,11 @@ const wholeText: Readonly<Record<string, string>> = {
 };
 
 /**
- * Fails the test where a stream of `/v1/responses` is not whole: where an event is not valid by OpenAI's schemas, a
+ * Fails the test if a stream of `/v1/responses` is not whole: if an event is not valid by OpenAI's schemas, a
  * sequence number is missing, an index or an item id is wrong, something is opened twice, not closed, or changed after
  * it was closed, deltas are not the text that ends them, or the final response does not have the items of the stream.
  *
- * @param findMistakes Finds the mistakes of an event. That it has no other fields than OpenAI publishes by default.
+ * @param findMistakes Finds the mistakes in an event. By default, fields that OpenAI does not publish are mistakes.
  * @returns The final response.
  */
 export function expectWholeStream(
@@ -138,11 +138,16 @@ function followText(item: OpenItem, event: ResponsesEvent, at: string): void {
 /** Every text of an item. */
 function collectTexts(item: Item): unknown[] {
   const parts = [...(item.content ?? []), ...(item.summary ?? [])] as Record<string, unknown>[];
-  const own = item as unknown as Record<string, unknown>;
-  return [...parts.flatMap(({ text, refusal }) => [text, refusal]), own.arguments, own.input, own.code];
+  const fields = item as unknown as Record<string, unknown>;
+  return [
+    ...parts.flatMap(({ text, refusal }) => [text, refusal]),
+    fields.arguments,
+    fields.input,
+    fields.code,
+  ];
 }
 
-/** The API encrypts reasoning anew each time that it sends it. */
+/** The API encrypts reasoning again each time it sends it. */
 function withoutEncrypted(item: Item): object {
   return { ...item, encrypted_content: undefined };
 }

@@ -34,7 +34,7 @@ import { ScriptedModel, type Turn } from "../support/scripted-model.ts";
 
 const tools = ["a", "b", "ask_person"].map((name) => functionTool({ name }));
 
-/** Executes every tool but `ask_person`, and notes what it did. */
+/** Executes every tool but `ask_person`, and records its calls. */
 class NotingExecutor implements ToolExecutor {
   readonly executed: string[] = [];
   run: (call: ToolCall, context: StepContext) => Promise<string> = async ({ name }) => `result of ${name}`;
@@ -237,7 +237,7 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
     expect(lists.size).toBe(1);
   });
 
-  it("leaves the content out of the result's response where the request asks for it, but not out of steps", async () => {
+  it("leaves the content out of the result's response if the request asks for it, but not out of steps", async () => {
     const request = create(RequestSchema, {
       model: "m",
       messages: [userMessage("hi")],
@@ -276,7 +276,7 @@ describe("runToolLoop()", () => {
     expect(cases).toEqual(["streamStart", "textStart", "textDelta", "textEnd", "finish"]);
   });
 
-  it("retries a stream whose first batch already tells of the failure", async () => {
+  it("retries a stream whose first batch already has the failure", async () => {
     let calls = 0;
     const model = new ScriptedModel(["hello"]);
     const client: ModelClient = {
@@ -295,7 +295,7 @@ describe("runToolLoop()", () => {
     expect(result.attempts.map(({ error }) => error?.kind)).toEqual([ErrorKind.SERVER, undefined]);
   });
 
-  it("aborts nothing where it is returned after its end", async () => {
+  it("aborts nothing if it is returned after its end", async () => {
     const model = new ScriptedModel([[{ name: "a" }], "done"]);
     const executor = new NotingExecutor();
     const signals: AbortSignal[] = [];

@@ -50,7 +50,7 @@ function toFailure(run: () => unknown): NoObjectGeneratedError {
 }
 
 describe("readObject()", () => {
-  it("gives the object, and the model's own text of it", () => {
+  it("returns the object, and the model's text", () => {
     const json = ' {"name":"Ann","age":30, "id": 12345678901234567890} ';
     const read = readObject(answer([text(json)]), readerFor("native"), usage);
     expect(read.object).toMatchObject({ name: "Ann", age: 30 });
@@ -75,7 +75,7 @@ describe("readObject()", () => {
     expect(readObject(spoken, readerFor("tool"), usage).object).toMatchObject({ age: 31 });
   });
 
-  it("says what does not match, with the text and the usage", () => {
+  it("names the mismatch, with the text and the usage", () => {
     const json = '{"name":"Ann","age":"old"}';
     const error = toFailure(() => readObject(answer([text(json)]), readerFor("native"), usage));
     expect(error.message).toBe("the answer is not valid for the schema");
@@ -106,7 +106,7 @@ describe("readObject()", () => {
     expect(error.schemaViolations).toHaveLength(1);
   });
 
-  it("takes objects as the whole text only where another value is asked for", () => {
+  it("takes objects as the whole text only if another value is asked for", () => {
     const numbers = { type: "array", items: { type: "number" } };
     expect(readObject(answer([text("It is [1, 2].")]), readerFor("prompt", numbers), usage).object).toEqual([
       1, 2,

@@ -42,12 +42,16 @@ describe("objectRequest()", () => {
       description: "a person",
       ...schema,
     });
-    const own = { description: "own", ...schema };
+    const withDescription = { description: "kept", ...schema };
     const kept = objectRequest(
       request,
-      getFormat("native", { description: "a person", schema: own, schemaJson: JSON.stringify(own) }),
+      getFormat("native", {
+        description: "a person",
+        schema: withDescription,
+        schemaJson: JSON.stringify(withDescription),
+      }),
     );
-    expect(kept.responseFormat?.schemaJson).toBe(JSON.stringify(own));
+    expect(kept.responseFormat?.schemaJson).toBe(JSON.stringify(withDescription));
   });
 
   it("makes the model call a tool whose parameters are the schema", () => {
@@ -103,7 +107,7 @@ describe("chooseStrategies()", () => {
 });
 
 describe("wrapSchema()", () => {
-  it("makes the schema that of a member, and keeps definitions at the root", () => {
+  it("wraps the schema as a member, and keeps definitions at the root", () => {
     const $defs = { item: { type: "string" } };
     const wrapped = wrapSchema({ type: "array", items: { $ref: "#/$defs/item" }, $defs });
     expect(wrapped).toEqual({

@@ -30,7 +30,7 @@ export interface ScriptedCall {
   readonly text?: string;
 }
 
-/** What a scripted model does when it is called: answers a text, calls tools, or fails. */
+/** One turn of a scripted model: it answers a text, calls tools, or fails. */
 export type Turn = string | readonly ScriptedCall[] | Error | ((request: Request) => Turn) | CustomTurn;
 
 /** An answer with another finish reason than its content suggests, or without usage. */
@@ -44,7 +44,7 @@ export interface CustomTurn {
 export class ScriptedModel implements ProviderAdapter {
   readonly name: string;
   readonly #turns: Turn[];
-  /** What arrived, each with a copy of its messages. */
+  /** The requests that arrived, each with a copy of its messages. */
   readonly requests: Request[] = [];
   /** Called while a call is under way, before its first event. */
   beforeAnswer: ((signal: AbortSignal | undefined) => Promise<void>) | undefined;
@@ -110,13 +110,13 @@ export class ScriptedModel implements ProviderAdapter {
   }
 }
 
-function callPart({ name, id: ownId, args = "{}", text }: ScriptedCall, id: string): ContentPart {
+function callPart({ name, id: givenId, args = "{}", text }: ScriptedCall, id: string): ContentPart {
   const input =
     text === undefined
       ? ({ case: "argumentsJson", value: args } as const)
       : ({ case: "text", value: text } as const);
   const argumentsInvalid = text === undefined && args !== "" && !isJson(args);
-  const value = { id: ownId ?? id, name, argumentsInvalid, input };
+  const value = { id: givenId ?? id, name, argumentsInvalid, input };
   return create(ContentPartSchema, { part: { case: "toolCall", value } });
 }
 

@@ -3,7 +3,7 @@ import { type ActiveTool, functionTool, type GenerateOptions } from "outrigger";
 import * as z from "zod";
 import type { Column, Fixture } from "../../providers/support/columns.ts";
 
-/** What the tool was asked for. */
+/** A tool, and a record of its calls. */
 export interface Weather {
   readonly tool: ActiveTool;
   /** The places of all calls, in the order in which they began. */

@@ -49,13 +49,13 @@ export function ask(model: string, more: MessageInitShape<typeof RequestSchema> 
   return create(RequestSchema, { model, messages: [userMessage(PROMPT)], tools, ...more });
 }
 
-/** What came of a stream: its events, and what was thrown at its end. */
+/** The outcome of a stream: its events, and the error that was thrown at its end. */
 export interface Outcome {
   readonly events: StreamEvent[];
   readonly error: unknown;
 }
 
-/** Reads a stream, holding it to the laws. `onEvent` sees each event, and ends the reading where it returns true. */
+/** Reads a stream and checks the laws. `onEvent` sees each event, and ends the reading if it returns true. */
 export async function read(
   stream: AsyncIterable<StreamEvent>,
   onEvent: (event: StreamEvent) => boolean | undefined = () => false,
@@ -81,12 +81,15 @@ export function getCases(events: readonly StreamEvent[]): (string | undefined)[]
   return events.map(({ event }) => event.case);
 }
 
-/** Lets what is on its way over loopback arrive: some time, and turns of the event loop in which sockets are read. */
+/**
+ * Waits until data on its way over loopback has arrived: some time, and turns of the event loop in which sockets are
+ * read.
+ */
 export function settle(): Promise<void> {
   return pause(20);
 }
 
-/** A door before the simulator that counts the connections through it. */
+/** A proxy before the simulator that counts its connections. */
 export function relayTo({ url }: Simulator): Promise<TestServer> {
   const port = Number(new URL(url).port);
   return serveTcp((socket) => {

@@ -1,4 +1,4 @@
-/** Answers of a provider that never stops, or sends more than anything can be for. */
+/** Answers of a provider that never stops, or sends far more than any answer needs. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type SDKError, StreamError } from "../../../src/core/errors.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
@@ -120,7 +120,7 @@ describe("a stream without end", () => {
       outputStarted: before > 1 && before !== 10,
     });
     expect((error as SDKError).message).toBe(`the provider's answer has ${message}`);
-    // What was said before the limit has reached the caller.
+    // The caller has got the events before the limit.
     expect(getCases(events).at(-1)).toBe("error");
     expect(events.length).toBeGreaterThan(before);
     await waitUntil(() => server.sockets.every(({ destroyed }) => destroyed));

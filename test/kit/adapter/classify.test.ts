@@ -24,7 +24,7 @@ describe("kindOfStatus()", () => {
     [502, "SERVER", true],
     [503, "SERVER", true],
     [504, "SERVER", true],
-    // What providers added since.
+    // Statuses that providers added since.
     [402, "QUOTA_EXCEEDED", false],
     [405, "INVALID_REQUEST", false],
     [409, "PROVIDER", true],
@@ -85,11 +85,11 @@ describe("repeatableMessage()", () => {
     "No tool output found for function call call_abc123.",
     "The key-value store is skating on thin ice",
     "Bearer authentication is required",
-  ])("repeats what a provider says of itself: %s", (message) => {
+  ])("repeats a provider's message about itself: %s", (message) => {
     expect(repeatableMessage(message, requestWith(prompt))).toBe(message);
   });
 
-  it("makes one bounded line of it", () => {
+  it("makes the message one bounded line", () => {
     const message = `  first\n\n\tsecond ${"word ".repeat(200)}`;
     const said = repeatableMessage(message, requestWith("hi"));
     expect(said.startsWith("first second word word")).toBe(true);
@@ -164,7 +164,7 @@ describe("repeatableMessage()", () => {
       "Invalid grammar: start: HEN+",
     ],
     [
-      "the settings of a provider's own tool",
+      "the settings of a provider's hosted tool",
       create(RequestSchema, {
         tools: [{ tool: { case: "hosted", value: { provider: "p", configJson: '{"hint":"near Leeds"}' } } }],
       }),

@@ -9,7 +9,7 @@ describe("effortFor()", () => {
     ["nothing where the caller wants nothing", "", ["low", "high"], undefined],
     ["what the caller wants where the levels are not known", "xhigh", undefined, "xhigh"],
     ["a word that is no shared level", "ludicrous", ["low"], "ludicrous"],
-    ["a word of the model's own that is no shared level", "auto", ["auto"], "auto"],
+    ["a level of the model that no other model has", "auto", ["auto"], "auto"],
     ["nothing for `none` where the model does not reason", "none", [], undefined],
   ])("asks for %s, and reports nothing", (_what, wanted, allowed, want) => {
     const loss = new LossReport();
@@ -38,7 +38,7 @@ describe("effortFor()", () => {
   });
 
   it.each([[[]], [["auto"]], [["none"]]])(
-    "leaves the effort out where the model has none of the levels (%j), and says so",
+    "leaves the effort out if the model has none of the levels (%j), and says so",
     (allowed) => {
       const loss = new LossReport();
       expect(effortFor("high", allowed, loss)).toBeUndefined();

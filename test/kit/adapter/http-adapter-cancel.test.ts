@@ -8,7 +8,9 @@ import { ask, getCases, openAdapter, PROMPT, read, relayTo, settle, useSimulator
 
 const simulator = useSimulator();
 
-/** Waits until we have closed the provider's socket, which whatever else ends these streams does later or never. */
+/**
+ * Waits until we have closed the provider's socket. Anything else that ends these streams would do so later or never.
+ */
 async function expectClosed(): Promise<void> {
   expect(await simulator().waitForClose()).toMatchObject({ aborted: true });
 }
@@ -17,7 +19,7 @@ function toListeners(signal: AbortSignal): number {
   return getEventListeners(signal, "abort").length;
 }
 
-/** Phases in which nothing has come yet: the model string, and when it is there. */
+/** Phases before any data: the model string, and a check that the phase is reached. */
 const SILENT: [string, string, () => boolean][] = [
   ["before the head of the answer", "sim-text:delay_ms=60000", () => simulator().requests.length > 0],
   ["before the first event", "sim-text:stall_after=0", () => simulator().requests[0]?.status === 200],
@@ -91,7 +93,7 @@ describe("an aborted signal", () => {
     },
   );
 
-  it("ends a call amid the body of a failure: the caller left, whatever the provider said", async () => {
+  it("ends a call in the middle of a failure's body with the caller's reason, whatever the failure", async () => {
     const server = await serveHttp((request, response) => {
       request.resume();
       response.writeHead(503, { "content-type": "application/json" }).write('{"error":');
@@ -134,7 +136,7 @@ describe("an aborted signal", () => {
     expect(getCases(events).at(-1)).toBe("error");
   });
 
-  it("sends nothing where it was aborted before", async () => {
+  it("sends nothing if it was aborted before", async () => {
     const adapter = openAdapter(simulator());
     const options = { signal: AbortSignal.abort() };
     await expect(adapter.complete(ask("sim-text"), options)).rejects.toThrow(AbortError);

@@ -11,7 +11,7 @@ import { ask, getCases, KEY, openAdapter, PROMPT, read, useSimulator } from "./a
 
 const simulator = useSimulator();
 
-/** The error of both ways to ask; a stream that failed so early gives no event. */
+/** The errors of both kinds of call. A stream that failed so early has no event. */
 async function failures(
   place: Parameters<typeof openAdapter>[0],
   request: Request,
@@ -93,11 +93,11 @@ describe("a failed answer", () => {
     expect(server.sockets.filter(({ destroyed }) => destroyed)).toEqual([]);
   });
 
-  it("is told by its status where its body is larger than may be read", async () => {
+  it("is classified by its status if its body is larger than may be read", async () => {
     const server = await serveHttp((request, response) => {
       request.resume();
       response.writeHead(503, { "content-type": "application/json" });
-      // A body without end: it must be left, not read.
+      // An endless body must be abandoned, not read.
       const write = (): void => {
         while (!response.destroyed && response.write("x".repeat(16_384)));
       };
@@ -124,7 +124,7 @@ describe("a failed answer", () => {
       expect(error).toMatchObject({ message: "openai answered 400 (invalid_request_error): the largest" });
   });
 
-  it("is told by its status where its connection breaks amid the body", async () => {
+  it("is classified by its status if its connection breaks in the middle of the body", async () => {
     const server = await serveHttp((request, response) => {
       request.resume();
       response.writeHead(500, { "content-length": 100 }).write("{", () => response.destroy());
@@ -159,7 +159,7 @@ describe("what an error repeats", () => {
     }
   });
 
-  it("is never the key where the provider sends it back as a header, a code or in escapes", async () => {
+  it("is never the key if the provider sends it back as a header, a code or in escapes", async () => {
     const escaped = KEY.replace("-", "\\u002d");
     const server = await serveHttp(async (request, response) => {
       await text(request);
@@ -210,7 +210,7 @@ describe("what an error repeats", () => {
       expect(error).toMatchObject({ requestId: "r".repeat(256) });
   });
 
-  it("is the provider's body only where include_raw asks for it, and at most 2 KiB of that", async () => {
+  it("is the provider's body only if include_raw asks for it, and at most 2 KiB of that", async () => {
     const body = complaint("é".repeat(3_000));
     const server = await refusing(400, body);
     for (const error of await failures(server, ask("m"))) expect(error).toMatchObject({ rawJson: undefined });
@@ -233,7 +233,7 @@ describe("a call that breaks", () => {
     }
   });
 
-  it("amid a whole answer is NETWORK", async () => {
+  it("in the middle of a whole answer is NETWORK", async () => {
     const call = openAdapter(simulator()).complete(ask("sim-text:cut_events=1"));
     await expect(call).rejects.toThrow(NetworkError);
   });
@@ -243,7 +243,7 @@ describe("a call that breaks", () => {
     ["cut_bytes=4500", "the provider's stream broke: the connection to"],
     ["end_without_terminal=1", "the provider's stream ended before its end marker"],
     ["malformed_after=6", "an event of the provider's stream is no JSON object"],
-  ])("amid a stream is STREAM after the error event (%s)", async (fault, message) => {
+  ])("in the middle of a stream is STREAM after the error event (%s)", async (fault, message) => {
     const { events, error } = await read(openAdapter(simulator()).stream(ask(`sim-text:${fault}`)));
     expect(error).toBeInstanceOf(StreamError);
     expect(error).toMatchObject({
@@ -256,7 +256,7 @@ describe("a call that breaks", () => {
     if (fault.startsWith("cut")) expect((error as SDKError).cause).toBeInstanceOf(NetworkError);
   });
 
-  it.each(["event", "failed", "nested"])("in the provider's own words keeps its kind (%s)", async (style) => {
+  it.each(["event", "failed", "nested"])("in the provider's words keeps its kind (%s)", async (style) => {
     const model = `sim-text:error_after=6,error_code=rate_limit_exceeded,error_style=${style}`;
     const { events, error } = await read(openAdapter(simulator()).stream(ask(model)));
     expect(error).toMatchObject({
@@ -327,7 +327,7 @@ describe("the body of a failed answer", () => {
 });
 
 describe("the body of an answer", () => {
-  it("that is not what its encoding says is a broken answer, not a bug", async () => {
+  it("that does not match its encoding is a broken answer, not a bug", async () => {
     const server = await serveHttp(async (request, response) => {
       await text(request);
       response
@@ -337,7 +337,7 @@ describe("the body of an answer", () => {
     await expect(openAdapter(server).complete(ask("sim-text"))).rejects.toBeInstanceOf(StreamError);
   });
 
-  it("is decoded where a server compresses it unasked", async () => {
+  it("is decoded if a server compresses it unasked", async () => {
     const [recording] = getRecordings("openai-responses", ".json").filter(({ file }) =>
       file.includes("structured"),
     );

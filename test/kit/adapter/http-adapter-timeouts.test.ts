@@ -7,7 +7,7 @@ import { ask, getCases, openAdapter, read, useSimulator } from "./adapter-calls.
 
 const simulator = useSimulator();
 
-/** A request with limits of its own, in milliseconds. */
+/** A request with time limits, in milliseconds. */
 function askWithin(
   model: string,
   limits: { connect?: number; request?: number; betweenBytes?: number },
@@ -53,7 +53,7 @@ describe("the limit of a request", () => {
     expect((await simulator().waitForClose()).aborted).toBe(true);
   });
 
-  it("of 0 takes the adapter's own limit away", async () => {
+  it("of 0 takes the adapter's limit away", async () => {
     const adapter = openAdapter(simulator(), { timeouts: { requestMs: 50 } });
     const model = "sim-text:delay_ms=120";
     expect(await toFailure(adapter.complete(ask(model)))).toBeInstanceOf(RequestTimeoutError);
@@ -63,7 +63,7 @@ describe("the limit of a request", () => {
 });
 
 describe("the limit between bytes", () => {
-  it("ends a stream that falls silent, with what had come", async () => {
+  it("ends a stream that falls silent, after the events that had arrived", async () => {
     const request = askWithin("sim-text:stall_after=6", { betweenBytes: 800 });
     const { events, error } = await read(openAdapter(simulator()).stream(request));
     expect(error).toBeInstanceOf(RequestTimeoutError);
@@ -93,7 +93,7 @@ describe("the limit between bytes", () => {
     expect(await toFailure(openAdapter(simulator()).complete(request))).toBeUndefined();
   });
 
-  it("is the adapter's where the request sets none", async () => {
+  it("is the adapter's if the request sets none", async () => {
     const adapter = openAdapter(simulator(), { timeouts: { betweenBytesMs: 50 } });
     const { error } = await read(adapter.stream(ask("sim-text:stall_after=0")));
     expect(error).toBeInstanceOf(RequestTimeoutError);

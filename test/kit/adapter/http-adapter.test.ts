@@ -50,7 +50,7 @@ describe("complete() and stream()", () => {
     },
   );
 
-  it("tell the facts of the call: run, provider, limits and the provider's id of the exchange", async () => {
+  it("have the facts of the call: run, provider, limits and the provider's id of the exchange", async () => {
     const adapter = openAdapter(simulator(), { name: "main" });
     for (const call of [
       adapter.complete(ask("sim-text"), { inferenceId: "inf_1" }),
@@ -63,7 +63,7 @@ describe("complete() and stream()", () => {
     }
   });
 
-  it("make up an id of the run where none is given, another for each call", async () => {
+  it("make up an id of the run if none is given, another for each call", async () => {
     const adapter = openAdapter(simulator());
     const ids = [
       (await adapter.complete(ask("sim-text"))).inferenceId,
@@ -76,7 +76,7 @@ describe("complete() and stream()", () => {
     expect(ids[0]).not.toBe(ids[1]);
   });
 
-  it("tell what was changed on the way, in the first event and in the answer", async () => {
+  it("report changes to the request, in the first event and in the answer", async () => {
     const adapter = openAdapter(simulator());
     const request = ask("sim-text", { stopSequences: ["END"] });
     const warnings = [{ field: "stop_sequences", code: "unsupported_setting" }];
@@ -108,7 +108,7 @@ describe("complete() and stream()", () => {
     },
   );
 
-  it.each(["repeat_ids=1", "no_ids=1"])("give every tool call an id of its own (%s)", async (fault) => {
+  it.each(["repeat_ids=1", "no_ids=1"])("give every tool call a unique id (%s)", async (fault) => {
     const adapter = openAdapter(simulator());
     const model = `sim-tools:calls=3,${fault}`;
     for (const response of [

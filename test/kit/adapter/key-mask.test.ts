@@ -53,7 +53,7 @@ describe("KeyMask", () => {
     expect(masked("Incorrect key: sk-test")).toBe("Incorrect key: sk-test");
   });
 
-  it("masks a key that reads like a word only where it is a word of its own", () => {
+  it("masks a key that reads like a word only if it is a whole word", () => {
     const headers = { "x-api-key": "simulator" };
     expect(masked("organization org-simulator, simulators, simulator_1", headers)).toBe(
       "organization org-simulator, simulators, simulator_1",

@@ -16,7 +16,7 @@ describe("PartStateWriter", () => {
     expect(dataOfState(state)).toEqual({ item: { id: "x" } });
   });
 
-  it("adds the requested model where the provider reports another", () => {
+  it("adds the requested model if the provider reports another", () => {
     const state = new TestStates(factsFor("sim", { model: "deployment" }), "m-2").of({ item: {} });
     expect(state).toMatchObject({ model: "m-2", dataJson: '{"item":{},"model":"deployment"}' });
   });

@@ -6,7 +6,7 @@ import { LossReport } from "../../../src/kit/call/loss-report.ts";
 
 const NINE: ToolCallIdRule = { pattern: /^[a-zA-Z0-9]{9}$/, prefix: "", length: 9 };
 const WORDS: ToolCallIdRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, prefix: "call_", length: 24 };
-/** So few ids that they meet. */
+/** So few ids that they collide. */
 const FEW: ToolCallIdRule = { pattern: /^[a-zA-Z0-9]$/, prefix: "", length: 1 };
 
 function collectIds(rule: ToolCallIdRule, ids: readonly string[]): { sent: string[]; notes: string[] } {
@@ -17,11 +17,11 @@ function collectIds(rule: ToolCallIdRule, ids: readonly string[]): { sent: strin
 }
 
 describe("ToolCallIdMapper", () => {
-  it("keeps the ids that the provider takes, and tells nothing", () => {
+  it("keeps the ids that the provider takes, without a warning", () => {
     expect(collectIds(WORDS, ["toolu_01", "call-2"])).toEqual({ sent: ["toolu_01", "call-2"], notes: [] });
   });
 
-  it("makes ids that the provider takes, and tells it once", () => {
+  it("makes ids that the provider takes, with one warning", () => {
     const { sent, notes } = collectIds(NINE, ["abcdefghi", "call_1", "toolu_2"]);
     expect(sent).toEqual([
       "abcdefghi",
@@ -57,7 +57,7 @@ describe("ToolCallIdMapper", () => {
     expect(collectIds(WORDS, ["functions.look:0"]).sent).toEqual(["call_ugpEWjZsO9bPlzWG1GGz4GzK"]);
   });
 
-  it("makes no id twice, and keeps what it made while the conversation grows", () => {
+  it("makes no id twice, and keeps its ids while the conversation grows", () => {
     const id = fc.oneof(fc.constantFrom("a", "b", "c", "call_1", "call_2"), fc.string({ maxLength: 3 }));
     const check = fc.property(
       fc.constantFrom(NINE, WORDS, FEW),

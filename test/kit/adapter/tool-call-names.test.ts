@@ -17,7 +17,7 @@ describe("wireToolCallName()", () => {
     ["wetter holen", "wetter_holen"],
     ["get_weather_of_a_city", "get_weather_"],
     ["météo", "m_t_o"],
-  ])("writes %s as %s, and tells it", (name, taken) => {
+  ])("writes %s as %s, with a warning", (name, taken) => {
     const loss = new LossReport();
     expect(wireToolCallName(name, rule, "messages[0].content[0].tool_call.name", loss)).toBe(taken);
     expect(loss.warnings).toMatchObject([

@@ -42,7 +42,7 @@ describe("responseOf()", () => {
     });
   });
 
-  it("leaves unset what the provider did not say, and names the model that was asked for", () => {
+  it("leaves facts unset that the provider did not report, and names the requested model", () => {
     const response = createResponse(
       { ...facts, rateLimit: undefined },
       { ...answer, model: "", usage: undefined },
@@ -50,14 +50,14 @@ describe("responseOf()", () => {
     expect([response.model, response.usage, response.rateLimit]).toEqual(["asked", undefined, undefined]);
   });
 
-  it("takes the id of the exchange from the body where that tells it", () => {
+  it("takes the id of the exchange from the body if the body has one", () => {
     expect(createResponse(facts, { ...answer, providerRequestId: "in_body" }).providerRequestId).toBe(
       "in_body",
     );
   });
 
   it.each([
-    // gpt-5.2 costs 1.75 and 14 USD per million tokens: 1000 and 100 of them are 3.15 thousandths of a dollar.
+    // gpt-5.2 costs 1.75 and 14 USD per million tokens: 1000 and 100 tokens cost 3.15 thousandths of a dollar.
     ["openai", "gpt-5.2", undefined, 3_150_000n],
     ["openai", "gpt-5.2-2025-12-11", undefined, 3_150_000n],
     ["openai", "nobody-knows-this", undefined, undefined],

@@ -25,7 +25,7 @@ describe("ToolCallIdAllocator.take()", () => {
     expect(new ToolCallIdAllocator("inf_1", [userMessage("a")]).take("a")).toBe("a");
   });
 
-  it("gives every call an id of its own, the same ones for the same ids of the provider", () => {
+  it("gives every call a unique id, the same ones for the same ids of the provider", () => {
     const id = fc.constantFrom("", "a", "a_2", "b", "call_r", "call_r_2");
     fc.assert(
       fc.property(fc.array(id), fc.array(id), (history, given) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AbortError, RequestTimeoutError } from "../../../src/core/errors.ts";
 import { toAbortError } from "../../../src/kit/http/abort.ts";
 
-describe("abortErrorOf()", () => {
+describe("toAbortError()", () => {
   it("gives a reason that is one of our errors as it is", () => {
     const reason = new RequestTimeoutError("the deadline ran out");
     expect(toAbortError(AbortSignal.abort(reason))).toBe(reason);

@@ -33,7 +33,7 @@ function pour(socket: Socket, header: string, chunk: Buffer): void {
   });
 }
 
-/** The value once it has not changed for some time, in which the event loop has turned. */
+/** Returns the value once it has not changed for some time and several turns of the event loop. */
 async function settled(value: () => number): Promise<number> {
   let last = Number.NaN;
   for (let unchanged = 0; unchanged < 10; unchanged += 1) {
@@ -46,7 +46,7 @@ async function settled(value: () => number): Promise<number> {
 }
 
 describe("a reader who stops", () => {
-  it("stalls the server, costs no heap, and gets every byte once it goes on", {
+  it("stalls the server, costs no heap, and gets every byte once it continues", {
     timeout: 60_000,
   }, async () => {
     const { port, sockets } = await serveTcp(flood);
@@ -58,7 +58,7 @@ describe("a reader who stops", () => {
     const { arrayBuffers } = process.memoryUsage();
     await pause(200);
     expect(written()).toBe(stalledAt);
-    // What the kernel's buffers of both ends take, and no more.
+    // The kernel's buffers of both ends take this, and no more.
     expect(stalledAt).toBeLessThan(32 * MIB);
     expect(process.memoryUsage().arrayBuffers - arrayBuffers).toBeLessThan(MIB);
     for (let next = await reader.next(); !next.done; next = await reader.next())
@@ -66,7 +66,7 @@ describe("a reader who stops", () => {
     expect(bytes).toBe(TOTAL);
   });
 
-  it("and goes on from time to time draws no more from the server than it takes", {
+  it("and reads from time to time draws no more from the server than it takes", {
     timeout: 60_000,
   }, async () => {
     const { port, sockets } = await serveTcp(floodInChunks);
@@ -79,7 +79,7 @@ describe("a reader who stops", () => {
       bytes += (await reader.next()).value?.byteLength ?? 0;
       await pause(1);
     }
-    // At each take undici alone would read another 64 KiB of which it has room for 16: 24 MiB in all.
+    // At each read undici alone would take another 64 KiB, although it has room for 16: 24 MiB in all.
     expect((await settled(ahead)) - before).toBeLessThan(8 * MIB);
     answer.destroy();
   });
@@ -92,7 +92,7 @@ describe("a reader who stops", () => {
       Array.from({ length: 50 }, () => transport.post("a", { headers: {}, body: "x" })),
     );
     await pause(300);
-    // The server's own chunks count here too: one MiB for each connection.
+    // The server's chunks count here too: one MiB for each connection.
     const held = process.memoryUsage().arrayBuffers - before - 50 * MIB;
     expect(held / 50).toBeLessThan(256 * 1024);
     for (const answer of answers) answer.destroy();

@@ -16,13 +16,13 @@ function toListeners(signal: AbortSignal): number {
   return getEventListeners(signal, "abort").length;
 }
 
-/** Sockets of this process whose connecting is under way. */
+/** Sockets of this process that are connecting. */
 function connecting(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "ConnectWrap").length;
 }
 
 describe("an aborted signal", () => {
-  it("sends nothing where it was aborted before", async () => {
+  it("sends nothing if it was aborted before", async () => {
     const { port, sockets } = await serveHttp((_request, response) => response.end());
     const error = await getError(
       openTransport({ port }).post("a", { ...request, signal: AbortSignal.abort() }),
@@ -87,7 +87,7 @@ describe("an aborted signal", () => {
     expect(toListeners(controller.signal)).toBe(0);
   });
 
-  it("closes the socket amid the TLS handshake", async () => {
+  it("closes the socket during the TLS handshake", async () => {
     const { port, sockets } = await serveTcp((socket) => void socket.resume());
     const controller = new AbortController();
     const transport = openTransport({ baseUrl: `https://127.0.0.1:${port}` });
@@ -138,7 +138,7 @@ describe("an aborted signal", () => {
     expect(await getError(answer.body[Symbol.asyncIterator]().next())).toBeInstanceOf(AbortError);
   });
 
-  it("gives the signal's own error where that is one of ours, else AbortError with the reason as cause", async () => {
+  it("throws the signal's reason if that is one of our errors, else AbortError with the reason as cause", async () => {
     const { port } = await serveHttp((incoming) => void incoming.resume());
     const transport = openTransport({ port });
     const deadline = new RequestTimeoutError("the caller's deadline ran out");
@@ -225,7 +225,7 @@ describe("release()", () => {
       end = () => response.end("not wanted".repeat(10_000));
     });
     const { signal } = new AbortController();
-    // The next request waits until the connection is free, or opens another one where it was closed.
+    // The next request waits until the connection is free, or opens another one if it was closed.
     const transport = openTransport({ port, maxConnections: 1 });
     for (let call = 0; call < 3; call += 1) {
       const answer = await transport.post("a", { ...request, signal });

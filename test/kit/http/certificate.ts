@@ -1,4 +1,4 @@
-/** A certificate for localhost and 127.0.0.1 that signs itself, and its key. For tests alone. */
+/** A certificate for localhost and 127.0.0.1 that signs itself, and its key. For tests only. */
 export const certificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBnDCCAUGgAwIBAgIUdrLVmn3yP9nkCla7fc6kSYK+T5YwCgYIKoZIzj0EAwIw

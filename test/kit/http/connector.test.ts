@@ -22,7 +22,7 @@ describe("Connector", () => {
     expect(late.destroyed).toBe(true);
   });
 
-  it("has nothing to give up once it is connected", () => {
+  it("has nothing to abort once it is connected", () => {
     const socket = new Socket();
     const connector = new Connector((_options, callback) => callback(null, socket));
     connector.limitMs = 1;

@@ -1,4 +1,4 @@
-/** Servers that answer before they have read the request, or say more than was asked. */
+/** Servers that answer before they have read the request, or send more than one answer. */
 import { describe, expect, it } from "vitest";
 import { openTransport, pause, serveTcp, type TestServer } from "./servers.ts";
 
@@ -22,7 +22,7 @@ describe("an answer before the request was read", () => {
   it.each([
     ["in the buffers of both sides", 100_000],
     ["not sent as a whole", 16_000_000],
-  ])("is the last one of its connection, where the rest is %s", async (_where, length) => {
+  ])("is the last one of its connection, if the rest is %s", async (_where, length) => {
     const server = await refusingFirst();
     const transport = openTransport({ port: server.port });
     const refused = await transport.post("/", { headers: {}, body: "x".repeat(length) });
@@ -61,7 +61,7 @@ describe("a head before the answer", () => {
     }
   });
 
-  it("is left alone where a body begins in the same words", async () => {
+  it("is left alone if a body begins in the same words", async () => {
     const body = "HTTP/1.1 100 Continue\r\n\r\n!";
     const server = await serveTcp((socket) => {
       socket.on("data", async (bytes) => {

@@ -8,7 +8,7 @@ const exchange = { peer: "a.example:443", timeouts: DEFAULT_HTTP_TIMEOUTS };
 
 const systemError = (code: string) => Object.assign(new Error(`getaddrinfo ${code}`), { code });
 
-describe("httpErrorOf()", () => {
+describe("toHttpError()", () => {
   it.each([
     ["connecting", systemError("ENOTFOUND"), "cannot connect to a.example:443 (ENOTFOUND)"],
     ["connecting", systemError("EAI_AGAIN"), "cannot connect to a.example:443 (EAI_AGAIN)"],
@@ -26,7 +26,7 @@ describe("httpErrorOf()", () => {
     expect(mapped.message).toContain(want);
   });
 
-  it("makes AbortError of a closed pool and ConfigurationError of what cannot be sent", () => {
+  it("turns a closed pool into AbortError and an invalid request into ConfigurationError", () => {
     const closed = toHttpError(new errors.ClientDestroyedError(), { ...exchange, phase: "waiting" });
     expect(closed).toBeInstanceOf(AbortError);
     const invalid = new errors.InvalidArgumentError("invalid x-key header");

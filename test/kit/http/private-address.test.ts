@@ -6,7 +6,7 @@ import { ConfigurationError } from "../../../src/core/errors.ts";
 import { isPrivateAddress } from "../../../src/kit/http/private-address.ts";
 import { createHttpTransport } from "../../../src/kit/http/transport.ts";
 
-/** What the DNS says, by names that only these tests use. */
+/** The answers of the DNS, by names that only these tests use. */
 const dns = vi.hoisted(() => new Map<string, { address: string; family: number }[]>());
 
 vi.mock("node:dns", async (original) => {

@@ -9,7 +9,7 @@ import { getError, openTransport, pause, serveHttp, serveHttps, serveTcp, waitUn
 
 const call = { headers: { authorization: "Bearer key" }, body: "x" };
 
-/** What a proxy saw of a request. */
+/** The part of a request that a proxy saw. */
 interface Passage {
   readonly line: string;
   readonly headers: IncomingMessage["headers"];
@@ -171,7 +171,7 @@ describe("with proxies in the environment", () => {
     await waitUntil(() => sockets.every((socket) => socket.destroyed));
   });
 
-  it("an abort closes the tunnel amid the TLS handshake through it", async () => {
+  it("an abort closes the tunnel during its TLS handshake", async () => {
     const target = await serveTcp((socket) => void socket.resume());
     const proxy = await startProxy();
     const controller = new AbortController();
@@ -194,7 +194,7 @@ describe("with proxies in the environment", () => {
   });
 
   it.each(["http", "https"])(
-    "an abort amid the body closes the sockets to the proxy and beyond (%s:)",
+    "an abort in the middle of the body closes the sockets to the proxy and beyond (%s:)",
     async (scheme) => {
       const serve = scheme === "http" ? serveHttp : serveHttps.bind(undefined, certificate);
       const target = await serve((incoming, response) => {
@@ -214,8 +214,8 @@ describe("with proxies in the environment", () => {
   );
 });
 
-describe("proxySettingsOf()", () => {
-  it("finds nothing where nothing, or nothing but NO_PROXY, is set", () => {
+describe("getProxySettings()", () => {
+  it("finds nothing if nothing, or nothing but NO_PROXY, is set", () => {
     expect(getProxySettings({})).toBeUndefined();
     expect(getProxySettings({ HTTP_PROXY: "", https_proxy: "", NO_PROXY: "a" })).toBeUndefined();
   });

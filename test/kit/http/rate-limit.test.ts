@@ -13,7 +13,7 @@ function read(headers: Record<string, string>) {
   return { ...counts, ...(resetAt === undefined ? {} : { resetAt: timestampDate(resetAt).getTime() - NOW }) };
 }
 
-describe("rateLimitOf()", () => {
+describe("getRateLimit()", () => {
   it("reads all six headers; the window nearest to its limit names the reset", () => {
     const headers = {
       "x-ratelimit-limit-requests": "60",
@@ -34,12 +34,12 @@ describe("rateLimitOf()", () => {
     expect(read(busy)).toEqual({ ...counts, requestsRemaining: 0, resetAt: 360_000 });
   });
 
-  it("takes the later reset where neither window is nearer to its limit", () => {
+  it("takes the later reset if neither window is nearer to its limit", () => {
     const resets = { "x-ratelimit-reset-requests": "1s", "x-ratelimit-reset-tokens": "1h2m3.5s" };
     expect(read(resets)).toEqual({ resetAt: 3_723_500 });
   });
 
-  it("leaves unset what is not told or cannot be read, and cuts what does not fit", () => {
+  it("leaves missing and unreadable values unset, and clamps values that do not fit", () => {
     expect(read({ "x-ratelimit-remaining-tokens": "7" })).toEqual({ tokensRemaining: 7 });
     expect(read({ "x-ratelimit-limit-tokens": "99999999999" })).toEqual({ tokensLimit: 2_147_483_647 });
     const garbage = { "x-ratelimit-limit-requests": "-1", "x-ratelimit-reset-requests": "soon" };

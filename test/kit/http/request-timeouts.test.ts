@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { TimeoutsSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { toTimeouts } from "../../../src/kit/http/request-timeouts.ts";
 
-describe("timeoutsOf()", () => {
-  it("gives nothing where the request sets nothing", () => {
+describe("toTimeouts()", () => {
+  it("gives nothing if the request sets nothing", () => {
     expect(toTimeouts(undefined)).toEqual({});
     expect(Object.keys(toTimeouts(create(TimeoutsSchema)))).toEqual([]);
   });

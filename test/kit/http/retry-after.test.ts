@@ -10,7 +10,7 @@ import { createHeaders } from "../../../src/kit/http/transport.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 
-describe("retryAfterOf()", () => {
+describe("getRetryAfter()", () => {
   it.each([
     [{ "retry-after": "3" }, 3],
     [{ "retry-after": " 2.5 " }, 2.5],
@@ -35,7 +35,7 @@ describe("retryAfterOf()", () => {
   });
 });
 
-describe("shouldRetryOf()", () => {
+describe("getShouldRetry()", () => {
   it.each([
     ["true", true],
     ["False", false],

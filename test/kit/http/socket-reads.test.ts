@@ -1,4 +1,4 @@
-/** What src/kit/http/socket-reads.ts relies on. Written for Node 24. */
+/** Checks the behaviour of Node on which src/kit/http/socket-reads.ts relies. Written for Node 24. */
 import { type AddressInfo, connect, createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";

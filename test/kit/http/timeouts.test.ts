@@ -88,7 +88,7 @@ describe("the limit between bytes", () => {
     await waitUntil(() => sockets.every((socket) => socket.destroyed));
   });
 
-  it("starts anew with every byte", async () => {
+  it("restarts with every byte", async () => {
     const { port } = await serveHttp(async (incoming, response) => {
       incoming.resume();
       for (let write = 0; write < 7; write += 1) {
@@ -116,7 +116,7 @@ describe("the limit between bytes", () => {
     expect(bytes).toBe(size);
   });
 
-  it("counts anew after a reader who kept the answer waiting for longer", async () => {
+  it("restarts after a reader who kept the answer waiting for longer", async () => {
     const { port } = await serveHttp((incoming, response) => {
       incoming.resume();
       response.write(Buffer.alloc(32 * 1024));
@@ -133,7 +133,7 @@ describe("the limit between bytes", () => {
 });
 
 describe("layTimeouts()", () => {
-  it("keeps what is not said, takes 0 for off, and cuts what no timer can wait", () => {
+  it("keeps unset limits, takes 0 for off, and clamps what no timer can wait", () => {
     const limits = layTimeouts({ connectMs: 0, requestMs: 1e15 }, DEFAULT_HTTP_TIMEOUTS);
     expect(limits).toEqual({ connectMs: 0, requestMs: 2_147_483_647, betweenBytesMs: 300_000 });
     expect(layTimeouts(undefined, limits)).toBe(limits);

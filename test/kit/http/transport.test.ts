@@ -155,7 +155,7 @@ describe("the body", () => {
     expect(await collect(answer.body)).toBe(payload.toString());
   });
 
-  it("joins what one read of the socket brought", async () => {
+  it("joins the data of one read of the socket", async () => {
     const { port } = await serveTcp((socket) => {
       socket.once("data", () => {
         const chunks = Array.from({ length: 50 }, () => "4\r\nabcd\r\n").join("");
@@ -168,7 +168,7 @@ describe("the body", () => {
     expect(chunks).toEqual(["abcd".repeat(50)]);
   });
 
-  it("gives what had arrived, then NetworkError, where the connection is cut", async () => {
+  it("yields the data that had arrived, then throws NetworkError, if the connection is cut", async () => {
     const { port } = await serveTcp((socket) => {
       socket.once("data", () => {
         socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nabcd\r\n");
@@ -267,7 +267,7 @@ describe("text()", () => {
     });
   });
 
-  it("refuses by the announced length, without waiting for so many bytes", async () => {
+  it("refuses by the announced length, without waiting for the bytes", async () => {
     const { port, sockets } = await serveHttp((request, response) => {
       request.resume();
       response.writeHead(200, { "content-length": 1_000_000_000 }).write("a");
@@ -277,7 +277,7 @@ describe("text()", () => {
     await waitUntil(() => sockets.every((socket) => socket.destroyed));
   });
 
-  it("stops reading where an endless body passes the limit", async () => {
+  it("stops reading if an endless body passes the limit", async () => {
     let sent = 0;
     const { port, sockets } = await serveHttp((request, response) => {
       request.resume();
@@ -355,7 +355,7 @@ describe("what is refused", () => {
 });
 
 describe("a lost connection", () => {
-  it("names host, port and reason where nothing listens", async () => {
+  it("names host, port and reason if nothing listens", async () => {
     const server = await serveTcp((socket) => socket.destroy());
     const closed = await new Promise<number>((resolve) => {
       import("node:net").then(({ createServer }) => {

@@ -27,7 +27,7 @@ describe("parseBaseUrl()", () => {
     ["", "is empty"],
     ["https://", 'is "https://"'],
     ["https://a.example/#x", "holds a fragment"],
-  ])("refuses %j and says what it is", (baseUrl, found) => {
+  ])("refuses %j and names its kind", (baseUrl, found) => {
     expect(() => parseBaseUrl(baseUrl)).toThrow(ConfigurationError);
     expect(() => parseBaseUrl(baseUrl)).toThrow(found);
     expect(() => parseBaseUrl(baseUrl)).toThrow("expected an http: or https: URL");
@@ -42,7 +42,7 @@ describe("parseBaseUrl()", () => {
   );
 });
 
-describe("peerOf()", () => {
+describe("getPeer()", () => {
   it.each([
     ["https://a.example/v1", "a.example:443"],
     ["http://a.example", "a.example:80"],

@@ -33,7 +33,7 @@ function keyword(name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<Schem
   return value.map((each) => ({ [name]: each }));
 }
 
-/** A schema of a few keywords: with all of them at once no value would be valid. */
+/** A schema of a few keywords: no value would be valid with all keywords at once. */
 function toSchema(keywords: readonly fc.Arbitrary<Schema>[], most: number): fc.Arbitrary<Schema> {
   return fc.array(fc.oneof(...keywords), { maxLength: most }).map((parts) => Object.assign({}, ...parts));
 }
@@ -64,7 +64,7 @@ const PLAIN = [
   keyword("title", fc.constant("T")),
   keyword("description", fc.constantFrom("D", "E")),
   keyword("default", scalar),
-  keyword("x-own", scalar),
+  keyword("x-other", scalar),
   keyword("unheard", scalar),
 ];
 
@@ -146,7 +146,7 @@ function mapOf<Value>(
   return fc.dictionary(key, value, { minKeys: 1, maxKeys, noNullPrototype: true });
 }
 
-/** What callers write: values of known types, objects, arrays, unions, references. */
+/** Schemas as callers write them: values of known types, objects, arrays, unions, references. */
 const common = fc.letrec<{ schema: unknown }>((tie) => {
   const property = tie("schema");
   return {
@@ -210,7 +210,7 @@ function strictRecord(property: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
   }));
 }
 
-/** Objects with a property of different values, so that no value is valid for two of them. */
+/** Objects with a property of different values, so that no value is valid for two alternatives. */
 function tagged(property: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
   return fc.array(strictRecord(property), { minLength: 2, maxLength: 3 }).map((branches) => ({
     oneOf: branches.map((branch, index) => ({

@@ -68,7 +68,7 @@ describe("a malformed schema", () => {
   it.each<[string, object]>([
     ["lists", { items: [STRING], prefixItems: [STRING] }],
     ["references", { $ref: "#", $dynamicRef: "#" }],
-  ])("is refused where it has the same keyword in the forms of two drafts: %s", (_name, schema) => {
+  ])("is refused if it has the same keyword in the forms of two drafts: %s", (_name, schema) => {
     expect(refusal(record({ a: schema }), GEMINI_JSON_SCHEMA)).toBe(
       "schema#/properties/a: expected a schema in the keywords of one draft, found one keyword in those of two",
     );
@@ -79,7 +79,7 @@ describe("a malformed schema", () => {
     expect(message.length).toBeLessThan(500);
   });
 
-  it("is sent as it came where nothing is enforced", () => {
+  it("is sent as it came if nothing is enforced", () => {
     const schema = record({ a: { type: "text", required: true } });
     expect(accepted(schema, PLAIN)).toEqual({ schema, reported: [], messages: [] });
   });
@@ -98,7 +98,7 @@ describe("a schema that is too large", () => {
   });
 
   it.each([OPENAI_STRICT, ANTHROPIC_OUTPUT, GEMINI_JSON_SCHEMA])(
-    "is refused where references multiply it: $name",
+    "is refused if references multiply it: $name",
     (dialect) => {
       const next = (index: number) => ({ $ref: `#/$defs/p${index + 1}`, description: "d" });
       const $defs = { ...many(60, (index) => record({ x: next(index), y: next(index) })), p60: STRING };
@@ -151,7 +151,7 @@ describe("the work of a translation", () => {
     $defs: { A: target },
   });
 
-  it("grows with the number of definitions, also where all want the same name", () => {
+  it("grows with the number of definitions, even if all want the same name", () => {
     const count = 2000;
     const name = (index: number) => String.fromCodePoint(0x4e00 + index);
     const entries = Array.from({ length: count }, (_, index) => [name(index), { ...STRING }]);
@@ -164,7 +164,7 @@ describe("the work of a translation", () => {
     expect(calls).toBeLessThan(20 * count);
   });
 
-  it("is bounded where references multiply a list of values", () => {
+  it("is bounded if references multiply a list of values", () => {
     for (const dialect of [OPENAI_STRICT, ANTHROPIC_OUTPUT, GEMINI_JSON_SCHEMA]) {
       expect(refusal(referring(5000, { enum: values(30_000) }), dialect)).toMatch(
         /^schema: expands to more than 1000000 characters/,
@@ -184,14 +184,14 @@ describe("the work of a translation", () => {
     expect(calls).toBeLessThan(2000);
   });
 
-  it("is bounded where a union multiplies what stands beside it", () => {
+  it("is bounded if a union multiplies its sibling keywords", () => {
     const anyOf = Array.from({ length: 5000 }, (_, minLength) => ({ minLength }));
     expect(refusal(record({ a: { enum: values(5000), anyOf } }), GEMINI_JSON_SCHEMA)).toMatch(
       /^schema: expands to more than 1000000 characters/,
     );
   });
 
-  it("is bounded where the parts of allOf all declare properties", () => {
+  it("is bounded if the parts of allOf all declare properties", () => {
     const allOf = Array.from({ length: 5000 }, (_, index) => ({ properties: { [`p${index}`]: STRING } }));
     expect(refusal(record({ a: { allOf } }), GEMINI_JSON_SCHEMA)).toMatch(
       /^schema: expands to more than 1000000 characters/,
@@ -229,7 +229,7 @@ describe("the report of changes", () => {
     expect(accepted(schema, GEMINI_JSON_SCHEMA).reported).toEqual(["schema#/properties/a~1b~0c/minLength"]);
   });
 
-  it("leaves out of the description what would be too long", () => {
+  it("leaves texts out of the description that would be too long", () => {
     const not = { enum: Array.from({ length: 500 }, (_, index) => `value ${index}`) };
     const { schema, messages } = accepted(record({ a: { ...STRING, not } }), GEMINI_JSON_SCHEMA);
     expect(schema.properties).toEqual({ a: STRING });
@@ -271,7 +271,7 @@ describe("the caller's schema", () => {
     expect(sent).toContain("9007199254740993");
   });
 
-  it("is itself the result where nothing needs to change", () => {
+  it("is itself the result if nothing needs to change", () => {
     const schema = JSON.parse(source);
     expect(accepted(schema, PLAIN).schema).toBe(schema);
     expect(accepted(schema, dialects.TOOL_PARAMETERS).schema).toBe(schema);

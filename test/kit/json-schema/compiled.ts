@@ -5,12 +5,12 @@ import type { JsonObject } from "../../../src/kit/json/json.ts";
 import { compileSchema } from "../../../src/kit/json-schema/compile-schema.ts";
 import type { SchemaDialect } from "../../../src/kit/json-schema/dialect.ts";
 
-/** What became of a schema. */
+/** The result of compiling a schema. */
 export type Outcome = Compiled | { readonly refused: string };
 
 interface Compiled {
   readonly schema: JsonObject;
-  /** Fields of the warnings, with `noted ` before those that a strict request is not refused for. */
+  /** Fields of the warnings, with `noted ` before fields for which a strict request is not refused. */
   readonly reported: readonly string[];
   readonly messages: readonly string[];
 }

@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import { GEMINI_JSON_SCHEMA, OPENAI_STRICT } from "../../../src/providers/schema-dialects.ts";
 import { accepted, refusal } from "./compiled.ts";
 
-/** What a schema becomes as the required property of an object, and the places below it that are reported. */
+/**
+ * Compiles a schema as the required property of an object. Returns the result, and the places in it that are reported.
+ */
 function inProperty(schema: object, dialect = OPENAI_STRICT): { schema: unknown; reported: string[] } {
-  const { $defs, ...own } = schema as { $defs?: object };
-  const whole = { type: "object", properties: { a: own }, required: ["a"], ...($defs && { $defs }) };
+  const { $defs, ...rest } = schema as { $defs?: object };
+  const whole = { type: "object", properties: { a: rest }, required: ["a"], ...($defs && { $defs }) };
   const outcome = accepted(whole, dialect);
   const { a } = outcome.schema.properties as { a: unknown };
   return {
@@ -116,7 +118,7 @@ describe("allOf", () => {
     expect(outcome.schema).toMatchObject({ description: expect.stringMatching(/^All of: \[\{/) });
   });
 
-  it("that contradicts itself is refused, or its property left out where that is optional", () => {
+  it("that contradicts itself is refused, or its property left out if that is optional", () => {
     const never = { allOf: [STRING, { type: "number" }] };
     expect(refusal(record({ a: never }), OPENAI_STRICT)).toMatch(/found a contradiction$/);
     const optional = accepted(
@@ -201,7 +203,7 @@ describe("a union", () => {
     expect(inProperty({ oneOf }, GEMINI_JSON_SCHEMA).reported).toContain("/oneOf");
   });
 
-  it("that cannot be merged with what stands beside it is merged as far as possible", () => {
+  it("that cannot be merged with its sibling keywords is merged as far as possible", () => {
     const { schema, reported } = inProperty({
       ...STRING,
       pattern: "a",

@@ -61,7 +61,7 @@ describe("enforceSchema()", () => {
     expect(outcome.schema).toBe(schema);
   });
 
-  it("makes a request with the loss policy REFUSE fail where it does so", () => {
+  it("makes a request with the loss policy REFUSE fail if it does so", () => {
     const loss = new LossReport();
     enforceSchema({ type: "object" }, OPENAI, FIELD, loss);
     expect(() => loss.enforce(LossPolicy.REFUSE)).toThrow(InvalidRequestError);

@@ -4,26 +4,26 @@ import { lookUp } from "./validator.ts";
 type Schema = Record<string, unknown>;
 
 /**
- * Values for a schema, made by its common keywords, so that most of them are valid. Whether one is,
- * the validator decides.
+ * Values for a schema, made by its common keywords, so that most values are valid. The validator decides whether one
+ * is.
  */
 export function arbitraryInstances(
   schema: unknown,
   root: unknown = schema,
   depth = 0,
 ): fc.Arbitrary<unknown> {
-  const own = (typeof schema === "object" && schema !== null ? schema : {}) as Schema;
+  const keywords = (typeof schema === "object" && schema !== null ? schema : {}) as Schema;
   if (depth > 6) return fc.constant(null);
   const below = (each: unknown) => arbitraryInstances(each, root, depth + 1);
-  if (typeof own.$ref === "string") return below(lookUp(root, own.$ref));
-  const literals = own.const === undefined ? own.enum : [own.const];
+  if (typeof keywords.$ref === "string") return below(lookUp(root, keywords.$ref));
+  const literals = keywords.const === undefined ? keywords.enum : [keywords.const];
   if (Array.isArray(literals)) return fc.constantFrom(...(literals as unknown[]));
-  const union = own.anyOf ?? own.oneOf;
+  const union = keywords.anyOf ?? keywords.oneOf;
   if (Array.isArray(union)) return fc.oneof(...union.map(below));
-  const types = [own.type ?? []].flat().map((type) => String(type).toLowerCase());
+  const types = [keywords.type ?? []].flat().map((type) => String(type).toLowerCase());
   if (types.length === 0) return fc.constantFrom(null, 1, "a");
-  const made = types.map((type) => instanceOfType(type, own, below));
-  return fc.oneof(...made, ...(own.nullable === true ? [fc.constant(null)] : []));
+  const made = types.map((type) => instanceOfType(type, keywords, below));
+  return fc.oneof(...made, ...(keywords.nullable === true ? [fc.constant(null)] : []));
 }
 
 function instanceOfType(type: string, schema: Schema, below: (schema: unknown) => fc.Arbitrary<unknown>) {

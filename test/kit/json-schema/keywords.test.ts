@@ -7,7 +7,7 @@ import {
 } from "../../../src/providers/schema-dialects.ts";
 import { compiled, type Outcome } from "./compiled.ts";
 
-/** What becomes of a schema: the schema that is sent and the places that are reported, or the refusal. */
+/** The result for a schema: the schema that is sent and the places that are reported, or the refusal. */
 type Expected = { schema: unknown; reported?: string[] } | { refused: string };
 
 interface Row {
@@ -25,7 +25,7 @@ const DIALECTS = {
   gemini: GEMINI_JSON_SCHEMA,
 } as const;
 
-/** Keyword by keyword. `reported` are pointers below the property, with `noted ` before those that lose nothing. */
+/** Keyword by keyword. `reported` are pointers below the property, with `noted ` before places that lose nothing. */
 const ROWS: readonly Row[] = [
   {
     what: "type",
@@ -954,7 +954,7 @@ const ROWS: readonly Row[] = [
   },
   {
     what: "unknown keywords",
-    schema: { type: "string", minlength: 1, "x-own": 1 },
+    schema: { type: "string", minlength: 1, "x-other": 1 },
     openai: { schema: { type: "string" }, reported: ["noted minlength"] },
     anthropic: { schema: { type: "string" }, reported: ["noted minlength"] },
     gemini: { schema: { type: "string" }, reported: ["noted minlength"] },

@@ -74,7 +74,7 @@ describe.each(Object.entries(TRANSLATED))("%s", (_name, dialect) => {
   });
 });
 
-/** Whether a value is valid. Also true where a schema refers to itself for the same value, so that nothing is known. */
+/** Whether a value is valid. Also true if a schema refers to itself for the same value, so that nothing is known. */
 function isValid(schema: unknown, value: unknown): boolean {
   try {
     return accepts(schema, value);
@@ -101,7 +101,10 @@ function collectSchemas(schema: unknown): Schema[] {
 
 type Schema = Record<string, unknown>;
 
-/** Why an object schema is not closed, or not all of its properties required; empty where it is. */
+/**
+ * Returns the reasons why an object schema is not closed or not all of its properties are required. Empty if it is
+ * strict.
+ */
 function measureLaxity({ properties, required, additionalProperties, type }: Schema, all: boolean): string {
   if (![type].flat().includes("object")) return "";
   if (additionalProperties !== false) return "open";

@@ -51,7 +51,7 @@ describe("the schemas of recorded requests", () => {
     }
   });
 
-  it.each(RECORDED)("are not changed where they are not enforced: $file", ({ schema }) => {
+  it.each(RECORDED)("are not changed if they are not enforced: $file", ({ schema }) => {
     expect(accepted(schema, PLAIN).schema).toBe(schema);
     expect(accepted(schema, TOOL_PARAMETERS).schema).toBe(schema);
   });

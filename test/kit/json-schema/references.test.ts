@@ -157,7 +157,7 @@ describe("a recursive schema", () => {
   const tree = (required: string[]) =>
     referring({ $ref: "#/$defs/Node" }, { $defs: { Node: node(required, listed) } });
 
-  it("stays recursive where the dialect allows it", () => {
+  it("stays recursive if the dialect allows it", () => {
     const { schema, reported } = accepted(tree(["value", "next"]), OPENAI_STRICT);
     expect(schema.$defs).toEqual({
       Node: { ...node(["value", "next"], listed), additionalProperties: false },
@@ -170,7 +170,7 @@ describe("a recursive schema", () => {
     expect(accepted(root, OPENAI_STRICT)).toMatchObject({ schema: root, reported: [] });
   });
 
-  it("is refused with its place where the dialect refuses recursion", () => {
+  it("is refused with its place if the dialect refuses recursion", () => {
     expect(refusal(tree(["value"]), ANTHROPIC_OUTPUT)).toBe(
       "schema#/$defs/Node/properties/next/items: refers to itself, which Anthropic's structured output does not support",
     );
@@ -186,7 +186,7 @@ describe("a recursive schema", () => {
     });
   });
 
-  it("accepts any value for Gemini where it is recursive without a property", () => {
+  it("accepts any value for Gemini if it is recursive without a property", () => {
     const schema = referring(
       { $ref: "#/$defs/L" },
       { $defs: { L: { type: "array", items: { $ref: "#/$defs/L" } } } },

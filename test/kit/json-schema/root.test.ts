@@ -29,7 +29,7 @@ describe("the root of a tool's parameters", () => {
       { anyOf: [STRING, { type: "null" }] },
       '{"anyOf":[{"type":"string"},{"type":"null"}]}',
     ],
-  ])("is refused where it is %s", (_name, schema, found) => {
+  ])("is refused if it is %s", (_name, schema, found) => {
     for (const dialect of DIALECTS) {
       expect(refusal(schema, dialect)).toBe(
         `schema: expected a JSON Schema whose root has "type": "object", found ${found}`,
@@ -42,20 +42,20 @@ describe("the root of a tool's parameters", () => {
     ["an object or null", { ...ARGUMENTS, type: ["object", "null"] }],
     ["a reference to an object", { $ref: "#/$defs/A", $defs: { A: ARGUMENTS } }],
     ["a reference by anchor", { $ref: "#args", $defs: { A: { $anchor: "args", ...ARGUMENTS } } }],
-  ])("is an object where it is %s", (_name, schema) => {
+  ])("is an object if it is %s", (_name, schema) => {
     for (const dialect of DIALECTS) {
       expect(accepted(schema, dialect)).toMatchObject({ schema: ARGUMENTS, reported: [] });
     }
   });
 
-  it("gets its type where it has none", () => {
+  it("gets its type if it has none", () => {
     expect(accepted({ properties: { a: STRING } }, TOOL_PARAMETERS)).toMatchObject({
       schema: { type: "object", properties: { a: STRING } },
       reported: [],
     });
   });
 
-  it("is replaced by what it refers to, and what is below it stays unchanged", () => {
+  it("is replaced by its target, and the schemas below stay unchanged", () => {
     const odd = { $ref: "#/$defs/B", minlength: 3, nullable: true };
     const $defs = { A: record({ a: odd }), B: STRING };
     expect(accepted({ $schema: "x", $ref: "#/$defs/A", $defs }, TOOL_PARAMETERS)).toMatchObject({

@@ -27,13 +27,13 @@ export function accepts(schema: unknown, value: unknown): boolean {
 function validate(schema: unknown, value: unknown, root: unknown, depth: number): Verdict {
   if (depth > 60) throw new EndlessSchema();
   if (typeof schema === "boolean") return { ...INVALID, isValid: schema };
-  const own = schema as Schema;
+  const keywords = schema as Schema;
   const check = (other: unknown, part: unknown = value) => validate(other, part, root, depth + 1);
-  if (own.nullable === true && value === null) return { ...INVALID, isValid: true };
-  if (!isValidAlone(own, value)) return INVALID;
-  const beside = verdictsBeside(own, value, root, check);
+  if (keywords.nullable === true && value === null) return { ...INVALID, isValid: true };
+  if (!isValidAlone(keywords, value)) return INVALID;
+  const beside = verdictsBeside(keywords, value, root, check);
   if (beside.some((verdict) => !verdict.isValid)) return INVALID;
-  return toMembers(own, value, beside, check);
+  return toMembers(keywords, value, beside, check);
 }
 
 type Check = (schema: unknown, part?: unknown) => Verdict;
@@ -72,7 +72,7 @@ function combined(verdicts: readonly Verdict[]): Verdict {
   };
 }
 
-/** Checks the members of objects and arrays, given which of them other schemas have evaluated. */
+/** Checks the members of objects and arrays, given the members that other schemas have evaluated. */
 function toMembers(schema: Schema, value: unknown, beside: readonly Verdict[], check: Check): Verdict {
   const evaluated = beside.length === 0 ? { ...INVALID, isValid: true } : combined(beside);
   if (isObject(value)) return listProperties(schema, value, evaluated, check);
@@ -108,9 +108,9 @@ function getItems(schema: Schema, value: unknown[], evaluated: Verdict, check: C
   const prefix = isTuple ? toList(schema.items) : toList(schema.prefixItems);
   const rest = isTuple ? schema.additionalItems : schema.items;
   for (const [index, each] of value.entries()) {
-    const own = index < prefix.length ? prefix[index] : rest;
-    if (own !== undefined && !check(own, each).isValid) return INVALID;
-    const known = own !== undefined || index < evaluated.items;
+    const itemSchema = index < prefix.length ? prefix[index] : rest;
+    if (itemSchema !== undefined && !check(itemSchema, each).isValid) return INVALID;
+    const known = itemSchema !== undefined || index < evaluated.items;
     if (!known && schema.unevaluatedItems !== undefined && !check(schema.unevaluatedItems, each).isValid) {
       return INVALID;
     }
@@ -195,7 +195,7 @@ function isUnique(schema: Schema, value: unknown[]): boolean {
   return value.every((each, index) => value.findIndex((other) => same(each, other)) === index);
 }
 
-/** What a pointer in a reference leads to. */
+/** Returns the value to which the pointer in a reference leads. */
 export function lookUp(root: unknown, reference: string): unknown {
   const tokens = decodeURIComponent(reference.slice(1)).split("/").slice(1);
   return tokens.reduce<unknown>((value, token) => {

@@ -9,7 +9,7 @@ import {
   toMembers,
 } from "../../../src/kit/json/json-source.ts";
 
-describe("membersOf()", () => {
+describe("toMembers()", () => {
   it("gives each member as it is spelled", () => {
     const text = '{ "b" : 1.0 ,"2":{"y":[1e2,"]}\\""]}, "\\u0061":"\\\\" ,"n":null}';
     expect([...toMembers(text)]).toEqual([
@@ -24,17 +24,17 @@ describe("membersOf()", () => {
     expect([...toMembers('{"a":1,"a":[2]}')]).toEqual([["a", "[2]"]]);
   });
 
-  it("finds none in what is no object", () => {
+  it("finds none in a text that is no object", () => {
     expect(toMembers("[1]").size + toMembers('"{"').size + toMembers("{}").size).toBe(0);
   });
 });
 
-describe("elementsOf()", () => {
+describe("splitElements()", () => {
   it("gives each element as it is spelled", () => {
     expect(splitElements('[ {"a": 1} , "x,]" ,[],\n-0.50]')).toEqual(['{"a": 1}', '"x,]"', "[]", "-0.50"]);
   });
 
-  it("finds none in what is no list", () => {
+  it("finds none in a text that is no list", () => {
     expect([...splitElements("{}"), ...splitElements("[ ]"), ...splitElements("1")]).toEqual([]);
   });
 });
@@ -66,7 +66,7 @@ describe("taking JSON apart and putting it together", () => {
 });
 
 describe("sourceObject()", () => {
-  it("is written as it is spelled, and what is undefined not at all", () => {
+  it("is written as it is spelled, and undefined values are left out", () => {
     const body = {
       a: sourceObject('{"z":1.0, "1":2}'),
       none: undefined,
@@ -77,7 +77,7 @@ describe("sourceObject()", () => {
     expect(getSourceText({ text: "{}" })).toBeUndefined();
   });
 
-  it("stands beside numbers that no double holds", () => {
+  it("can stand beside numbers that no double holds", () => {
     expect(stringifyJson(parseJson('{"id":12345678901234567890}'))).toBe('{"id":12345678901234567890}');
   });
 });

@@ -88,7 +88,7 @@ function spaced(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc.tuple(space, text, space).map((parts) => parts.join(""));
 }
 
-/** A text and pieces of it, some of them empty. */
+/** A text and its pieces, some of which are empty. */
 export function inPieces(
   text: fc.Arbitrary<string>,
 ): fc.Arbitrary<readonly [text: string, pieces: readonly string[]]> {
@@ -101,9 +101,9 @@ export function inPieces(
 }
 
 /**
- * What is known of a value when this much of its text has arrived: the value of the longest beginning of it that closing
- * quotes and brackets make valid JSON. A number counts when it is finished, half a surrogate pair at the end of an open
- * string when something follows it. Undefined where there is none. Slow, and independent of the parser.
+ * Returns the known part of a value when this much of its text has arrived: the value of the longest prefix that
+ * closing quotes and brackets make valid JSON. A number counts when it is finished, half a surrogate pair at the end of
+ * an open string when something follows it. Undefined if there is none. Slow, and independent of the parser.
  */
 export function valueOfPrefix(prefix: string): unknown {
   for (let length = prefix.length; length > 0; length -= 1) {
@@ -123,7 +123,7 @@ function closeString(text: string, openString: number | undefined): string {
   return text.slice(0, openString) + JSON.stringify(string.replace(/[\ud800-\udbff]$/, ""));
 }
 
-/** Where the open string of a text begins, and the brackets that close its lists and objects. */
+/** Finds the start of the open string in a text, and the brackets that close its lists and objects. */
 function openIn(text: string): { readonly openString: number | undefined; readonly closers: string } {
   let openString: number | undefined;
   let closers = "";
@@ -140,7 +140,7 @@ function openIn(text: string): { readonly openString: number | undefined; readon
   return { openString, closers };
 }
 
-/** Whether a cut at this length stands inside or at the end of a number that may go on. */
+/** Whether a cut at this length is inside or at the end of a number that may continue. */
 function isWithinNumber(text: string, length: number): boolean {
   return (
     /[0-9]/.test(text.charAt(length - 1)) &&

@@ -19,7 +19,7 @@ import {
 } from "../../../src/kit/json/json.ts";
 import { sourceObject, stringifyJson } from "../../../src/kit/json/json-source.ts";
 
-/** Numbers that a double does not hold, in every place where a number can stand. */
+/** Numbers that a double does not hold, in every place in which a number can stand. */
 const LONG_NUMBERS = [
   "9007199254740993",
   "-9007199254740993",
@@ -51,7 +51,7 @@ describe("parseJson()", () => {
     );
   });
 
-  it.each(SHORT_NUMBERS)("makes %s a number even where a long one stands beside it", (number) => {
+  it.each(SHORT_NUMBERS)("makes %s a number even beside a long one", (number) => {
     expect(parseJson(`[${number},9007199254740993]`)).toMatchObject([Number(number), {}]);
   });
 
@@ -97,7 +97,7 @@ describe("parseJson()", () => {
   });
 });
 
-/** The value of a decimal number, one spelling for each: its digits without zeros around them, and where they stand. */
+/** The value of a decimal number, one spelling for each: its digits without zeros around them, and their places. */
 function canonical(number: string): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
@@ -120,7 +120,7 @@ describe("tryReadJson()", () => {
     });
   });
 
-  it("is undefined where the text is no JSON", () => {
+  it("is undefined if the text is no JSON", () => {
     expect([tryReadJson("{"), tryReadJson("")]).toEqual([undefined, undefined]);
   });
 });
@@ -137,7 +137,7 @@ describe("the readers of values", () => {
     ["{}", false],
     [7, false],
     [long, false],
-  ])("tell an object from %j", (value, want) => {
+  ])("distinguish an object from %j", (value, want) => {
     expect(isObject(value)).toBe(want);
     expect(asObject(value)).toBe(want ? value : undefined);
   });
@@ -148,7 +148,7 @@ describe("the readers of values", () => {
     [1, undefined],
     [null, undefined],
     [long, undefined],
-  ])("find a string in %j alone where it is one", (value, want) => {
+  ])("find a string in %j only if it is one", (value, want) => {
     expect(asString(value)).toBe(want);
   });
 
@@ -165,7 +165,7 @@ describe("the readers of values", () => {
     [true, undefined],
     [null, undefined],
     [long, undefined],
-  ])("find a 32-bit whole number in %j alone where it is one", (value, want) => {
+  ])("find a 32-bit whole number in %j only if it is one", (value, want) => {
     expect(asInt32(value)).toBe(want);
   });
 });
@@ -178,7 +178,7 @@ describe("asCount()", () => {
     [2 ** 30, undefined],
     [1.5, undefined],
     ["7", undefined],
-  ])("finds a count in %j alone where it is one", (value, want) => {
+  ])("finds a count in %j only if it is one", (value, want) => {
     expect(asCount(value)).toBe(want);
   });
 });
@@ -249,13 +249,13 @@ describe("mergeObjects()", () => {
   it.each(APPENDIX_A)(
     "merges as the table of RFC 7396 has it: %s and %s give %s",
     (original, patch, result) => {
-      // The table's values stand under a key, where null removes.
+      // The table's values stand under a key, since null removes keys.
       const merged = mergeObjects(JSON.parse(`{"x":${original}}`), JSON.parse(`{"x":${patch}}`));
       expect(JSON.stringify(merged)).toBe(result === "null" ? "{}" : `{"x":${result}}`);
     },
   );
 
-  it("does for any objects what the RFC's own program does", () => {
+  it("gives the same result as the RFC's program for any objects", () => {
     const object = fc.dictionary(
       fc.constantFrom("a", "b", "__proto__", "constructor"),
       fc.jsonValue({ maxDepth: 3 }),
@@ -301,7 +301,7 @@ describe("mergeObjects()", () => {
     );
   });
 
-  it("joins the lists under the keys that it is told to, at the top alone", () => {
+  it("joins the lists under the given keys, only at the top level", () => {
     const base = { tools: [1], include: ["a"], nested: { tools: [1] }, other: [1] };
     const patch = { tools: [2], include: "b", nested: { tools: [2] }, other: [2] };
     expect(mergeObjects(base, patch, ["tools", "include"])).toEqual({

@@ -5,7 +5,7 @@ import { isObject, type JsonValue, MAX_JSON_LEVELS } from "../../../src/kit/json
 import { PartialJsonParser } from "../../../src/kit/json/partial-json.ts";
 import { growsInto, inPieces, jsonText, valueOfPrefix } from "./json-texts.ts";
 
-/** A parser that has taken some pieces. */
+/** Creates a parser that has read some pieces. */
 function getParser(...pieces: readonly string[]): PartialJsonParser {
   const parser = new PartialJsonParser();
   for (const piece of pieces) parser.push(piece);
@@ -34,7 +34,7 @@ function toFailure(parser: PartialJsonParser) {
 }
 
 describe("a partial value", () => {
-  it("is what the beginning of the text completes to, at every character", () => {
+  it("is the completed beginning of the text, at every character", () => {
     fc.assert(
       fc.property(jsonText, (text) => {
         const parser = new PartialJsonParser();
@@ -148,7 +148,7 @@ describe("snapshot()", () => {
     );
   });
 
-  it("shares what is closed, and copies what is open", () => {
+  it("shares closed values, and copies open ones", () => {
     const parser = getParser('{"closed":{"a":[1]},"open":{"done":[2],"text":"a');
     const earlier = parser.snapshot();
     parser.push("b");
@@ -162,7 +162,7 @@ describe("snapshot()", () => {
 });
 
 describe("end()", () => {
-  it("gives what JSON.parse gives", () => {
+  it("gives the same value as JSON.parse", () => {
     fc.assert(
       fc.property(inPieces(jsonText), ([text, pieces]) => {
         expectSame(getParser(...pieces).end(), { ok: true, value: JSON.parse(text) });
@@ -224,7 +224,7 @@ describe("end()", () => {
     ["\ufeff{}", 'expected a JSON value at position 0, found "\ufeff"'],
     ["", "expected a JSON value at position 0, found the end of the text"],
     ['{"a":"b', "expected the end of a string at position 7, found the end of the text"],
-  ])("says what is wrong with %j and where, however it is cut", (text, message) => {
+  ])("names the mistake in %j and its place, however it is cut", (text, message) => {
     expect(toFailure(getParser(text)).message).toBe(message);
     expect(toFailure(getParser(...text)).message).toBe(message);
   });
@@ -267,11 +267,11 @@ describe("an embedded value", () => {
     expect(embedded(text).value).toEqual({ a: [1] });
   });
 
-  it("may be a list where the caller says so", () => {
+  it("may be a list if the caller says so", () => {
     expect(embedded("Here: ```json\n[1, 2]\n```", "value").end()).toEqual({ ok: true, value: [1, 2] });
   });
 
-  it("fails where there is none, where it is cut, and where it is invalid", () => {
+  it("fails if it is missing, cut or invalid", () => {
     expect(toFailure(embedded("I cannot do that.")).message).toBe(
       "expected the opening bracket of a JSON value at position 17, found the end of the text",
     );

@@ -50,7 +50,7 @@ describe("createMediaReader()", () => {
     expect(await read(path, ["/"])).toBe("inside");
   });
 
-  it("follows links that stay inside, also where the root is one", async () => {
+  it("follows links that stay inside, even if the root is one", async () => {
     expect(await read(join(root, "link-inside.txt"))).toBe("deeper");
     const linked = join(folder, "link-to-root");
     expect(await read(join(linked, "a.txt"), [linked])).toBe("inside");
@@ -76,7 +76,7 @@ describe("createMediaReader()", () => {
     );
   });
 
-  it("refuses everything where no root is named", async () => {
+  it("refuses everything if no root is named", async () => {
     const refused = read(join(root, "a.txt"), []);
     await expect(refused).rejects.toMatchObject({ violations: [{ field: FIELD }] });
     await expect(refused).rejects.toThrow("reading files is off");
@@ -98,7 +98,7 @@ describe("createMediaReader()", () => {
     await expect(read(join(root, "pipe"))).rejects.toThrow("no regular file");
   });
 
-  it("does not so much as open what a link names outside: its opening may have effects", async () => {
+  it("does not even open a file outside that a link names, since opening may have effects", async () => {
     const pipe = join(folder, "pipe-outside");
     await promisify(execFile)("mkfifo", [pipe]);
     await symlink(pipe, join(root, "link-to-pipe"));
@@ -128,7 +128,7 @@ describe("createMediaReader()", () => {
     );
   });
 
-  it("tells base64 that was put into the url from a path, and does not repeat it", async () => {
+  it("distinguishes base64 in the url from a path, and does not repeat it", async () => {
     const refused = read(`/9j/4AAQSkZJRg${"A".repeat(5000)}`);
     await expect(refused).rejects.toThrow("base64 belongs into data or a data: URI");
     await expect(refused).rejects.not.toThrow("4AAQ");
@@ -142,7 +142,7 @@ describe("createMediaReader()", () => {
     await expect(read(path)).rejects.toThrow(want);
   });
 
-  it("never gives what is outside, while a folder is swapped for a link all the time", async () => {
+  it("never reads a file outside while a folder is swapped for a link all the time", async () => {
     const [swapped, real, link] = ["swapped", "real", "link"].map((name) => join(root, name)) as [
       string,
       string,
@@ -170,7 +170,7 @@ describe("createMediaReader()", () => {
   });
 });
 
-describe("openedPathOf()", () => {
+describe("findOpenedPath()", () => {
   it.each([
     ["as Linux tells it", "/proc/self/fd"],
     ["by comparing files elsewhere", "/nowhere"],
@@ -179,7 +179,7 @@ describe("openedPathOf()", () => {
     expect(await findOpenedPath(handle, join(root, "a.txt"), descriptors)).toBe(join(root, "a.txt"));
   });
 
-  it("is not deceived where another file is open than the path names", async () => {
+  it("is not deceived if another file is open than the path names", async () => {
     await using handle = await open(join(folder, "secret.txt"));
     expect(await findOpenedPath(handle, join(root, "a.txt"))).toBe(join(folder, "secret.txt"));
     expect(await findOpenedPath(handle, join(root, "a.txt"), "/nowhere")).toBeUndefined();

@@ -26,7 +26,7 @@ function resolve(media: Media, options: MediaOptions = {}) {
 }
 
 describe("resolveMedia()", () => {
-  it("leaves web URLs as they are and infers their type where it can", async () => {
+  it("leaves web URLs as they are and infers their type if it can", async () => {
     const address = "https://a.example/b.JPG?sig=x#y";
     expect(await resolve(image(url(address)))).toEqual({
       kind: "url",

@@ -37,7 +37,7 @@ describe("createRequestMedia()", () => {
   it.each([
     ["of one file, as often as it is named", ["/40.png", "/40.png", "/40.png"], ["/40.png"]],
     ["of different files", ["/40.png", "/41.png", "/20.png"], ["/40.png", "/41.png"]],
-  ])("refuses what is over the limit of a request: %s", async (_what, files, read) => {
+  ])("refuses media over the limit of a request: %s", async (_what, files, read) => {
     const { reader, paths } = sizedFiles();
     const resolve = createRequestMedia(reader, 100);
     const outcomes = await Promise.allSettled(files.map((path, at) => resolve(image(path), `images[${at}]`)));

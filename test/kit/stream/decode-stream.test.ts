@@ -69,7 +69,7 @@ class WordDecoder implements StreamDecoder {
   }
 }
 
-/** The body of an answer, which notes what became of it. */
+/** The body of an answer, which notes whether it was read, closed and released. */
 class Body {
   readonly #chunks: readonly (string | Uint8Array | Error)[];
   read = 0;
@@ -104,7 +104,7 @@ interface Outcome {
   readonly stray: string | undefined;
 }
 
-/** Decodes a body to its end, or until so many batches have come, and holds the events to the laws. */
+/** Decodes a body to its end, or until the given number of batches, and checks the events against the laws. */
 async function decode(body: Body, batchesWanted = Number.POSITIVE_INFINITY): Promise<Outcome> {
   const writer = new StreamWriter(factsFor("sim", { model: "m" }), new ToolCallIdAllocator(""), () => 0);
   const decoder = new WordDecoder(writer);
@@ -160,7 +160,7 @@ describe("a stream that ends in order", () => {
     expect(error).toBeUndefined();
   });
 
-  it("comes in one batch where all of it came at once", async () => {
+  it("comes in one batch if it all arrived at once", async () => {
     const { batches } = await decode(new Body(said("start", "text Hi", "stop")));
     expect(batches.map(getCases)).toEqual([["streamStart", "textStart", "textDelta", "textEnd", "finish"]]);
   });
@@ -183,7 +183,7 @@ describe("a stream that ends in order", () => {
     expect([getCases(events), error]).toEqual([["streamStart", "finish"], undefined]);
   });
 
-  it("may end without an end marker where the decoder knows better", async () => {
+  it("may end without an end marker if the decoder knows better", async () => {
     const { events, error, stray } = await decode(new Body(said("start"), "[stop]"));
     expect([getCases(events), error, stray]).toEqual([["streamStart", "finish"], undefined, "[stop]"]);
   });
@@ -234,14 +234,14 @@ describe("a failure after the first event", () => {
     });
   });
 
-  it("says where the model had not begun to write", async () => {
+  it("says that the model had not begun to write", async () => {
     expect(lastError(await decode(new Body(said("start"), said("fail"))))).toMatchObject({
       outputStarted: false,
       usage: undefined,
     });
   });
 
-  it("comes after what the same read brought before it", async () => {
+  it("comes after the events before in the same read", async () => {
     const { batches } = await decode(new Body(said("start", "text Hi", "fail", "text more")));
     expect(batches.map(getCases)).toEqual([["streamStart", "textStart", "textDelta"], ["error"]]);
   });
@@ -280,7 +280,7 @@ describe("a failure after the first event", () => {
     expect(error.cause).toBeInstanceOf(TypeError);
   });
 
-  it("is of kind STREAM where the end marker never comes", async () => {
+  it("is of kind STREAM if the end marker never comes", async () => {
     const outcome = await decode(new Body(said("start", "text Hi")));
     expect(lastError(outcome)).toBeInstanceOf(StreamError);
     expect(lastError(outcome).message).toBe("the provider's stream ended before its end marker");
@@ -295,7 +295,7 @@ describe("a failure after the first event", () => {
 });
 
 describe("a reader who leaves", () => {
-  it("closes the body, and is told nothing more", async () => {
+  it("closes the body, and gets no further events", async () => {
     const body = new Body(said("start"), said("text Hi"), said("stop"));
     const { batches, error, released } = await decode(body, 1);
     expect([batches.map(getCases), error, released]).toEqual([[["streamStart"]], undefined, 0]);
@@ -309,7 +309,7 @@ describe("a reader who leaves", () => {
     expect([body.read, body.closed]).toEqual([0, 0]);
   });
 
-  it("while a batch is awaited closes the body, and is told that there are no more", async () => {
+  it("while a batch is awaited closes the body, and ends the wait", async () => {
     const read = Promise.withResolvers<IteratorResult<Uint8Array>>();
     const close = vi.fn(async () => {
       read.reject(new AbortError("the answer was left"));

@@ -91,7 +91,7 @@ describe("replayResponse()", () => {
     expect(response).toEqual(create(ResponseSchema, WHOLE));
   });
 
-  it("brings every text in one delta, and none where there is none", () => {
+  it("brings every text in one delta, and none if there is none", () => {
     const deltas = replayed(create(ResponseSchema, WHOLE)).filter(({ event }) => event.case === "textDelta");
     expect(deltas.map(({ event }) => event.value)).toMatchObject([{ partIndex: 2, delta: "Hi 😀" }]);
   });

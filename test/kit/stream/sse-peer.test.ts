@@ -7,19 +7,22 @@ import { getRecordings, toBytes } from "../../support/recordings.ts";
 
 const FOLDERS = ["openai-responses", "anthropic-messages", "gemini", "openai-chat"];
 
-/** What is in a stream, by eventsource-parser. The decoder under test delivers an event that lacks its blank line too. */
+/**
+ * The events in a stream, as eventsource-parser reads them. The decoder under test delivers an event that lacks its
+ * blank line too.
+ */
 function peerEvents(bytes: Uint8Array): SseEvent[] {
   const events: SseEvent[] = [];
   const parser = createParser({
     onEvent: ({ event: type = "", data }) => events.push({ type, data }),
   });
-  // The parser takes off the byte order mark itself, one of them.
+  // The parser removes one byte order mark itself.
   parser.feed(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
   parser.feed("\n\n");
   return events;
 }
 
-/** Where the first line begins that starts with a brace or bracket, and all that follows, by the text as a whole. */
+/** The text from the first line that starts with a brace or bracket, found in the text as a whole. */
 function peerStray(bytes: Uint8Array): string {
   const [, , stray = ""] = /(^|[\r\n])([[{].*)/s.exec(new TextDecoder().decode(bytes)) ?? [];
   return stray;
@@ -33,7 +36,7 @@ function read(chunks: Iterable<Uint8Array>): { events: SseEvent[]; stray: string
   return { events, stray: decoder.stray };
 }
 
-/** Bytes cut into chunks of the given sizes, in turn; some of them may be empty. */
+/** Bytes cut into chunks of the given sizes, in turn; some chunks may be empty. */
 function splitChunks(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
@@ -44,7 +47,7 @@ function splitChunks(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] 
   return chunks;
 }
 
-/** Streams made of the words that mean something to a decoder, of text, and of bytes that are none. */
+/** Streams made of the words that mean something to a decoder, of text, and of bytes that are not text. */
 const streams = fc
   .array(
     fc.oneof(

@@ -14,7 +14,7 @@ function read(chunks: Iterable<Uint8Array>): { stray: string; events: string[] }
 }
 
 describe("SseDecoder.stray", () => {
-  it("is empty where there are events alone", () => {
+  it("is empty if there are events alone", () => {
     expect(read([Buffer.from(EVENTS)])).toEqual({
       stray: "",
       events: ['{"text":"a line {\\n{ inside"}', "[1]"],

@@ -124,7 +124,7 @@ describe("SseDecoder", () => {
     );
   });
 
-  it("passes on what its listener throws", () => {
+  it("throws the error of its listener", () => {
     const decoder = new SseDecoder(() => {
       throw new StreamError("no JSON");
     });

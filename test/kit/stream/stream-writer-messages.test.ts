@@ -58,7 +58,7 @@ describe("the writer's messages", () => {
     ["reasoningDelta", ReasoningDeltaSchema],
     ["toolCallDelta", ToolCallDeltaSchema],
     ["providerEvent", ProviderEventSchema],
-  ] as const)("are known as what they are (%s)", (kind, schema) => {
+  ] as const)("have the type that they claim (%s)", (kind, schema) => {
     const found = writtenEvents().find(({ event }) => event.case === kind);
     expect(isMessage(found, StreamEventSchema)).toBe(true);
     expect(isMessage(found?.event.value, schema)).toBe(true);

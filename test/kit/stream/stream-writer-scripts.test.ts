@@ -27,7 +27,7 @@ const image: ContentPart = create(ContentPartSchema, {
   },
 });
 
-/** What a decoder may do to a writer. `block` picks one of the blocks so far. */
+/** A call that a decoder may make to a writer. `block` picks one of the blocks so far. */
 type Call =
   | { readonly do: "start" | "reserve" | "fill" | "whole" | "event" }
   | { readonly do: "text" | "reasoning" }
@@ -68,7 +68,7 @@ type AnyBlock = ReturnType<
   StreamWriter["startText"] | StreamWriter["startReasoning"] | StreamWriter["startToolCall"]
 >;
 
-/** A block and what the provider sent of it. */
+/** A block and the deltas that the provider sent for the block. */
 interface Written {
   readonly block: AnyBlock;
   readonly type: string;
@@ -77,7 +77,7 @@ interface Written {
   ended: boolean;
 }
 
-/** Plays a script on a writer and keeps account of what each part must become. */
+/** Runs a script on a writer and records the expected content of each part. */
 class Play {
   readonly writer = new StreamWriter(
     factsFor("sim", { model: "asked" }),

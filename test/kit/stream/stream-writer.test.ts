@@ -34,7 +34,7 @@ function getCases(events: readonly StreamEvent[]): (string | undefined)[] {
   return events.map(({ event }) => event.case);
 }
 
-/** Holds a finished stream to the laws and gives what it accumulates to. */
+/** Checks a finished stream against the laws and returns its accumulated response. */
 function accumulated(events: readonly StreamEvent[]): Response {
   const laws = new LawChecker();
   const accumulator = new StreamAccumulator();
@@ -61,7 +61,7 @@ const image: ContentPart = create(ContentPartSchema, {
 });
 
 describe("start()", () => {
-  it("tells run, provider, model, time and warnings, once", () => {
+  it("has run, provider, model, time and warnings, once", () => {
     const facts = { ...factsFor("sim", { model: "asked" }), acceptedAt: 1_500 };
     facts.warnings.push(warning("top_p", "unsupported_setting", "left out"));
     const writer = new StreamWriter(facts, new ToolCallIdAllocator("inf_test"), () => 0);
@@ -81,7 +81,7 @@ describe("start()", () => {
     });
   });
 
-  it("names the model that was asked for where the provider names none", () => {
+  it("names the model that was asked for if the provider names none", () => {
     const writer = createWriter();
     writer.start("");
     expect(writer.take()[0]?.event.value).toMatchObject({ model: "asked" });
@@ -136,7 +136,7 @@ describe("append()", () => {
     expect(accumulated(events).message?.content[0]?.part.value).toMatchObject({ text: "\ufffdx\ufffd" });
   });
 
-  it("refuses to go on with a part that has ended, and writes nothing of it", () => {
+  it("refuses to continue a part that has ended, and writes no event", () => {
     const writer = createWriter();
     writer.start("m");
     const blocks = [
@@ -183,7 +183,7 @@ describe("the tool calls", () => {
     ["arguments that are no object", ["[1]"], "[1]", false],
     ["half a surrogate pair alone", ["\ud83d"], "\ufffd", true],
   ])(
-    "with %s are kept verbatim and marked where they do not parse",
+    "with %s are kept verbatim and marked if they do not parse",
     (_what, deltas, argumentsJson, argumentsInvalid) => {
       const writer = createWriter();
       writer.start("m");
@@ -216,7 +216,7 @@ describe("the tool calls", () => {
     expect(call).toEqual(toToolCall({ id: "call_1", name: "look", inputKind: "text" }, input));
   });
 
-  it("have ids of their own where the provider repeats ids or gives none", () => {
+  it("have unique ids if the provider repeats ids or gives none", () => {
     const writer = createWriter();
     writer.start("m");
     for (const id of ["a", "a", "", ""]) writer.startToolCall({ id, name: "look" });
@@ -227,7 +227,7 @@ describe("the tool calls", () => {
 });
 
 describe("the parts", () => {
-  it("keep what their ends say, in events and response alike", () => {
+  it("keep the facts of their ends, in events and response alike", () => {
     const writer = createWriter();
     writer.start("m");
     const providerState = create(ContentPartSchema, {
@@ -246,7 +246,7 @@ describe("the parts", () => {
     expect(accumulated(writer.take())).toEqual(response);
   });
 
-  it("that come late stand where their place was kept", () => {
+  it("that come late take the place that was kept for them", () => {
     const writer = createWriter();
     writer.start("m");
     const place = writer.reserve();
@@ -315,7 +315,7 @@ describe("finish()", () => {
     expect(last).toMatchObject({ response, usage, finishReason: ANSWER.finishReason });
   });
 
-  it("leaves usage unset where the provider said nothing", () => {
+  it("leaves usage unset if the provider reported none", () => {
     const writer = createWriter();
     writer.start("m");
     expect(writer.finish(ANSWER).usage).toBeUndefined();

@@ -33,7 +33,7 @@ export function requestFor(model: string, changes: Partial<RequestInput> = {}): 
   return { model, messages: [userMessage("Say something.")], ...changes };
 }
 
-/** A kind of call, made in the same way. */
+/** A kind of call, with the same signature for both kinds. */
 export type Call = (client: Client, request: RequestInput, options?: CallOptions) => Promise<Response>;
 
 /** Both kinds of call by name, for `it.each`. A stream is read to its end, and checked against its laws. */
@@ -42,7 +42,7 @@ export const calls: readonly (readonly [kind: "complete" | "stream", call: Call]
   ["stream", (client, request, options) => accumulate(client.stream(request, options))],
 ];
 
-/** What a call throws. */
+/** Returns the error that a call throws. */
 export async function toFailure(call: Promise<unknown>): Promise<SDKError> {
   const thrown = await call.then(
     () => undefined,
@@ -65,7 +65,7 @@ export async function getEvents(
   }
 }
 
-/** Path and model of what the simulator was asked, in order. */
+/** Path and model of the simulator's requests, in order. */
 export function listAsked(simulator: Simulator): string[] {
   return simulator.requests.map(({ path, body }) => `${path} ${getModel(body)}`);
 }

@@ -56,6 +56,6 @@ export async function build(
 }
 
 /** Provider options by the API's name, without cache breakpoints. */
-export function options(own: Record<string, unknown>): Pick<RequestInit & object, "providerOptionsJson"> {
-  return { providerOptionsJson: { anthropic: JSON.stringify({ auto_cache: false, ...own }) } };
+export function options(fields: Record<string, unknown>): Pick<RequestInit & object, "providerOptionsJson"> {
+  return { providerOptionsJson: { anthropic: JSON.stringify({ auto_cache: false, ...fields }) } };
 }

@@ -19,8 +19,8 @@ const CONVERSATION = [
 ];
 
 /** The paths of all breakpoints, with their lifetime. */
-async function breakpoints(request: RequestInit, own: Record<string, unknown> = {}): Promise<string[]> {
-  const providerOptionsJson = { anthropic: JSON.stringify(own) };
+async function breakpoints(request: RequestInit, fields: Record<string, unknown> = {}): Promise<string[]> {
+  const providerOptionsJson = { anthropic: JSON.stringify(fields) };
   const { body } = await build({ messages: CONVERSATION, tools: [TOOL], ...request, providerOptionsJson });
   return collectPlaces(body, "");
 }
@@ -50,28 +50,25 @@ describe("cache breakpoints", () => {
     ]);
   });
 
-  it("are not set where the caller turns them off", async () => {
+  it("are not set if the caller turns them off", async () => {
     expect(await breakpoints({}, { auto_cache: false })).toEqual([]);
   });
 
-  it("count together with the caller's own, four in total", async () => {
-    const ownBreakpoint = hosted({ type: "x", name: "x", cache_control: { type: "ephemeral" } });
-    expect(await breakpoints({ tools: [ownBreakpoint, TOOL] })).toEqual([
+  it("count together with the caller's breakpoints, four in total", async () => {
+    const callerBreakpoint = hosted({ type: "x", name: "x", cache_control: { type: "ephemeral" } });
+    expect(await breakpoints({ tools: [callerBreakpoint, TOOL] })).toEqual([
       "tools.0",
       "tools.1",
       "system.1",
       "messages.4.content.0",
     ]);
     const block = { type: "text", text: "s", cache_control: { type: "ephemeral" } };
-    expect(await breakpoints({ tools: [ownBreakpoint, TOOL] }, { system: [block, block, block] })).toEqual([
-      "tools.0",
-      "system.0",
-      "system.1",
-      "system.2",
-    ]);
+    expect(await breakpoints({ tools: [callerBreakpoint, TOOL] }, { system: [block, block, block] })).toEqual(
+      ["tools.0", "system.0", "system.1", "system.2"],
+    );
   });
 
-  it("are not set at the end of the conversation where the request itself has cache_control", async () => {
+  it("are not set at the end of the conversation if the request itself has cache_control", async () => {
     expect(await breakpoints({}, { cache_control: { type: "ephemeral" } })).toEqual([
       "tools.0",
       "system.1",
@@ -80,7 +77,7 @@ describe("cache breakpoints", () => {
     ]);
   });
 
-  it("last an hour where one of the caller's own after them does", async () => {
+  it("last an hour if one of the caller's breakpoints after them does", async () => {
     const long = { type: "ephemeral", ttl: "1h" };
     expect(await breakpoints({}, { cache_control: long })).toContain("messages.2.content.0 1h");
     const block = { type: "text", text: "s", cache_control: long };

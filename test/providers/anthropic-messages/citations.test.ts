@@ -55,7 +55,7 @@ async function streamedCitations(): Promise<readonly Citation[]> {
   ];
   const bytes = Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
   const facts = factsFor("anthropic", { model: "claude-opus-5" });
-  const result = await decode([bytes], facts, (own, writer) => new MessagesDecoder(own, writer));
+  const result = await decode([bytes], facts, (call, writer) => new MessagesDecoder(call, writer));
   const last = result.events.at(-1)?.event;
   return last?.case === "finish" ? (last.value.response?.message?.content[0]?.citations ?? []) : [];
 }

@@ -66,7 +66,7 @@ describe("toError()", () => {
     ["tools.0: the name content_filter is blocked", ErrorKind.INVALID_REQUEST],
   ] as const;
   it.each(messages)(
-    "classifies an invalid request by its message where there is no code: %s",
+    "classifies an invalid request by its message if there is no code: %s",
     (message, kind) => {
       expect(fail(400, failureBody("invalid_request_error", message))).toMatchObject({
         kind,

@@ -64,7 +64,7 @@ function toAnswer(turn: Turns[number], calls: readonly string[]): Message {
 const MODEL = "claude-opus-5";
 const TOOLS = [{ tool: { case: "function", value: { name: "look" } } }] as const;
 
-/** The body of a request up to the end of its last block, where the next turn continues. */
+/** The body of a request up to the end of its last block, at which the next turn continues. */
 function withoutClosing(text: string): string {
   expect(text.endsWith("]}]}")).toBe(true);
   return text.slice(0, -"]}]}".length);
@@ -75,13 +75,13 @@ function withoutBreakpoints(text: string): string {
   return text.replaceAll(',"cache_control":{"type":"ephemeral"}', "");
 }
 
-const request = (messages: Message[], own: object) =>
+const request = (messages: Message[], fields: object) =>
   build({
     model: MODEL,
     messages,
     tools: [...TOOLS],
     reasoningEffort: "high",
-    providerOptionsJson: { anthropic: JSON.stringify(own) },
+    providerOptionsJson: { anthropic: JSON.stringify(fields) },
   });
 
 describe("a growing conversation", () => {

@@ -13,7 +13,7 @@ type Wire = Record<string, unknown>;
 
 /** A stream, read as a whole. */
 export interface StreamReading {
-  /** The message that the events add up to; undefined where it never started. */
+  /** The message that the events add up to, or undefined if it never started. */
   readonly message: Wire | undefined;
   /** All events. */
   readonly events: readonly Wire[];
@@ -41,10 +41,12 @@ export function readStream(bytes: Buffer): StreamReading {
 function readBlocks(events: readonly Wire[]): Wire[] {
   const starts = events.filter(({ type }) => type === "content_block_start");
   return starts.map(({ index, content_block: block }) => {
-    const own = events.filter((event) => event.type === "content_block_delta" && event.index === index);
+    const deltaEvents = events.filter(
+      (event) => event.type === "content_block_delta" && event.index === index,
+    );
     return readBlock(
       block as Wire,
-      own.map(({ delta }) => delta as Wire),
+      deltaEvents.map(({ delta }) => delta as Wire),
     );
   });
 }
@@ -88,7 +90,7 @@ function readInput(input: Wire): Wire {
   return isText ? { json: input.json, input: parsed(String(input.json)) } : { json: undefined, input };
 }
 
-/** The content of our parts, in the same form; arguments as text only where those are compared as text. */
+/** The content of our parts, in the same form; arguments are text only if they are compared as text. */
 export function readParts(parts: readonly ContentPart[], expected: readonly PartContent[]): PartContent[] {
   return parts.map(({ part, citations, providerState }, index) => {
     const block = providerState === undefined ? {} : (JSON.parse(providerState.dataJson).block as Wire);

@@ -66,7 +66,7 @@ describe("the roles of messages", () => {
     ]);
   });
 
-  it("keep later instructions where they are if the model takes them there", async () => {
+  it("keep later instructions in place if the model takes them there", async () => {
     const history = [userMessage("a"), systemMessage("S1"), developerMessage("S2"), assistantMessage("b")];
     const { messages, warnings } = await converse([...history, userMessage("c")], { model: NEW });
     expect(messages).toMatchObject([
@@ -369,7 +369,7 @@ describe("an assistant message", () => {
   });
 
   it("keeps the citations that the API takes, and no others", async () => {
-    const own = {
+    const citation = {
       type: "page_location",
       cited_text: "x",
       document_index: 0,
@@ -378,7 +378,11 @@ describe("an assistant message", () => {
     };
     const cited = {
       ...textPart("So."),
-      citations: [{ rawJson: JSON.stringify(own) }, { rawJson: '{"type":"url_citation"}' }, { rawJson: "" }],
+      citations: [
+        { rawJson: JSON.stringify(citation) },
+        { rawJson: '{"type":"url_citation"}' },
+        { rawJson: "" },
+      ],
     };
     const { messages } = await converse([
       userMessage("go"),
@@ -386,7 +390,7 @@ describe("an assistant message", () => {
       userMessage("ok"),
     ]);
     expect((messages as { content: unknown }[])[1]?.content).toEqual([
-      { ...textBlock("So."), citations: [own] },
+      { ...textBlock("So."), citations: [citation] },
     ]);
   });
 
@@ -500,7 +504,7 @@ describe("an assistant message", () => {
       expect((await converse(history)).body.container).toBeUndefined();
     });
 
-    it("names the last one, even where answers without one follow", async () => {
+    it("names the last one, even if answers without one follow", async () => {
       const history = [
         ...[userMessage("go"), assistantMessage([textPart("a"), container("", "old")])],
         ...[userMessage("go"), assistantMessage([textPart("b"), container("", "new")])],
@@ -519,7 +523,7 @@ describe("an assistant message", () => {
       expect(warnings).toEqual(["foreign_state_stripped messages[1].content[1]"]);
     });
 
-    it("names the one in which code waits, even where it has expired", async () => {
+    it("names the one in which code waits, even if it has expired", async () => {
       const named = assistantMessage([byCode, container("2025-01-01T00:00:00Z")]);
       const waiting = [userMessage("go"), named, result("a")];
       expect((await converse(waiting)).body.container).toBe("box");
@@ -529,8 +533,8 @@ describe("an assistant message", () => {
 
     it("merges it with the skills of the caller's options, which may name another", async () => {
       const history = [userMessage("go"), assistantMessage([textPart("a"), container()]), ...next];
-      const getContainer = async (own: object | string | null) =>
-        (await converse(history, { tools: [codeTool], ...options({ container: own }) })).body.container;
+      const getContainer = async (container: object | string | null) =>
+        (await converse(history, { tools: [codeTool], ...options({ container }) })).body.container;
       const skills = [{ type: "anthropic", skill_id: "pptx" }];
       expect(await getContainer({ skills })).toEqual({ id: "box", skills });
       expect(await getContainer({ id: "mine", skills })).toEqual({ id: "mine", skills });

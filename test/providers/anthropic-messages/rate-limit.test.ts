@@ -20,7 +20,7 @@ const REQUESTS = {
   "requests-reset": "2026-11-21T12:00:01Z",
 };
 
-describe("rateLimitOf()", () => {
+describe("getRateLimit()", () => {
   it("reads requests and tokens, and the reset of the window nearest to its limit", () => {
     const headers = {
       ...REQUESTS,
@@ -38,7 +38,7 @@ describe("rateLimitOf()", () => {
     });
   });
 
-  it("reads the tighter of input and output tokens where there is no joint limit", () => {
+  it("reads the tighter of input and output tokens if there is no joint limit", () => {
     const headers = {
       "input-tokens-limit": "1000",
       "input-tokens-remaining": "900",

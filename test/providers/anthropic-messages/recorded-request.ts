@@ -23,7 +23,7 @@ const OPTION_FIELDS = ["thinking", "cache_control"];
 export function readRequest(body: Wire): RequestInit {
   const system = list(body.system);
   const isMarked = system.some((block) => block.cache_control !== undefined);
-  const own = Object.fromEntries(OPTION_FIELDS.flatMap((key) => (key in body ? [[key, body[key]]] : [])));
+  const fields = Object.fromEntries(OPTION_FIELDS.flatMap((key) => (key in body ? [[key, body[key]]] : [])));
   const documents = list(body.messages).flatMap(({ content }) => list(content));
   const cites = documents.some(({ citations }) => citations !== undefined);
   return {
@@ -37,7 +37,11 @@ export function readRequest(body: Wire): RequestInit {
     ...(body.tool_choice === undefined ? {} : { toolChoice: { mode: Mode.AUTO } }),
     ...(body.temperature === undefined ? {} : { temperature: Number(body.temperature) }),
     stopSequences: (body.stop_sequences as string[] | undefined) ?? [],
-    ...options({ ...own, ...(isMarked ? { system } : {}), ...(cites ? { document_citations: true } : {}) }),
+    ...options({
+      ...fields,
+      ...(isMarked ? { system } : {}),
+      ...(cites ? { document_citations: true } : {}),
+    }),
   };
 }
 
@@ -73,7 +77,7 @@ function readMessage({ role, content }: Wire, model: string): MessageInitShape<t
   });
 }
 
-/** An assistant message, read from the answer that it once was. */
+/** An assistant message, read back from its original answer. */
 function readAnswer(content: unknown, model: string): Message {
   const facts = factsFor("anthropic", { model });
   const { message } = toResponse(

@@ -88,7 +88,7 @@ describe("a recorded stream of the Messages API", () => {
 
     it("has the message that its events add up to as raw_json", async () => {
       const facts = factsFor(PROVIDER, { model: "claude-test", includeRaw: true });
-      const { events } = await decode([bytes], facts, (own, writer) => new MessagesDecoder(own, writer));
+      const { events } = await decode([bytes], facts, (call, writer) => new MessagesDecoder(call, writer));
       const raw = JSON.parse(getFinal(events).rawJson);
       expect(withoutNulls(raw)).toEqual(
         withoutNulls({ ...message, content: list(message.content).map(withInput) }),
@@ -242,7 +242,7 @@ function accumulated(events: readonly StreamEvent[]): Response {
   return accumulator.response();
 }
 
-/** Decodes event by event and checks that the stream is not finished after any of them: each is a possible cut. */
+/** Decodes event by event and checks that the stream is finished after no event: it may be cut after each. */
 function expectUnfinished(bytes: Uint8Array): number {
   const facts = factsFor(PROVIDER, { model: "claude-test" });
   const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId));
@@ -274,7 +274,7 @@ async function expectCut(bytes: Uint8Array): Promise<void> {
   if (events.length > 0) expect(events.at(-1)?.event.case).toBe("error");
 }
 
-/** The offsets after each event, where a cut leaves whole events. */
+/** Returns the offsets after each event, at which a cut leaves whole events. */
 function eventEnds(bytes: Buffer): number[] {
   const ends: number[] = [];
   for (let at = bytes.indexOf("\n\n"); at >= 0; at = bytes.indexOf("\n\n", at + 2)) ends.push(at + 2);
@@ -319,7 +319,10 @@ async function sentBack(response: Response): Promise<unknown> {
   return JSON.parse(stringifyJson(answers.flatMap(({ content }) => content)));
 }
 
-/** The blocks of an answer that the API takes back: no blank text, no thinking without a signature, input that is an object. */
+/**
+ * The blocks of an answer that the API takes back: no blank text, no thinking without a signature, input that is an
+ * object.
+ */
 function sendable(content: unknown): unknown {
   return list(content)
     .map(withInput)
@@ -343,7 +346,7 @@ function withInput(block: Record<string, unknown>): Record<string, unknown> {
   }
 }
 
-/** A value without nulls, which later events leave out. */
+/** Returns a value without nulls, which later events leave out. */
 function withoutNulls(wire: unknown): unknown {
   return JSON.parse(JSON.stringify(wire, (_, value) => (value === null ? undefined : value)));
 }

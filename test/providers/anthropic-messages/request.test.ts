@@ -70,7 +70,7 @@ describe("reasoning_effort", () => {
     });
   });
 
-  it.each([1365, 1000, 1])("turns thinking off where max_tokens is %i", async (maxTokens) => {
+  it.each([1365, 1000, 1])("turns thinking off if max_tokens is %i", async (maxTokens) => {
     const more = { maxTokens, temperature: 0.5 };
     const { body, warnings } = await build({ model: "claude-sonnet-4-5", reasoningEffort: "high", ...more });
     expect(body).toMatchObject({ thinking: { type: "disabled" }, max_tokens: maxTokens, temperature: 0.5 });
@@ -82,9 +82,9 @@ describe("reasoning_effort", () => {
 
   it("leaves a budget in the caller's options alone, and refuses a max_tokens that is not above it", async () => {
     const thinking = { type: "enabled", budget_tokens: 4000 };
-    for (const own of [thinking, { budget_tokens: 4000 }])
+    for (const setting of [thinking, { budget_tokens: 4000 }])
       expect(
-        await settingsFor("claude-sonnet-4-5", "low", { maxTokens: 4001, ...options({ thinking: own }) }),
+        await settingsFor("claude-sonnet-4-5", "low", { maxTokens: 4001, ...options({ thinking: setting }) }),
       ).toMatchObject({ max_tokens: 4001, warnings: [] });
     await expect(build({ maxTokens: 4000, ...options({ thinking }) })).rejects.toThrow(
       "max_tokens: expected more than the thinking budget of 4000, found 4000",
@@ -295,7 +295,7 @@ describe("schemas", () => {
       tool: { case: "function", value: { name: "t", parametersJson: JSON.stringify(schema), strict } },
     }) as const;
 
-  it("describe in words what the provider does not enforce", async () => {
+  it("describe rules in words that the provider does not enforce", async () => {
     const bounded = { type: "object", properties: { n: { type: "integer", minimum: 3 } }, required: ["n"] };
     const { body, warnings } = await build({ tools: [tool(bounded, true)] });
     expect(body.tools).toMatchObject([
@@ -484,14 +484,14 @@ describe("provider options", () => {
   });
 
   const wrong = [
-    { own: { stream: true }, field: "stream" },
-    { own: { auto_cache: "no" }, field: "auto_cache" },
-    { own: { beta_headers: [1] }, field: "beta_headers" },
-    { own: { beta_features: "a b\r\nx: y" }, field: "beta_features" },
-    { own: { unsupported_tool_choice: "any" }, field: "unsupported_tool_choice" },
+    { fields: { stream: true }, field: "stream" },
+    { fields: { auto_cache: "no" }, field: "auto_cache" },
+    { fields: { beta_headers: [1] }, field: "beta_headers" },
+    { fields: { beta_features: "a b\r\nx: y" }, field: "beta_features" },
+    { fields: { unsupported_tool_choice: "any" }, field: "unsupported_tool_choice" },
   ];
-  it.each(wrong)("are refused if $field is invalid", async ({ own, field }) => {
-    await expect(build(options(own))).rejects.toThrow(
+  it.each(wrong)("are refused if $field is invalid", async ({ fields, field }) => {
+    await expect(build(options(fields))).rejects.toThrow(
       `provider_options_json["anthropic"].${field}: expected`,
     );
   });

@@ -96,7 +96,7 @@ describe("toResponse()", () => {
 
 const models = shippedModels("anthropic");
 
-describe("usageOf()", () => {
+describe("toUsage()", () => {
   it("includes cached tokens in the input, and prices cache writes of an hour separately", () => {
     const counts = {
       input_tokens: 100,

@@ -1,4 +1,4 @@
-/** Compares raw_json with the message that Anthropic's own SDK accumulates from the same stream. */
+/** Compares raw_json with the message that Anthropic's SDK accumulates from the same stream. */
 import { BetaMessageStream } from "@anthropic-ai/sdk/lib/BetaMessageStream";
 import { describe, expect, it } from "vitest";
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
@@ -8,7 +8,7 @@ import { getRecordings, toBytes } from "../../support/recordings.ts";
 /** Recordings that the SDK handles differently on purpose. */
 const DIFFERENT = new Map([
   ["duplicate-message-start.sse", "it fails on a repeated message_start"],
-  ["spliced-message-start.sse", "it fails too, with an error of its own"],
+  ["spliced-message-start.sse", "it fails too, with a different error"],
   ["overloaded-error-first-event.sse", "a failure has no message"],
   ["overloaded-error-mid-stream.sse", "a failure has no message"],
   ["sdk-incomplete-partial-json-response.sse", "it completes arguments that were cut off"],
@@ -24,7 +24,7 @@ describe("the message that Anthropic's SDK accumulates from a stream", () => {
   it.each(streams)("equals raw_json for $file", async (recording) => {
     const bytes = toBytes(recording);
     const facts = factsFor("anthropic", { model: "claude-test", includeRaw: true });
-    const { events } = await decode([bytes], facts, (own, writer) => new MessagesDecoder(own, writer));
+    const { events } = await decode([bytes], facts, (call, writer) => new MessagesDecoder(call, writer));
     const last = events.at(-1)?.event;
     const raw = last?.case === "finish" ? last.value.response?.rawJson : undefined;
     const message = await BetaMessageStream.fromReadableStream(toLines(bytes)).finalMessage();

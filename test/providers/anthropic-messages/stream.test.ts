@@ -14,16 +14,23 @@ const STOP = { type: "message_stop" };
 
 function message(more: Wire): Wire {
   const usage = { input_tokens: 10, cache_read_input_tokens: 4, output_tokens: 1 };
-  const own = { id: "msg_1", type: "message", role: "assistant", model: "claude-opus-5", content: [], usage };
-  return { type: "message_start", message: { ...own, ...more } };
+  const fields = {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "claude-opus-5",
+    content: [],
+    usage,
+  };
+  return { type: "message_start", message: { ...fields, ...more } };
 }
 
 function begin(block: Wire, index = 0): Wire {
   return { type: "content_block_start", index, content_block: block };
 }
 
-function delta(own: Wire, index = 0): Wire {
-  return { type: "content_block_delta", index, delta: own };
+function delta(fields: Wire, index = 0): Wire {
+  return { type: "content_block_delta", index, delta: fields };
 }
 
 function end(index = 0): Wire {
@@ -47,7 +54,11 @@ async function read(
     ...factsFor("anthropic", { model: "claude-opus-5", ...request }),
     models: shippedModels("anthropic"),
   };
-  const result = await decode([Buffer.from(text)], facts, (own, writer) => new MessagesDecoder(own, writer));
+  const result = await decode(
+    [Buffer.from(text)],
+    facts,
+    (call, writer) => new MessagesDecoder(call, writer),
+  );
   const last = result.events.at(-1)?.event;
   return {
     ...result,
@@ -192,7 +203,7 @@ describe("the message of a stream", () => {
     expect(kinds).toEqual(["streamStart", "finish"]);
   });
 
-  it("has its usage updated by later events, where null changes nothing", async () => {
+  it("has its usage updated by later events, in which null changes nothing", async () => {
     const usage = { output_tokens: 9, input_tokens: null, output_tokens_details: { thinking_tokens: 3 } };
     const late = { type: "message_delta", delta: { stop_reason: null }, usage };
     const { response } = await read([START, stop("end_turn"), late, STOP]);
@@ -221,7 +232,7 @@ describe("the message of a stream", () => {
     expect(kinds).toEqual(["streamStart", "finish"]);
   });
 
-  it("warns why it was refused and what the provider left out", async () => {
+  it("warns of the reason for the refusal and of what the provider left out", async () => {
     const details = { type: "refusal", category: "cyber", explanation: "No." };
     const rest = { context_management: { applied_edits: [{ type: "clear_tool_uses_20250919" }] } };
     const { response } = await read([
@@ -339,7 +350,7 @@ describe("a failure inside the stream", () => {
       "The context is full.",
     ],
     ["text as its data", "upstream timed out", "upstream timed out"],
-  ])("is told by the name of its event, with %s", async (_what, data, message) => {
+  ])("is recognised by the name of its event, with %s", async (_what, data, message) => {
     const { error, kinds } = await read([START, `event: error\ndata: ${data}\n\n`]);
     expect(error).toMatchObject({ message: expect.stringContaining(message) });
     expect(kinds).toEqual(["streamStart", "error"]);

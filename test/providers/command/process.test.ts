@@ -127,7 +127,7 @@ describe("a program", () => {
     expect(length).toBe(64 * 65536);
   });
 
-  it("whose output is held open by a process that it leaves behind ends with its own exit", async () => {
+  it("whose output is held open by a process that it leaves behind ends when it exits", async () => {
     const folder = await testFolder();
     const file = join(folder, "pid");
     const script = `
@@ -187,7 +187,7 @@ describe("a program that fails", () => {
     await expect(raw).rejects.toMatchObject({ rawJson: expect.not.stringContaining("very-secret") });
   });
 
-  it("is an error where a signal ends it in the middle of a line", async () => {
+  it("is an error if a signal ends it in the middle of a line", async () => {
     const adapter = await getAdapter(
       `print('{"text":"cut of'); await sleep(50); process.kill(process.pid, "SIGKILL");`,
       {
@@ -200,14 +200,14 @@ describe("a program that fails", () => {
     await expect(adapter.complete(toRequest())).rejects.toMatchObject({ errorCode: "SIGKILL" });
   });
 
-  it("is a broken stream where its output ends within a character", async () => {
+  it("is a broken stream if its output ends within a character", async () => {
     const adapter = await getAdapter(`process.stdout.write(Buffer.from("caf\\u00e9").subarray(0, 4));`);
     const { cases, error } = await failedStream(adapter);
     expect(cases).not.toContain("finish");
     expect(error).toBeInstanceOf(StreamError);
   });
 
-  it("is an error of the configuration where it cannot be started", async () => {
+  it("is an error of the configuration if it cannot be started", async () => {
     const adapter = new CommandAdapter({ command: ["/nowhere/at-all"], format: "text", name: "gone" });
     await expect(adapter.complete(toRequest())).rejects.toMatchObject({
       message: "the program of provider gone cannot be started (ENOENT)",
@@ -215,7 +215,7 @@ describe("a program that fails", () => {
     await expect(adapter.complete(toRequest())).rejects.toBeInstanceOf(ConfigurationError);
   });
 
-  it("is ended where its answer is too large", async () => {
+  it("is ended if its answer is too large", async () => {
     const folder = await testFolder();
     const file = join(folder, "pid");
     const script = `writeFileSync(${JSON.stringify(file)}, process.pid + "\\n"); for (;;) { print("x".repeat(65536)); await sleep(1); }`;
@@ -239,21 +239,21 @@ describe("a program that takes too long", () => {
     await expect(silent.complete(toRequest())).rejects.toThrow(/wrote nothing for 500 ms/);
   });
 
-  it("is ended with all that it started when the caller cancels, also where it ignores SIGTERM", async () => {
+  it("is ended with all that it started when the caller cancels, even if it ignores SIGTERM", async () => {
     const folder = await testFolder();
-    const [own, other] = [join(folder, "own"), join(folder, "other")];
+    const [first, other] = [join(folder, "first"), join(folder, "other")];
     const before = temporaryFolders();
     const script = `
       process.on("SIGTERM", () => {});
       const child = spawn(process.execPath, ["-e", "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"]);
-      writeFileSync(${JSON.stringify(own)}, process.pid + "\\n");
+      writeFileSync(${JSON.stringify(first)}, process.pid + "\\n");
       writeFileSync(${JSON.stringify(other)}, child.pid + "\\n");
       print("begun");
       setInterval(() => {}, 1000);`;
     const adapter = await getAdapter(script);
     const controller = new AbortController();
     const failure = failedStream(adapter, toRequest(), controller.signal);
-    const pids = [await pidIn(own), await pidIn(other)];
+    const pids = [await pidIn(first), await pidIn(other)];
     controller.abort();
     expect((await failure).error).toBeInstanceOf(AbortError);
     await waitUntil(() => pids.every((pid) => !isAlive(pid)));
@@ -281,7 +281,7 @@ describe("a program that takes too long", () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it("leaves no folder behind where the adapter is closed right after its answer", async () => {
+  it("leaves no folder behind if the adapter is closed right after its answer", async () => {
     const adapter = await getAdapter("print(process.cwd());");
     const folder = textOf(await adapter.complete(toRequest()));
     await adapter.close();
@@ -317,7 +317,7 @@ describe("a command", () => {
   const toProblem = (options: Partial<ConstructorParameters<typeof CommandAdapter>[0]>) => () =>
     new CommandAdapter({ command: ["/bin/cat"], format: "text", ...options });
 
-  it("is refused where it cannot work", () => {
+  it("is refused if it cannot work", () => {
     expect(toProblem({ command: [] })).toThrow(/absolute path/);
     expect(toProblem({ command: ["cat"] })).toThrow(/absolute path/);
     expect(toProblem({ command: ["/bin/cat", "{prompt}"] })).toThrow(

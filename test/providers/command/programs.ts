@@ -45,7 +45,7 @@ export function toRequest(fields: MessageInitShape<typeof RequestSchema> = {}): 
   return create(RequestSchema, { model: "m-1", messages: [userMessage("Say hello.")], ...fields });
 }
 
-/** All events of a stream that ends well, checked by the laws. */
+/** All events of a successful stream, checked against the laws. */
 export async function getEvents(
   adapter: CommandAdapter,
   request: Request = toRequest(),
@@ -60,7 +60,7 @@ export async function getEvents(
   return events;
 }
 
-/** The kinds of events, and what a failed stream threw. */
+/** The kinds of events, and the error of a failed stream. */
 export async function failedStream(
   adapter: CommandAdapter,
   request: Request = toRequest(),
@@ -75,7 +75,7 @@ export async function failedStream(
   throw new Error("the stream did not fail");
 }
 
-/** Whether a process runs. One that has ended may wait for its parent to take note. */
+/** Whether a process runs. An ended process may wait for its parent to reap it. */
 export function isAlive(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

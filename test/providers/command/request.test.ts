@@ -21,7 +21,7 @@ describe("the prompt", () => {
     expect(toInput({ messages }).input).toBe("Be brief.\n\nIn French.\n\nHello?");
   });
 
-  it("is a transcript where there were turns before", () => {
+  it("is a transcript if there were turns before", () => {
     const messages = [
       systemMessage("Be brief."),
       userMessage("Hello?"),
@@ -49,7 +49,7 @@ describe("the prompt", () => {
     ]);
   });
 
-  it("leaves out earlier activities and reasoning of the program, and treats those of others by foreign_state", () => {
+  it("leaves out earlier activities and reasoning of the program, and treats other models' by foreign_state", () => {
     const native = (provider: string) => ({
       part: { case: "native", value: { provider, kind: "command_execution", dataJson: "{}" } } as const,
     });
@@ -62,9 +62,9 @@ describe("the prompt", () => {
       assistantMessage(content as never),
       userMessage("b"),
     ];
-    const own = toInput({ messages: messages(native("local") as never), lossPolicy: LossPolicy.REFUSE });
-    expect(own.input).toBe("User:\na\n\nUser:\nb");
-    expect(own.warnings).toMatchObject([{ code: "unsupported_content" }]);
+    const local = toInput({ messages: messages(native("local") as never), lossPolicy: LossPolicy.REFUSE });
+    expect(local.input).toBe("User:\na\n\nUser:\nb");
+    expect(local.warnings).toMatchObject([{ code: "unsupported_content" }]);
     expect(toInput({ messages: messages(native("other") as never) }).warnings).toMatchObject([
       { code: "foreign_state_stripped" },
     ]);
@@ -90,7 +90,7 @@ describe("the prompt", () => {
     expect(warnings).toMatchObject([{ field: "response_format", code: "adjusted_setting" }]);
   });
 
-  it("is refused as an argument where no program could take it", () => {
+  it("is refused as an argument if no program could take it", () => {
     const withText = (value: string) => ({ messages: [userMessage(value)] });
     expect(toInput(withText("x".repeat(200_000))).input).toHaveLength(200_000);
     expect(() => toInput(withText("x".repeat(200_000)), { prompt: "argument" })).toThrow(InvalidRequestError);
@@ -102,7 +102,7 @@ describe("the arguments", () => {
   const command = ["/bin/agent", "run", "-m", "{model}", "{effort}", "x{model}"];
   const efforts = { low: ["-c", "effort=low"], high: ["-c", "effort=high"] };
 
-  it("have the model and those of the effort as arguments of their own", () => {
+  it("have the model and the effort as separate arguments", () => {
     const { args } = toInput({ model: "org/m-1.5:x", reasoningEffort: "high" }, { command, efforts });
     expect(args).toEqual(["run", "-m", "org/m-1.5:x", "-c", "effort=high", "x{model}"]);
     expect(toInput({}, { command, efforts }).args).toEqual(["run", "-m", "m-1", "x{model}"]);
@@ -191,13 +191,13 @@ describe("what a program does not take", () => {
     ]);
   });
 
-  it("is refused where the request says so", () => {
+  it("is refused if the request says so", () => {
     expect(() => toInput({ ...fields, lossPolicy: LossPolicy.REFUSE })).toThrow(
       /temperature: a program has no such setting/,
     );
   });
 
-  it("is refused where the model must call a tool", () => {
+  it("is refused if the model must call a tool", () => {
     expect(() => toInput({ toolChoice: { mode: 3 } })).toThrow(UnsupportedToolChoiceError);
   });
 });

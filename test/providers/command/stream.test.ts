@@ -60,7 +60,7 @@ async function responseTo(
   return last.value.response;
 }
 
-/** What version 0.169 wrote for an answer with a command in it. */
+/** The output of version 0.169 for an answer with a command. */
 const CODEX = [
   '{"type":"thread.started","thread_id":"01a2045c-f044-7991-988a-b7b4440fd9a6"}',
   '{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Model metadata for `gpt-x` not found."}}',
@@ -153,7 +153,7 @@ describe("output in lines of JSON", () => {
 });
 
 describe("output of codex exec --json", () => {
-  it("has messages, reasoning, commands as native parts, messages of its own as warnings, and usage", async () => {
+  it("has messages, reasoning, commands as native parts, the program's messages as warnings, and usage", async () => {
     for (const size of [1, 13, 100_000]) {
       const response = await responseTo("codex", CODEX.join(""), { size });
       expect(response).toMatchObject({

@@ -127,7 +127,7 @@ describe("GeminiAdapter", () => {
     expect((thrown as { rawJson: string }).rawJson).toContain("(key)");
   });
 
-  it("fails a stream before its first event where the provider refuses the request", async () => {
+  it("fails a stream before its first event if the provider refuses the request", async () => {
     const { adapter } = await reach(
       json({ error: { code: 503, status: "UNAVAILABLE", message: "busy" } }, 503),
     );

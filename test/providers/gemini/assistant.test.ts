@@ -71,7 +71,7 @@ describe("assistant messages of the same model", () => {
     expect(await modelParts(parts)).toEqual(parts);
   });
 
-  it("send back the id of a call only where the API gave one", async () => {
+  it("send back the id of a call only if the API gave one", async () => {
     const turn = answered([{ functionCall: { id: "native_1", name: "f", args: {} } }]);
     expect(toolCallsOf(turn)[0]?.id).toBe("native_1");
     const messages = [userMessage("hi"), turn, toolResult("native_1", "ok")];
@@ -99,7 +99,7 @@ describe("assistant messages of the same model", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("are left out where they are empty", async () => {
+  it("are left out if they are empty", async () => {
     const messages = [userMessage("hi"), { role: Role.ASSISTANT, content: [] }, userMessage("go")];
     const { body } = await translate({ messages });
     expect(body.contents.map(({ role }) => role)).toEqual(["user", "user"]);
@@ -184,7 +184,7 @@ describe("assistant messages of another model or provider", () => {
     });
   });
 
-  it("keep their signatures where the request names the model by its deployment", async () => {
+  it("keep their signatures if the request names the model by its deployment", async () => {
     const facts = { model: "tunedModels/mine" };
     const turn = readTurn(
       JSON.stringify({ ...event([{ text: "a", thoughtSignature: "S" }]), modelVersion: NEW_MODEL }),
@@ -195,7 +195,7 @@ describe("assistant messages of another model or provider", () => {
     expect(body.contents[1]?.parts).toEqual([{ text: "a", thoughtSignature: "S" }]);
   });
 
-  it("keep their signatures where the request names the model by an alias", async () => {
+  it("keep their signatures if the request names the model by an alias", async () => {
     const turn = answered([{ text: "a", thoughtSignature: "S" }], NEW_MODEL);
     const messages = [userMessage("hi"), turn, userMessage("go")];
     const { body } = await translate({ model: `models/${NEW_MODEL}`, messages });
@@ -242,7 +242,7 @@ describe("the JSON text of arguments and native parts", () => {
     expect(toolCallsOf(turn)[0]?.input.value).toBe(args);
   });
 
-  it("loses only the signature where another model is requested", async () => {
+  it("loses only the signature if another model is requested", async () => {
     const signed = '{"hologram":{"depth":1.0},"thoughtSignature":"S"}';
     const turn = readTurn(`{"candidates":[{"content":{"parts":[${signed}]}}]}`, OLD_MODEL);
     const { text } = await translate({ messages: [userMessage("hi"), turn, userMessage("go")] });

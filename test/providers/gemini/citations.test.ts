@@ -29,7 +29,7 @@ async function contentOfWhole(parts: readonly object[], beside: object): Promise
   return getContent(await decodeEvents([event(parts, { finishReason: "STOP", ...beside })]));
 }
 
-/** What a citation's indices select, counted in code points. */
+/** Returns the text that a citation's indices select, counted in code points. */
 function citedText(text: string, { startIndex, endIndex }: Citation): string | undefined {
   return startIndex === undefined ? undefined : [...text].slice(startIndex, endIndex).join("");
 }
@@ -40,7 +40,7 @@ function getSpans(part: ContentPart | undefined): unknown[] {
 
 describe("citation spans (P6)", () => {
   it.each(["Привет", "👋🏽", "東京", "晴れ。 Fine."])(
-    "count code points where the text has %s",
+    "count code points if the text has %s",
     async (cited) => {
       const [part] = await contentOfWhole([{ text: TEXT }], grounded(createSegment(TEXT, cited)));
       expect(part?.citations.map((citation) => citedText(TEXT, citation))).toEqual([cited]);
@@ -68,7 +68,7 @@ describe("citation spans (P6)", () => {
     expect(JSON.parse(part?.citations[0]?.rawJson ?? "")).toMatchObject({ segment });
   });
 
-  it("begin with the text where the API leaves the start out", async () => {
+  it("begin with the text if the API leaves the start out", async () => {
     const [part] = await contentOfWhole([{ text: TEXT }], grounded({ endIndex: 12 }));
     expect(getSpans(part)).toEqual([[0, 6]]);
   });
@@ -80,13 +80,13 @@ describe("citation spans (P6)", () => {
     ["have no end", { startIndex: 2 }],
     ["select another text than the segment says", { startIndex: 0, endIndex: 12, text: "abcdef" }],
     ["have indices that are not integers", { startIndex: "0", endIndex: "12" }],
-  ])("are unset where they %s", async (_, segment) => {
+  ])("are unset if they %s", async (_, segment) => {
     const [part] = await contentOfWhole([{ text: TEXT }], grounded(segment));
     expect(getSpans(part)).toEqual([[undefined, undefined]]);
     expect(JSON.parse(part?.citations[0]?.rawJson ?? "")).toMatchObject({ segment });
   });
 
-  it("are set only where partIndex names the part that has the citation", async () => {
+  it("are set only if partIndex names the part that has the citation", async () => {
     const parts = [
       { text: "First 👋." },
       { executableCode: { language: "PYTHON", code: "1" } },
@@ -106,7 +106,7 @@ describe("citation spans (P6)", () => {
     ]);
   });
 
-  it("are set without a partIndex where reasoning comes before the only text", async () => {
+  it("are set without a partIndex if reasoning comes before the only text", async () => {
     const parts = [{ text: "Thinking 👋", thought: true }, { text: TEXT }];
     const [, part] = await contentOfWhole(parts, grounded({ endIndex: 12 }));
     expect(getSpans(part)).toEqual([[0, 6]]);
@@ -153,7 +153,7 @@ function contentOfRecording(body: string): readonly ContentPart[] {
   try {
     return toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId)).message?.content ?? [];
   } catch {
-    // Some recordings are failures that came with success.
+    // Some recordings are failures with a success status.
     return [];
   }
 }

@@ -78,7 +78,7 @@ describe("error kinds", () => {
     expect(getError(400, { status: "INVALID_ARGUMENT", message }).kind).toBe(ErrorKind.CONTEXT_LENGTH);
   });
 
-  it("takes the kind from the status where the body is not JSON", () => {
+  it("takes the kind from the status if the body is not JSON", () => {
     const { request } = factsFor("gemini", { model: "m" });
     const failure = { provider: "gemini", headers: createHeaders({}), request };
     expect(toError({ ...failure, status: 502, body: "<html>" }).kind).toBe(ErrorKind.SERVER);
@@ -121,7 +121,7 @@ describe("exceeded quotas", () => {
     expect(getError(429, { status, ...failure }).kind).toBe(kind);
   });
 
-  it("have no retry delay where the quota is used up", () => {
+  it("have no retry delay if the quota is used up", () => {
     const error = getError(429, { status, details: [quota("PerDay"), retry] });
     expect(error).toMatchObject({ retryable: false, retryAfter: undefined });
   });

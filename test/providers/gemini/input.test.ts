@@ -37,7 +37,7 @@ describe("native parts in user messages", () => {
     expect(getCodes(warnings)).toEqual(["foreign_state_stripped messages[1].content[0]"]);
   });
 
-  it("are refused by field where they are not a JSON object", async () => {
+  it("are refused by field if they are not a JSON object", async () => {
     await expect(translate({ messages: [userMessage(native("gemini", "[]"))] })).rejects.toThrow(
       "messages[0].content[0].native.data_json: expected the text of a JSON object, found a list",
     );
@@ -45,7 +45,7 @@ describe("native parts in user messages", () => {
 });
 
 describe("instructions inside the conversation", () => {
-  it("are refused by field where they have no text", async () => {
+  it("are refused by field if they have no text", async () => {
     await expect(translate({ messages: [userMessage("hi"), systemMessage("")] })).rejects.toThrow(
       "messages[1].content: expected text",
     );

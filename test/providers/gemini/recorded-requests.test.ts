@@ -20,7 +20,7 @@ const recorded = [...getRecordings("gemini", ".sse"), ...getRecordings("gemini",
 );
 
 /**
- * Differences between our requests and those of the recorded client:
+ * Differences between our requests and the recorded client's requests:
  * - it sends defaults (`null` settings, `thought: false`, `role: "model"` of the instructions,
  *   `codeExecution: null` beside functions, an empty `generationConfig`): we leave them out;
  * - it sends schemas as `parameters`, a form for OpenAPI: we send JSON Schema as `parametersJsonSchema`,

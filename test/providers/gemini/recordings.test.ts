@@ -44,7 +44,7 @@ const BROKEN: Readonly<Record<string, ErrorKind>> = {
   "gemini/vertex-streaming-failure-malformed-content.sse": ErrorKind.STREAM,
   // An old recording without a finish reason.
   "gemini/vertex-streaming-success-quotes-escaped.sse": ErrorKind.STREAM,
-  // Its error comes after the events, outside of them.
+  // Its error comes after the events and is not an event.
   "gemini/vertex-streaming-failure-error-mid-stream.sse": ErrorKind.ABORT,
 };
 
@@ -102,7 +102,7 @@ describe("recorded streams of streamGenerateContent", () => {
       }
     });
 
-    it("never finishes where it is cut between two events", async () => {
+    it("never finishes if it is cut between two events", async () => {
       const ends = eventEnds(bytes);
       const cuts = ends.filter((_, index) => !isFinished(native.slice(0, index + 1)));
       for (const end of cuts) await expectCut(bytes.subarray(0, end));
@@ -110,7 +110,7 @@ describe("recorded streams of streamGenerateContent", () => {
         expect(cuts.length).toBeGreaterThanOrEqual(ends.length - 1);
     });
 
-    it("never finishes where it is cut inside an event", async () => {
+    it("never finishes if it is cut inside an event", async () => {
       const random = createRandom(hashName(`cut ${recording.file}`));
       const last = native.findIndex((_, index) => isFinished(native.slice(0, index + 1)));
       const limit = (eventEnds(bytes)[Math.max(last, 0)] ?? bytes.length) - "}\r\n\r\n".length;

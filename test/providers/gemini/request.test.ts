@@ -20,7 +20,7 @@ const hostedTool = (config: object, provider = "gemini") =>
 const CITY = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
 
 describe("system and developer messages", () => {
-  it("become the system instruction where they come first", async () => {
+  it("become the system instruction if they come first", async () => {
     const { body, warnings } = await translate({
       messages: [systemMessage("Be brief."), developerMessage("Be kind."), userMessage("hi")],
     });
@@ -29,7 +29,7 @@ describe("system and developer messages", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("stay where they are inside the conversation, as marked text of the user", async () => {
+  it("stay in place inside the conversation, as marked text of the user", async () => {
     const { body, warnings } = await translate({ messages: [userMessage("hi"), systemMessage("Be brief.")] });
     expect(body.contents[1]).toEqual({
       role: "user",
@@ -38,7 +38,7 @@ describe("system and developer messages", () => {
     expect(getCodes(warnings)).toEqual(["converted_content messages[1]"]);
   });
 
-  it("are sent as contents where there are no others, since the API wants one", async () => {
+  it("are sent as contents if there are no others, since the API wants one", async () => {
     const { body } = await translate({ messages: [systemMessage("Say hi.")] });
     expect(body.systemInstruction).toBeUndefined();
     expect(body.contents).toHaveLength(1);
@@ -88,7 +88,7 @@ describe("media in user messages", () => {
     ]);
   });
 
-  it("have a resolution where the model takes one for each part", async () => {
+  it("have a resolution if the model takes one for each part", async () => {
     const detailed = {
       part: { case: "image", value: { detail: "high", source: { case: "data", value: png } } },
     } as const;
@@ -108,7 +108,7 @@ describe("media in user messages", () => {
       "messages[0].content[0].audio.media_type: expected one like audio/wav, found image/png",
     ],
   ] as const)(
-    "are refused by field where the API does not take their media type (%s, %s)",
+    "are refused by field if the API does not take their media type (%s, %s)",
     async (kind, mediaType, message) => {
       const part = {
         part: { case: kind, value: { mediaType, source: { case: "data", value: png } } },
@@ -130,7 +130,7 @@ describe("messages", () => {
     expect(getCodes(warnings)).toEqual(["unsupported_setting messages[0].name"]);
   });
 
-  it("of the user are refused by field where they have no content", async () => {
+  it("of the user are refused by field if they have no content", async () => {
     const messages = [userMessage("hi"), userMessage("")];
     await expect(translate({ messages })).rejects.toThrow("messages[1].content: expected at least one part");
   });
@@ -156,7 +156,7 @@ describe("tools", () => {
     });
   });
 
-  it("compile their schemas for the API and report what was relaxed", async () => {
+  it("compile their schemas for the API and report relaxed keywords", async () => {
     const schema = { type: "object", properties: { n: { type: "string", pattern: "^[a-z]+$" } } };
     const { body, warnings } = await translate({ tools: [functionTool("f", JSON.stringify(schema))] });
     expect(JSON.stringify(body.tools)).not.toContain('"pattern":');
@@ -169,12 +169,12 @@ describe("tools", () => {
     '{"type":"object"}',
     '{"type":"object","properties":{}}',
     '{"type":"object","properties":{},"required":[],"additionalProperties":false}',
-  ])("have no schema where they take no arguments: %s", async (schema) => {
+  ])("have no schema if they take no arguments: %s", async (schema) => {
     const { body } = await translate({ tools: [functionTool("now", schema)] });
     expect(body.tools).toEqual([{ functionDeclarations: [{ name: "now", description: "does it" }] }]);
   });
 
-  it("keep their schema where they take any arguments", async () => {
+  it("keep their schema if they take any arguments", async () => {
     const { body } = await translate({
       tools: [functionTool("any", '{"type":"object","additionalProperties":true}')],
     });
@@ -183,29 +183,29 @@ describe("tools", () => {
     ]);
   });
 
-  it("are left out with a warning where they are hosted by another provider", async () => {
+  it("are left out with a warning if they are hosted by another provider", async () => {
     const { body, warnings } = await translate({ tools: [hostedTool({ type: "web_search" }, "openai")] });
     expect(body.tools).toBeUndefined();
     expect(getCodes(warnings)).toEqual(["unsupported_setting tools[0].hosted"]);
   });
 
-  it("are refused where the model does not take functions and hosted tools together", async () => {
+  it("are refused if the model does not take functions and hosted tools together", async () => {
     const tools = [functionTool("now"), hostedTool({ googleSearch: {} })];
     await expect(translate({ model: OLD_MODEL, tools })).rejects.toThrow("tools[1].hosted: the model takes");
   });
 
-  it("are refused by field where the API does not take their name", async () => {
+  it("are refused by field if the API does not take their name", async () => {
     await expect(translate({ tools: [functionTool("7eleven")] })).rejects.toThrow(
       'tools[0].function.name: expected a letter or "_" first, found "7"',
     );
   });
 
-  it("are refused where there are more than 512", async () => {
+  it("are refused if there are more than 512", async () => {
     const tools = Array.from({ length: 513 }, (_, index) => functionTool(`tool_${index}`));
     await expect(translate({ tools })).rejects.toThrow("tools: expected at most 512 functions, found 513");
   });
 
-  it("validate calls where one of them is strict", async () => {
+  it("validate calls if one tool is strict", async () => {
     const { body } = await translate({ tools: [functionTool("weather", CITY, true)] });
     expect(body.toolConfig).toEqual({ functionCallingConfig: { mode: "VALIDATED" } });
   });
@@ -226,11 +226,11 @@ describe("tool choice", () => {
     expect(body.toolConfig).toEqual({ functionCallingConfig });
   });
 
-  it("is left to the API where the caller sets none", async () => {
+  it("is left to the API if the caller sets none", async () => {
     expect((await translate({ tools })).body.toolConfig).toBeUndefined();
   });
 
-  it("removes hosted tools too where it is NONE", async () => {
+  it("removes hosted tools too if it is NONE", async () => {
     const { body } = await translate({
       tools: [...tools, hostedTool({ codeExecution: {} })],
       toolChoice: { mode: Mode.NONE },
@@ -240,14 +240,16 @@ describe("tool choice", () => {
   });
 
   it.each([{ mode: Mode.REQUIRED }, { mode: Mode.NAMED, toolName: "codeExecution" }])(
-    "is refused where it forces a hosted tool: %j",
+    "is refused if it forces a hosted tool: %j",
     async (toolChoice) => {
-      const own = [hostedTool({ codeExecution: {} })];
-      await expect(translate({ tools: own, toolChoice })).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
+      const hosted = [hostedTool({ codeExecution: {} })];
+      await expect(translate({ tools: hosted, toolChoice })).rejects.toBeInstanceOf(
+        UnsupportedToolChoiceError,
+      );
     },
   );
 
-  it("keeps parallel calls where they are switched off, with a warning", async () => {
+  it("keeps parallel calls if they are switched off, with a warning", async () => {
     const { warnings } = await translate({ tools, toolChoice: { mode: Mode.AUTO, parallel: false } });
     expect(getCodes(warnings)).toEqual(["unsupported_setting tool_choice.parallel"]);
   });
@@ -269,12 +271,12 @@ describe("the response format", () => {
     ).toBeUndefined();
   });
 
-  it("is sent together with tools where the model takes both", async () => {
+  it("is sent together with tools if the model takes both", async () => {
     const { body } = await translate({ tools: [functionTool("now")], responseFormat: schema });
     expect(body.generationConfig).toHaveProperty("responseJsonSchema");
   });
 
-  it("becomes an instruction with a warning where the model does not take both", async () => {
+  it("becomes an instruction with a warning if the model does not take both", async () => {
     const { body, warnings } = await translate({
       model: OLD_MODEL,
       messages: [systemMessage("Be brief."), userMessage("hi")],
@@ -294,7 +296,7 @@ describe("the response format", () => {
     await expect(translate(strict)).rejects.toThrow("response_format:");
   });
 
-  it("is refused where its schema is not an object", async () => {
+  it("is refused if its schema is not an object", async () => {
     const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: "[]" };
     await expect(translate({ responseFormat })).rejects.toThrow(
       "response_format.schema_json: expected the text of a JSON object, found a list",
@@ -318,7 +320,7 @@ describe("sampling settings", () => {
     });
   });
 
-  it("are left out with a warning where the model does not take them", async () => {
+  it("are left out with a warning if the model does not take them", async () => {
     const { body, warnings } = await translate({
       model: "gemini-3.8-flash",
       temperature: 1,
@@ -392,7 +394,7 @@ describe("provider options", () => {
     expect(body).not.toHaveProperty("store");
   });
 
-  it("remove what the cached content holds from the request, with a warning", async () => {
+  it("remove fields that the cached content holds from the request, with a warning", async () => {
     const { body, warnings } = await translate({
       messages: [systemMessage("Be brief."), userMessage("hi")],
       tools: [functionTool("now")],
@@ -405,14 +407,14 @@ describe("provider options", () => {
     expect(getCodes(warnings)).toEqual(["adjusted_setting messages"]);
   });
 
-  it("are refused where they are not an object", async () => {
+  it("are refused if they are not an object", async () => {
     await expect(translate({ providerOptionsJson: { gemini: "1" } })).rejects.toThrow(
       'provider_options_json["gemini"]: expected the text of a JSON object, found a number',
     );
   });
 });
 
-describe("pathOf", () => {
+describe("toPath", () => {
   it.each([
     ["gemini-3.5-flash", "/v1beta/models/gemini-3.5-flash"],
     ["models/gemini-3.5-flash", "/v1beta/models/gemini-3.5-flash"],

@@ -1,5 +1,5 @@
 /**
- * Compares the adapter with Google's own SDK: both read the same content from the recorded streams over a real socket,
+ * Compares the adapter with Google's SDK: both read the same content from the recorded streams over a real socket,
  * and both send the same body for the same request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -37,7 +37,7 @@ describe("streams read by Google's SDK", () => {
   it.each(streams)("give the same content as the adapter for $file", async (recording) => {
     const bytes = toBytes(recording);
     const ai = await sdkAt((_, response) => {
-      // The SDK drops the last event where the blank line after it is missing.
+      // The SDK drops the last event if the blank line after it is missing.
       response.writeHead(200, { "content-type": "text/event-stream" }).end(`${bytes}\n\n`);
     });
     const chunks: Wire[] = [];
@@ -131,7 +131,7 @@ const requests: readonly Requests[] = [
     },
   ],
   [
-    "functions beside the provider's own tools",
+    "functions beside the provider's hosted tools",
     {
       contents: [{ role: "user", parts: [{ text: "hi" }] }],
       config: {

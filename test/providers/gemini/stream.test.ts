@@ -33,7 +33,7 @@ describe("streamed parts", () => {
     expect(textOf(getFinal(decoded))).toBe("Hello");
   });
 
-  it("end where a part of another kind begins", async () => {
+  it("end when a part of another kind begins", async () => {
     expect(
       await decodeKinds([
         event([{ text: "hm", thought: true }]),
@@ -50,7 +50,7 @@ describe("streamed parts", () => {
     ]);
   });
 
-  it("are not merged where they have a signature", async () => {
+  it("are not merged if they have a signature", async () => {
     const content = getContent(
       await decodeEvents([
         event([{ text: "a" }]),
@@ -76,7 +76,7 @@ describe("streamed parts", () => {
     expect(content.map(({ part }) => part.case)).toEqual(["native", "image"]);
   });
 
-  it("are redacted reasoning where a thought has only a signature", async () => {
+  it("are redacted reasoning if a thought has only a signature", async () => {
     const thoughts = [
       { text: "", thought: true, thoughtSignature: "S" },
       { text: "hm", thought: true },
@@ -103,7 +103,7 @@ describe("streamed parts", () => {
     expect(content.map(({ part }) => part.case)).toEqual(["text"]);
   });
 
-  it("stay separate where one event has several", async () => {
+  it("stay separate if one event has several", async () => {
     expect(await decodeKinds([event([{ text: "a" }, { text: "b" }], STOP)])).toEqual([
       ["text", "a"],
       ["text", "b"],
@@ -129,7 +129,7 @@ describe("streamed parts", () => {
     expect(textOf(getFinal(await decodeEvents(lines)))).toBe("ab");
   });
 
-  it("are those of the first candidate, with a warning about others", async () => {
+  it("come from the first candidate, with a warning about others", async () => {
     const both = {
       candidates: [
         { index: 1, content: { parts: [{ text: "x" }] } },
@@ -186,7 +186,7 @@ describe("streamed tool calls", () => {
     expect(getContent(decoded)[0]?.providerState?.dataJson).toContain('"thoughtSignature":"S"');
   });
 
-  it("are closed where the next part begins without their end", async () => {
+  it("are closed if the next part begins without their end", async () => {
     const calls = await decodeCalls([event([begun]), event([value]), event([{ text: "a" }], STOP)]);
     expect(calls).toMatchObject([{ argumentsJson: '{"x":"ab"}', argumentsInvalid: false }]);
   });
@@ -194,7 +194,7 @@ describe("streamed tool calls", () => {
   it.each([
     [[event([begun]), event([value])], '{"x":"ab'],
     [[event([begun])], "{"],
-  ])("keep invalid arguments and are marked where a limit cuts them off", async (events, argumentsJson) => {
+  ])("keep invalid arguments and are marked if a limit cuts them off", async (events, argumentsJson) => {
     const cut = [...events, { candidates: [{ finishReason: "MAX_TOKENS" }] }];
     expect(await decodeCalls(cut)).toMatchObject([{ argumentsJson, argumentsInvalid: true }]);
     expect(getFinal(await decodeEvents(cut)).finishReason).toMatchObject({ reason: Reason.LENGTH });
@@ -203,7 +203,7 @@ describe("streamed tool calls", () => {
     expect(await decodeCalls(stopped)).toMatchObject([{ argumentsJson, argumentsInvalid: true }]);
   });
 
-  it("are kept as native parts where they have no name", async () => {
+  it("are kept as native parts if they have no name", async () => {
     const stray = { functionCall: { args: { x: 1 } } };
     const decoded = await decodeEvents([event([stray], STOP)]);
     expect(getContent(decoded).map(({ part }) => part.case)).toEqual(["native"]);
@@ -240,7 +240,7 @@ describe("finish reasons", () => {
     expect(finishReason).toMatchObject({ reason, raw });
   });
 
-  it("are TOOL_CALLS where there are calls, unless something else stopped the model", async () => {
+  it("are TOOL_CALLS if there are calls, unless something else stopped the model", async () => {
     const call = [{ functionCall: { name: "f", args: {} } }];
     expect(
       getFinal(await decodeEvents([event(call), event([{ text: "" }], STOP)])).finishReason?.reason,
@@ -266,7 +266,7 @@ describe("finish reasons", () => {
     [{ blockReason: "SAFETY", blockReasonMessage: "Unsafe." }, "SAFETY", ["provider_message "]],
     [{ blockReason: "JAILBREAK" }, "JAILBREAK", []],
     [{ blockReasonMessage: "Unsafe." }, "", ["provider_message "]],
-  ])("are CONTENT_FILTER where the prompt was blocked: %j", async (promptFeedback, raw, codes) => {
+  ])("are CONTENT_FILTER if the prompt was blocked: %j", async (promptFeedback, raw, codes) => {
     const blocked = { promptFeedback, usageMetadata: { promptTokenCount: 7 }, responseId: "r1" };
     const response = getFinal(await decodeEvents([blocked]));
     expect(response).toMatchObject({
@@ -288,7 +288,7 @@ describe("finish reasons", () => {
     });
   });
 
-  it("do not finish the answer where they come with code to run or before more parts", async () => {
+  it("do not finish the answer if they come with code to run or before more parts", async () => {
     const code = event([{ executableCode: { code: "1" } }], STOP);
     expect((await decodeEvents([code])).error).toMatchObject({ kind: ErrorKind.STREAM });
     const more = [event([{ text: "a" }], STOP), event([{ text: "b" }])];
@@ -331,15 +331,12 @@ describe("usage", () => {
     [{ promptTokenCount: 2, candidatesTokenCount: 3 }, []],
     [{ promptTokenCount: 2, candidatesTokenCount: 3, totalTokenCount: 9 }, ["count_mismatch "]],
     [{ promptTokenCount: 2, cachedContentTokenCount: 3 }, ["count_mismatch "]],
-  ])(
-    "is passed on with a warning where its counts contradict each other: %j",
-    async (usageMetadata, codes) => {
-      const decoded = await decodeEvents([{ ...event([{ text: "a" }], STOP), usageMetadata }]);
-      expect(getCodes(getFinal(decoded).warnings)).toEqual(codes);
-    },
-  );
+  ])("is passed on with a warning if its counts contradict each other: %j", async (usageMetadata, codes) => {
+    const decoded = await decodeEvents([{ ...event([{ text: "a" }], STOP), usageMetadata }]);
+    expect(getCodes(getFinal(decoded).warnings)).toEqual(codes);
+  });
 
-  it("is unset where the provider reports none", async () => {
+  it("is unset if the provider reports none", async () => {
     expect(getFinal(await decodeEvents([event([{ text: "a" }], STOP)])).usage).toBeUndefined();
   });
 });
@@ -378,7 +375,7 @@ describe("citations", () => {
     expect(getContent(decoded).map(({ citations }) => citations.length)).toEqual([2, 0, 0]);
   });
 
-  it("are kept as a native part where there is no text", async () => {
+  it("are kept as a native part if there is no text", async () => {
     const citationMetadata = { citationSources: [{ uri: "https://a", endIndex: 3 }] };
     const decoded = await decodeEvents([event([], { finishReason: "RECITATION", citationMetadata })]);
     expect(getContent(decoded)[0]?.part).toMatchObject({
@@ -397,7 +394,7 @@ describe("citations", () => {
     expect(getContent(decoded)[0]?.citations.map(({ url }) => url)).toEqual(["https://a"]);
   });
 
-  it("are kept once where several events repeat them", async () => {
+  it("are kept once if several events repeat them", async () => {
     const repeated = { groundingMetadata: { webSearchQueries: ["a"] } };
     const decoded = await decodeEvents([
       event([{ text: "a" }], repeated),
@@ -424,7 +421,7 @@ describe("streamed failures", () => {
     expect(events.at(-1)?.event.case).toBe("error");
   });
 
-  it("are the only event where there was no output", async () => {
+  it("are the only event if there was no output", async () => {
     const { events, error } = await decodeEvents([overloaded]);
     expect(events).toEqual([]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, outputStarted: false });
@@ -487,7 +484,7 @@ describe("whole answers", () => {
   });
 
   it.each([[[]], [{}], ["x"], [null], [{ candidates: [{}] }], [{ usageMetadata: { promptTokenCount: 1 } }]])(
-    "are a ServerError where they hold no answer: %j",
+    "are a ServerError if they hold no answer: %j",
     (body) => {
       expect(() => respond(body)).toThrow(ServerError);
     },

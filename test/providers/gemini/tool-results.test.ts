@@ -29,7 +29,7 @@ describe("tool results", () => {
     ]);
   });
 
-  it("are objects and lists where they are JSON, digit by digit, and texts otherwise", async () => {
+  it("are objects and lists if they are JSON, digit by digit, and texts otherwise", async () => {
     const outputs = ['{"degrees":21.0,"sky":{"clear":true}}', " [1, 2] ", "{degrees: 21}", "42", '"text"'];
     const calls = outputs.map((_, index) => call(`call_${index}`, "f"));
     const messages = [
@@ -50,7 +50,7 @@ describe("tool results", () => {
     ]);
   });
 
-  it("can be in one message, or be a message of their own", async () => {
+  it("can be in one message or in several", async () => {
     const messages = [
       userMessage("hi"),
       turn,
@@ -67,7 +67,7 @@ describe("tool results", () => {
     ]);
   });
 
-  it("belong to the later call where two turns use one id", async () => {
+  it("belong to the later call if two turns use one id", async () => {
     const once = [assistantMessage([call("a", "first")]), toolResult("a", "1")];
     const again = [assistantMessage([call("a", "second")]), toolResult("a", "2")];
     const { body } = await translate({ messages: [userMessage("hi"), ...once, ...again] });
@@ -79,7 +79,7 @@ describe("tool results", () => {
     ]);
   });
 
-  it("hold images where the model takes them, else the images follow all results", async () => {
+  it("hold images if the model takes them, else the images follow all results", async () => {
     const messages = [
       userMessage("hi"),
       turn,
@@ -139,7 +139,7 @@ describe("tool results", () => {
     ]);
   });
 
-  it("are refused by field where they belong to no call, and calls without results are too", async () => {
+  it("are refused by field if they belong to no call, and calls without results are too", async () => {
     const stray = toolResult("x", "?");
     await expect(translate({ messages: [userMessage("hi"), stray] })).rejects.toThrow(
       "messages[1].content[0].tool_result.tool_call_id: expected the id of a call that waits",

@@ -17,7 +17,7 @@ function toAnnotation(content: string, cited: string) {
   };
 }
 
-/** A whole answer and a stream of it, one character in each chunk and the annotations in the last. */
+/** Returns an answer read whole and as a stream, with one character in each chunk and the annotations in the last. */
 async function answersWith(content: string, annotations: readonly object[], init: ProfileInit = {}) {
   const message = { role: "assistant", content, annotations };
   const whole = respond({ choices: [{ index: 0, message, finish_reason: "stop" }] }, init);
@@ -52,7 +52,7 @@ describe("citation indices", () => {
       expect(citedIn(response)).toEqual([cited]);
   });
 
-  it("are relative to the text where the content begins with tagged reasoning", async () => {
+  it("are relative to the text if the content begins with tagged reasoning", async () => {
     const content = "<think>\nüber 🌧️\n</think>\n\nRain 🌧️ (source).";
     const annotations = [toAnnotation(content, "(source)")];
     for (const response of await answersWith(content, annotations, { thinkTags: true })) {
@@ -61,7 +61,7 @@ describe("citation indices", () => {
     }
   });
 
-  it("are relative to the last text part where reasoning interrupts the content", async () => {
+  it("are relative to the last text part if reasoning interrupts the content", async () => {
     const content = "First 🙂. Second 🙃 (source).";
     const response = await answerTo([
       { content: "First 🙂. " },
@@ -81,7 +81,7 @@ describe("citation indices", () => {
     ["begins before the text", { start_index: -1, end_index: 1 }],
     ["has no end", { start_index: 0 }],
     ["is not a number", { start_index: "0", end_index: "1" }],
-  ])("are unset where the span %s, and raw_json keeps the numbers", async (_, span) => {
+  ])("are unset if the span %s, and raw_json keeps the numbers", async (_, span) => {
     const annotation = { type: "url_citation", url_citation: { url: "https://a.example", ...span } };
     for (const response of await answersWith("🙂🙃", [annotation])) {
       const [citation] = citationsIn(response);

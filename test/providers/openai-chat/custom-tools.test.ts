@@ -41,7 +41,7 @@ const FUNCTION_PARAMETERS = {
 };
 
 describe("the declaration of a custom tool", () => {
-  it("has only its name where there is neither description nor grammar", async () => {
+  it("has only its name if there is neither description nor grammar", async () => {
     const { body, warnings } = await sent(requestWith(customTool()), SUPPORTED);
     expect(body.tools).toEqual([{ type: "custom", custom: { name: "run_sql" } }]);
     expect(warnings).toEqual([]);
@@ -60,7 +60,7 @@ describe("the declaration of a custom tool", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("becomes a function with one argument where the server has no custom tools", async () => {
+  it("becomes a function with one argument if the server has no custom tools", async () => {
     const { body, warnings } = await sent(requestWith(customTool({ description: "Runs SQL." })));
     const called = { name: "run_sql", description: "Runs SQL.", parameters: FUNCTION_PARAMETERS };
     expect(body.tools).toEqual([{ type: "function", function: called }]);
@@ -70,7 +70,7 @@ describe("the declaration of a custom tool", () => {
   it.each([
     ["without a grammar", {}],
     ["with a grammar", { grammar: GRAMMAR }],
-  ])("is refused %s under LOSS_POLICY_REFUSE where the server has no custom tools", async (_, more) => {
+  ])("is refused %s under LOSS_POLICY_REFUSE if the server has no custom tools", async (_, more) => {
     const request = requestWith(customTool(more), { lossPolicy: LossPolicy.REFUSE });
     await expect(sent(request)).rejects.toMatchObject({ violations: [{ field: "tools[0].custom" }] });
     await expect(sent(request, SUPPORTED)).resolves.toMatchObject({ warnings: [] });
@@ -85,7 +85,7 @@ describe("a tool choice that names a custom tool", () => {
     expect(body.tool_choice).toEqual({ type: "custom", custom: { name: "run_sql" } });
   });
 
-  it("names the function where the server has no custom tools", async () => {
+  it("names the function if the server has no custom tools", async () => {
     const { body } = await sent(requestWith(customTool(), { toolChoice }));
     expect(body.tool_choice).toEqual({ type: "function", function: { name: "run_sql" } });
   });
@@ -108,7 +108,7 @@ describe("an earlier call of a custom tool", () => {
     expect(result).toEqual({ role: "tool", tool_call_id: "call_1", content: "1" });
   });
 
-  it("is sent as a call of the function where the server has no custom tools", async () => {
+  it("is sent as a call of the function if the server has no custom tools", async () => {
     const { body } = await sent({ messages, tools: [customTool()] });
     const called = { name: "run_sql", arguments: '{"input":"SELECT 1"}' };
     expect(toMessages(body)[1]?.tool_calls).toEqual([{ id: "call_1", type: "function", function: called }]);
@@ -164,7 +164,7 @@ describe("a round trip of a custom tool through the simulator", () => {
   it.each([
     ["a whole answer", false],
     ["a stream", true],
-  ])("has arguments instead in %s where the server has no custom tools", async (_, streams) => {
+  ])("has arguments instead in %s if the server has no custom tools", async (_, streams) => {
     const { first, second } = await converse(false, streams);
     const [call] = toolCallsOf(first) as [ToolCall];
     expect(call).toMatchObject({ name: "run_sql", input: { case: "argumentsJson" } });
@@ -180,7 +180,7 @@ describe("a round trip of a custom tool through the simulator", () => {
     expect(JSON.stringify(second.message?.content[0]?.part.value)).toContain("42 rows");
   });
 
-  it("is refused before it is sent under LOSS_POLICY_REFUSE where the server has no custom tools", async () => {
+  it("is refused before it is sent under LOSS_POLICY_REFUSE if the server has no custom tools", async () => {
     const adapter = new OpenAIChatAdapter({ baseUrl: simulator.openaiBaseUrl, apiKey: "key-1" });
     onTestFinished(() => adapter.close());
     const known = simulator.requests.length;

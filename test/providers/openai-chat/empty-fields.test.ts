@@ -1,4 +1,4 @@
-/** Servers that send fields which they do not use, or in another form than OpenAI's. */
+/** Servers that send unused fields, or fields in another form than OpenAI's. */
 import { describe, expect, it } from "vitest";
 import { assistantMessage, textOf, userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
@@ -63,7 +63,7 @@ describe("a tool call", () => {
     ]);
   });
 
-  it("of a custom tool keeps its kind where its type comes before its name", async () => {
+  it("of a custom tool keeps its kind if its type comes before its name", async () => {
     const pieces = [
       { index: 0, id: "call_1", type: "custom", function: { name: "", arguments: "" } },
       { index: 0, custom: { name: "shell", input: "l" }, function: { name: "", arguments: "" } },
@@ -103,7 +103,7 @@ describe("a tool call", () => {
   it.each([
     ["its name", { name: "look" }],
     ["a part of its arguments", { name: "look", arguments: '{"at' }],
-  ])("has started the output where the stream is cut after %s", async (_, called) => {
+  ])("has started the output if the stream is cut after %s", async (_, called) => {
     const { events, error } = await decodeEvents([
       chunk({ tool_calls: [{ index: 0, id: "call_1", function: called }] }),
     ]);
@@ -111,7 +111,7 @@ describe("a tool call", () => {
     expect(events.at(-1)?.event).toMatchObject({ case: "error" });
   });
 
-  it("has not started the output where the stream is cut after an empty entry", async () => {
+  it("has not started the output if the stream is cut after an empty entry", async () => {
     const { error } = await decodeEvents([chunk({ tool_calls: [{ index: 0, id: "call_1" }] })]);
     expect(error).toMatchObject({ kind: ErrorKind.STREAM, outputStarted: false });
   });
@@ -124,7 +124,7 @@ describe("content that is not a text", () => {
     ["a JSON list", [{ city: "Paris" }, 2], '[{"city":"Paris"},2]'],
     ["a number", 42, "42"],
     ["a boolean", false, "false"],
-  ])("is the JSON text where it is %s", async (_, content, text) => {
+  ])("is the JSON text if it is %s", async (_, content, text) => {
     const response = await answerWith({ content });
     expect(getContent(response)).toMatchObject([{ case: "text", value: text }]);
     expect(await sentBack(response)).toEqual({ role: "assistant", content: text });
@@ -135,25 +135,25 @@ describe("content that is not a text", () => {
     expect(textOf(respond(body))).toBe('{"id":12345678901234567890}');
   });
 
-  it("is joined where it is a list of texts and of null", async () => {
+  it("is joined if it is a list of texts and of null", async () => {
     const response = await answerWith({ content: [{ type: "text", text: "a" }, null, "b"] });
     expect(getContent(response)).toMatchObject([{ case: "text", value: "ab" }]);
   });
 
-  it.each([[null], [""], [[]]])("is nothing where it is %j", async (content) => {
+  it.each([[null], [""], [[]]])("is nothing if it is %j", async (content) => {
     expect(getContent(await answerWith({ content }))).toEqual([]);
   });
 });
 
 describe("audio", () => {
-  it("keeps its id where later pieces have an empty one", async () => {
+  it("keeps its id if later pieces have an empty one", async () => {
     const pieces = [{ id: "audio_1" }, { id: "", data: "AAAA", transcript: "Hi" }];
     const events = [...pieces.map((audio) => chunk({ audio })), chunk({}, "stop"), "[DONE]"];
     const response = getFinal(await decodeEvents(events));
     expect(await sentBack(response)).toMatchObject({ audio: { id: "audio_1" } });
   });
 
-  it("goes back as its transcript where it has no id", async () => {
+  it("goes back as its transcript if it has no id", async () => {
     const response = await answerWith({ content: null, audio: { id: "", data: "AAAA", transcript: "Hi" } });
     expect(getContent(response).map((part) => part.case)).toEqual(["native", "text"]);
     expect(await sentBack(response)).toEqual({ role: "assistant", content: "Hi" });
@@ -178,7 +178,7 @@ describe("a thought signature on the message", () => {
     expect(back).toEqual({ role: "assistant", ...message, content });
   });
 
-  it("may come with a piece of its own at the end of a stream", async () => {
+  it("may come in a separate piece at the end of a stream", async () => {
     const events = [chunk({ content: "Hi" }), chunk({ content: "", extra_content }, "stop"), "[DONE]"];
     const response = getFinal(await decodeEvents(events));
     expect(await sentBack(response)).toEqual({ role: "assistant", content: "Hi", extra_content });

@@ -45,7 +45,7 @@ describe("the kind of a failure", () => {
     [500, ErrorKind.SERVER],
     [503, ErrorKind.SERVER],
     [529, ErrorKind.SERVER],
-  ])("follows the status %i where nothing is more precise", (status, kind) => {
+  ])("follows the status %i if nothing is more precise", (status, kind) => {
     expect(failed(status, openai("sorry")).kind).toBe(kind);
     expect(failed(status, "").kind).toBe(kind);
   });
@@ -91,7 +91,7 @@ describe("the kind of a failure", () => {
     "context_length_exceeded",
     "too many tokens",
     "token limit exceeded",
-  ])("is CONTEXT_LENGTH where only the message shows it: %s", (message) => {
+  ])("is CONTEXT_LENGTH if only the message shows it: %s", (message) => {
     expect(failed(400, openai(message)).kind).toBe(ErrorKind.CONTEXT_LENGTH);
     expect(failed(400, openai(message, { code: 400 })).kind).toBe(ErrorKind.CONTEXT_LENGTH);
   });
@@ -106,12 +106,12 @@ describe("the kind of a failure", () => {
     expect(failed(status, openai(message)).kind).toBe(kind);
   });
 
-  it("ignores the message where there is a code", () => {
+  it("ignores the message if there is a code", () => {
     const body = openai("reduce the length of the messages", { code: "unsupported_parameter" });
     expect(failed(400, body).kind).toBe(ErrorKind.INVALID_REQUEST);
   });
 
-  it("ignores a message that repeats the caller's own text", () => {
+  it("ignores a message that repeats the caller's text", () => {
     const prompt = "please tell me why the maximum context length is 4096 tokens";
     const request = { messages: [userMessage(prompt)] };
     const error = failed(400, openai(`cannot parse: ${prompt}`), { request });
@@ -119,7 +119,7 @@ describe("the kind of a failure", () => {
     expect(error.message).not.toContain("4096");
   });
 
-  it("is CONTEXT_LENGTH for a 400 without a body where the profile has that rule", () => {
+  it("is CONTEXT_LENGTH for a 400 without a body if the profile has that rule", () => {
     expect(failed(400, "", { profile: "cerebras" }).kind).toBe(ErrorKind.CONTEXT_LENGTH);
     expect(failed(400, "{}", { profile: "cerebras" }).kind).toBe(ErrorKind.INVALID_REQUEST);
   });
@@ -208,7 +208,7 @@ describe("the body of a failed answer", () => {
       { kind: ErrorKind.QUOTA_EXCEEDED },
     ],
     [
-      "Z.ai with a code of its own",
+      "Z.ai with a separate code",
       429,
       { error: { code: "1113", message: "Insufficient balance or no resource package. Please recharge." } },
       { kind: ErrorKind.QUOTA_EXCEEDED, errorCode: undefined },
@@ -306,7 +306,7 @@ describe("the body of a failed answer", () => {
     expect(failed(status, body)).toMatchObject({ ...expected, httpStatusCode: status, provider: PROVIDER });
   });
 
-  it("keeps what the model wrote instead of a call, also without include_raw", () => {
+  it("keeps the text that the model wrote instead of a call, even without include_raw", () => {
     const body = openai("Failed to call a function. See 'failed_generation' for more details.", {
       type: "invalid_request_error",
       code: "tool_use_failed",
@@ -323,7 +323,7 @@ describe("the body of a failed answer", () => {
     expect(JSON.parse(error.toProto().providerFailure?.rawJson ?? "")).toEqual(body);
   });
 
-  it("never shows a key, and is cut where it is long", () => {
+  it("never shows a key, and is cut if it is long", () => {
     const error = failed(
       401,
       openai(`Incorrect API key provided: sk-proj-abcdefgh12345678. ${"x".repeat(9000)}`),
@@ -349,7 +349,7 @@ describe("the retry advice of a failure", () => {
     expect(failed(429, busy)).toMatchObject({ retryable: true, retryAfter: undefined });
   });
 
-  it("follows the server's own header where there is one", () => {
+  it("follows the server's header if there is one", () => {
     expect(failed(500, openai("x"), { headers: { "x-should-retry": "false" } }).retryable).toBe(false);
     expect(failed(400, openai("x"), { headers: { "x-should-retry": "true" } }).retryable).toBe(true);
   });
@@ -377,7 +377,7 @@ describe("the id of an exchange", () => {
     expect(failed(500, "", { headers: { "x-request-id": "r1" } }).requestId).toBe("r1");
   });
 
-  it("is read from the body where no header has it", () => {
+  it("is read from the body if no header has it", () => {
     const body = { choices: [{ message: { content: "a" } }] };
     expect(respond({ ...body, x_groq: { id: "req_1" } }).providerRequestId).toBe("req_1");
     expect(respond({ ...body, request_id: "req_2" }).providerRequestId).toBe("req_2");

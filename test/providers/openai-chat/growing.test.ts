@@ -12,8 +12,12 @@ const PNG = new Uint8Array([1, 2, 3]);
 
 /** Assistant messages of this provider's model and of another's. */
 function turn(random: () => number, number: number): Message[] {
-  const own = random() < 0.5;
-  const state = { provider: own ? PROVIDER : "other", model: "model-1", dataJson: '{"field":"reasoning"}' };
+  const isSameProvider = random() < 0.5;
+  const state = {
+    provider: isSameProvider ? PROVIDER : "other",
+    model: "model-1",
+    dataJson: '{"field":"reasoning"}',
+  };
   const parts: PartInput[] = [];
   if (random() < 0.5)
     parts.push({ part: { case: "reasoning", value: { text: `thought ${number}` } }, providerState: state });

@@ -53,7 +53,7 @@ function fileId(kind: "image" | "audio" | "document"): ContentPart {
 }
 
 describe("roles", () => {
-  it("keep their order; developer is sent only where the server accepts it", async () => {
+  it("keep their order; developer is sent only if the server accepts it", async () => {
     const messages = [
       systemMessage("s"),
       developerMessage("d"),
@@ -69,7 +69,7 @@ describe("roles", () => {
     expect(await roles("openai")).toEqual(["system s", "developer d", ...common]);
   });
 
-  it("have names where the server accepts them, and a warning where it does not", async () => {
+  it("have names if the server accepts them, and a warning if it does not", async () => {
     const named = [
       { ...userMessage("hi"), name: "ada" },
       { ...assistantMessage("yo"), name: "bot" },
@@ -86,7 +86,7 @@ describe("roles", () => {
     ]);
   });
 
-  it("are refused where they are unknown", async () => {
+  it("are refused if they are unknown", async () => {
     await expect(converted([{ role: 9 as Role, content: [] }])).rejects.toThrow("messages[0].role");
   });
 });
@@ -222,7 +222,7 @@ describe("tool results", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("are moved there where another message is between, with a warning", async () => {
+  it("are moved there if another message is between, with a warning", async () => {
     const { messages, warnings } = await converted([
       assistant,
       toolResult("a", "1"),
@@ -233,7 +233,7 @@ describe("tool results", () => {
     expect(warnings).toEqual(["converted_content messages[3].content[0].tool_result"]);
   });
 
-  it("answer the call before them where ids repeat in later turns", async () => {
+  it("answer the call before them if ids repeat in later turns", async () => {
     const turn = (answer: string) => [assistantMessage([call("a")]), toolResult("a", answer)];
     const { messages } = await converted([...turn("1"), ...turn("2")]);
     expect(messages.map(({ content }) => content)).toEqual([null, "1", null, "2"]);
@@ -291,7 +291,7 @@ describe("tool results", () => {
     ]);
   });
 
-  it("hold images where the server accepts them", async () => {
+  it("hold images if the server accepts them", async () => {
     const { messages, warnings } = await converted(
       [assistantMessage([call("abcABC123")]), toolResult("abcABC123", [textPart("shot"), imagePart(PNG)])],
       "mistral",
@@ -337,7 +337,7 @@ describe("an assistant message", () => {
     expect((await converted(turn, { emptyAssistantContent: "" })).messages[0]?.content).toBe("");
   });
 
-  it("is left out where nothing of it can be sent", async () => {
+  it("is left out if no part can be sent", async () => {
     const { messages, warnings } = await converted([
       userMessage("hi"),
       assistantMessage([]),
@@ -352,7 +352,7 @@ describe("an assistant message", () => {
     expect(messages).toEqual([{ role: "assistant", content: "ab" }]);
   });
 
-  it("has arguments that do not parse wrapped where the server parses them", async () => {
+  it("has arguments that do not parse wrapped if the server parses them", async () => {
     const turn = [assistantMessage([call("a", "f", '{"x":')]), toolResult("a", "1")];
     const argumentsOf = async (init: ProfileInit) => {
       const { messages, warnings } = await converted(turn, init);
@@ -497,7 +497,7 @@ describe("an assistant message", () => {
     });
   });
 
-  it("is sent without its reasoning where the server takes none back, with a warning", async () => {
+  it("is sent without its reasoning if the server takes none back, with a warning", async () => {
     const response = respond({ model: "model-1", choices: [{ message: { reasoning: "hm", content: "x" } }] });
     const { messages, warnings } = await converted(
       [response.message ?? {}],
@@ -508,7 +508,7 @@ describe("an assistant message", () => {
     expect(warnings).toEqual(["foreign_state_stripped messages[0].content[0]"]);
   });
 
-  it("has an empty reasoning field where the server requires one", async () => {
+  it("has an empty reasoning field if the server requires one", async () => {
     const { messages } = await converted([assistantMessage("x")], "deepseek");
     expect(messages).toEqual([{ role: "assistant", content: "x", reasoning_content: "" }]);
   });
@@ -528,7 +528,7 @@ describe("an assistant message", () => {
     expect((await converted(history, {}, { model: "model-2" })).messages[0]?.tool_calls).toEqual([bare]);
   });
 
-  it("has refusals, generated images and audio sent back in their own fields", async () => {
+  it("has refusals, generated images and audio sent back in their original fields", async () => {
     const message = {
       refusal: "no",
       images: [{ type: "image_url", image_url: { url: PNG_URL } }],
@@ -566,7 +566,7 @@ describe("an assistant message", () => {
     expect(warnings).toEqual([warning]);
   });
 
-  it("is refused with another provider's reasoning or blocks where foreign_state is REJECT", async () => {
+  it("is refused with another provider's reasoning or blocks if foreign_state is REJECT", async () => {
     const foreignState = StatePolicy.REJECT;
     const native: PartInput = {
       part: { case: "native", value: { provider: "gemini", kind: "k", dataJson: "{}" } },
@@ -593,8 +593,8 @@ describe("an assistant message", () => {
   });
 
   it("has its state recognised by the provider's name", async () => {
-    const own = reasoning("hm", PROVIDER);
-    const { messages } = await converted([assistantMessage([own, textPart("x")])], {
+    const thought = reasoning("hm", PROVIDER);
+    const { messages } = await converted([assistantMessage([thought, textPart("x")])], {
       replayReasoning: true,
       reasoningField: "reasoning",
     });

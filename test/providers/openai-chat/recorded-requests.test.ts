@@ -55,12 +55,12 @@ function profileFor(file: string): ProfileInit {
  * Fields in which we differ from the client that was recorded, and why:
  * - `max_tokens` is `max_completion_tokens` at OpenAI: its reasoning models refuse the old name;
  * - `store: false` at OpenAI, which otherwise keeps answers;
- * - usage is requested in every stream, where the server accepts that;
- * - a single text is a string, where the client wrote a list of one;
+ * - usage is requested in every stream, if the server accepts that;
+ * - a single text is a string; the client wrote a list of one;
  * - `any`, Mistral's older word, is `required`;
  * - an assistant message without content says so;
- * - `parallel_tool_calls` is left out, with a warning, where it is not documented (DeepSeek);
- * - a schema that is enforced goes without what says nothing to the server.
+ * - `parallel_tool_calls` is left out, with a warning, if it is not documented (DeepSeek);
+ * - an enforced schema lacks the keywords that mean nothing to the server.
  */
 function inOurWords(theirs: Wire, name: ProfileInit): Wire {
   const { maxTokensField, supportsStore, supportsUsageInStreaming, supportsParallelToolCalls } =

@@ -80,7 +80,7 @@ describe("a recorded stream of the Chat Completions API", () => {
         await expectCut(bytes.subarray(0, Math.floor(random() * end)));
     });
 
-    it("never finishes without its end marker where the profile requires it", async () => {
+    it("never finishes without its end marker if the profile requires it", async () => {
       const end = bytes.lastIndexOf("data: [DONE]");
       await expectCut(bytes.subarray(0, end < 0 ? bytes.length : end), { requireDone: true });
     });
@@ -154,7 +154,7 @@ function accumulated(events: readonly StreamEvent[]): Response {
   return accumulator.response();
 }
 
-/** The message of an answer in the next request; undefined where it was left out. */
+/** Returns the message of an answer in the next request, or undefined if it was left out. */
 async function sentBack(response: Response): Promise<Wire | undefined> {
   const calls = response.message?.content.flatMap(({ part }) =>
     part.case === "toolCall" ? [part.value.id] : [],
@@ -217,7 +217,7 @@ function expectUsage(response: Response, usage: unknown): void {
   expect(response.usage?.cacheReadTokens).toBe(cached);
 }
 
-/** Reads event by event and checks that the stream is finished after none of them: a cut may be between any two. */
+/** Reads event by event and checks that the stream is finished after no event: it may be cut after each. */
 function expectUnfinished(bytes: Uint8Array): void {
   const facts = factsFor(PROVIDER, { model: "model-1" });
   const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId));
@@ -243,7 +243,7 @@ function finishStart(bytes: Buffer): number {
   return bytes.lastIndexOf("data:", at);
 }
 
-/** The offsets after each event before a limit, where a cut leaves whole events. */
+/** Returns the offsets after each event before a limit, at which a cut leaves whole events. */
 function eventEnds(bytes: Buffer, limit: number): number[] {
   const ends: number[] = [];
   for (let at = bytes.indexOf("\n\n"); at >= 0 && at < limit; at = bytes.indexOf("\n\n", at + 2))

@@ -28,12 +28,12 @@ async function toSettings(request: RequestInit, init: ProfileInit = {}, streamin
 }
 
 describe("the settings of a request", () => {
-  it("are few where the caller sets none", async () => {
+  it("are few if the caller sets none", async () => {
     expect(await toSettings({})).toEqual({ settings: {}, warnings: [] });
     expect((await toSettings({}, "openai")).settings).toEqual({ store: false });
   });
 
-  it("request a stream, and its usage where the server accepts that", async () => {
+  it("request a stream, and its usage if the server accepts that", async () => {
     expect((await toSettings({}, {}, true)).settings).toEqual({
       stream: true,
       stream_options: { include_usage: true },
@@ -52,7 +52,7 @@ describe("the settings of a request", () => {
     });
   });
 
-  it("leave out what a model refuses, with warnings, and are refused under LOSS_POLICY_REFUSE", async () => {
+  it("leave out settings that a model refuses, with warnings, and are refused under LOSS_POLICY_REFUSE", async () => {
     const request = { model: "gpt-5", temperature: 1, topP: 1, stopSequences: ["a"] };
     expect(await toSettings(request, "openai")).toEqual({
       settings: { store: false },
@@ -75,7 +75,7 @@ describe("the settings of a request", () => {
     expect((await toSettings({ stopSequences }, "vllm")).settings.stop).toEqual(stopSequences);
   });
 
-  it("merge provider options last, under the provider's name or that of the API", async () => {
+  it("merge provider options last, under the provider's name or the API's name", async () => {
     const options = '{"seed":1,"temperature":null,"stream_options":{"x":true}}';
     for (const name of [PROVIDER, "openai-chat"]) {
       const request = { temperature: 1, providerOptionsJson: { [name]: options, groq: '{"n":2}' } };
@@ -105,7 +105,7 @@ describe("the settings of a request", () => {
       { store: true, metadata: { k: "v" } },
       [],
     ],
-  ])("have metadata where the server accepts it: %s", async (_, request, init, settings, warnings) => {
+  ])("have metadata if the server accepts it: %s", async (_, request, init, settings, warnings) => {
     expect(await toSettings({ ...request, metadata: { k: "v" } }, init)).toEqual({ settings, warnings });
   });
 
@@ -124,7 +124,7 @@ describe("the settings of a request", () => {
 describe("reasoning effort", () => {
   it.each<[string, ProfileInit, string, object, string[]]>([
     ["OpenAI's field", {}, "high", { reasoning_effort: "high" }, []],
-    ["an effort of the server's own", {}, "ultra", { reasoning_effort: "ultra" }, []],
+    ["an effort that only the server knows", {}, "ultra", { reasoning_effort: "ultra" }, []],
     ["OpenRouter's object", "openrouter", "low", { reasoning: { effort: "low" } }, []],
     [
       "a switch and an effort",
@@ -187,7 +187,7 @@ describe("tools", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("have a schema even where they take no arguments", async () => {
+  it("have a schema even if they take no arguments", async () => {
     const { settings } = await toSettings({
       tools: [functionTool("f", { parametersJson: "", description: "" })],
     });
@@ -199,7 +199,7 @@ describe("tools", () => {
     ]);
   });
 
-  it("are strict where the server supports it, with a schema in its dialect", async () => {
+  it("are strict if the server supports it, with a schema in its dialect", async () => {
     const { settings, warnings } = await toSettings(
       { tools: [functionTool("f", { strict: true })] },
       "openai",
@@ -210,7 +210,7 @@ describe("tools", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("are not strict where the server does not support it", async () => {
+  it("are not strict if the server does not support it", async () => {
     const { settings, warnings } = await toSettings({ tools: [functionTool("f", { strict: true })] });
     expect(settings.tools).toEqual([
       { type: "function", function: { name: "f", description: "d", parameters: JSON.parse(SCHEMA) } },
@@ -218,7 +218,7 @@ describe("tools", () => {
     expect(warnings).toEqual(["unsupported_setting tools[0].function.strict"]);
   });
 
-  it("have their schema shown, not enforced, where the server cannot enforce it", async () => {
+  it("have their schema shown, not enforced, if the server cannot enforce it", async () => {
     const free = '{"type":"object","additionalProperties":{"type":"string"}}';
     const tool = functionTool("f", { strict: true, parametersJson: free });
     const { settings, warnings } = await toSettings({ tools: [tool] }, "openai");
@@ -229,7 +229,7 @@ describe("tools", () => {
     expect(warnings[0]).toMatch(/^adjusted_schema tools\[0\]\.function\.parameters_json/);
   });
 
-  it("are sent verbatim where they are the server's own, and left out where they are another provider's", async () => {
+  it("are sent verbatim if they are hosted by the server, and left out if another provider hosts them", async () => {
     const hosted = (provider: string) =>
       ({
         tool: { case: "hosted", value: { provider, configJson: '{"type":"custom","custom":{"name":"c"}}' } },
@@ -237,8 +237,8 @@ describe("tools", () => {
     const { settings, warnings } = await toSettings({
       tools: [hosted(PROVIDER), hosted("openai-chat"), hosted("anthropic")],
     });
-    const own = { type: "custom", custom: { name: "c" } };
-    expect(settings.tools).toEqual([own, own]);
+    const customTool = { type: "custom", custom: { name: "c" } };
+    expect(settings.tools).toEqual([customTool, customTool]);
     expect(warnings).toEqual(["unsupported_setting tools[2]"]);
   });
 
@@ -259,7 +259,7 @@ describe("tools", () => {
     await expect(refused).rejects.toMatchObject({ violations: [{ field }] });
   });
 
-  it("are refused where they are of no kind", async () => {
+  it("are refused if they are of no kind", async () => {
     await expect(toSettings({ tools: [{}] })).rejects.toThrow(
       "tools[0]: expected one of `function`, `hosted` and `custom`, found none",
     );
@@ -280,17 +280,17 @@ describe("tools", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("have no tool choice where there are no tools", async () => {
+  it("have no tool choice if there are no tools", async () => {
     expect((await toSettings({ toolChoice: { mode: Mode.NONE, parallel: true } })).settings).toEqual({});
   });
 
-  it("are left out where none may be called and the server has no `none`", async () => {
+  it("are left out if none may be called and the server has no `none`", async () => {
     const { settings, warnings } = await toSettings({ tools, toolChoice: { mode: Mode.NONE } }, "ollama");
     expect({ settings, warnings }).toEqual({ settings: {}, warnings: [] });
   });
 
   it.each([Mode.REQUIRED, Mode.NAMED])(
-    "cannot be forced by mode %i where the server does not support it",
+    "cannot be forced by mode %i if the server does not support it",
     async (mode) => {
       const request = { tools, toolChoice: { mode, toolName: "g" } };
       await expect(toSettings(request, "ollama")).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
@@ -307,7 +307,7 @@ describe("tools", () => {
     },
   );
 
-  it("are the named one alone, which must be called, where the server cannot be told its name", async () => {
+  it("are the named one alone, which must be called, if the server cannot be told its name", async () => {
     const toolChoice = { mode: Mode.NAMED, toolName: "g" };
     const { settings, warnings } = await toSettings({ tools, toolChoice }, "llama-cpp");
     expect(settings.tools).toMatchObject([{ function: { name: "g" } }]);
@@ -323,7 +323,7 @@ describe("tools", () => {
     expect(taken(profile("moonshot"))).toEqual([Mode.AUTO, Mode.NONE, Mode.NAMED]);
   });
 
-  it("have no parallel_tool_calls where the server does not support it", async () => {
+  it("have no parallel_tool_calls if the server does not support it", async () => {
     const toolChoice = { mode: Mode.AUTO, parallel: false };
     const { settings, warnings } = await toSettings({ tools, toolChoice }, "deepseek");
     expect(settings.parallel_tool_calls).toBeUndefined();
@@ -342,7 +342,7 @@ describe("the response format", () => {
     expect((await toSettings(request)).settings).toEqual({});
   });
 
-  it("is a schema in the server's own setting, with its spelling", async () => {
+  it("is a schema in the server's setting, with its spelling", async () => {
     const { text, warnings } = await sent({ ...HI, ...schema({ name: "answer" }) });
     expect(text).toContain(
       `"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":${SCHEMA}}}`,
@@ -350,7 +350,7 @@ describe("the response format", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("is enforced where the caller asks for it, in the server's dialect", async () => {
+  it("is enforced if the caller asks for it, in the server's dialect", async () => {
     const { settings } = await toSettings(schema({ strict: true }), "openai");
     expect(settings.response_format).toEqual({
       type: "json_schema",
@@ -365,7 +365,7 @@ describe("the response format", () => {
     });
   });
 
-  it("is JSON with the schema in the instructions where the server takes no schema, the same in every turn", async () => {
+  it("is JSON with the schema in the instructions if the server takes no schema, the same in every turn", async () => {
     const turn = { ...schema({ strict: true }), messages: [systemMessage("Be brief."), userMessage("hi")] };
     const { body, warnings } = await sent(turn, "deepseek");
     expect(body.response_format).toEqual({ type: "json_object" });
@@ -379,7 +379,7 @@ describe("the response format", () => {
     );
   });
 
-  it("is requested by an instruction alone where the server has no JSON mode", async () => {
+  it("is requested by an instruction alone if the server has no JSON mode", async () => {
     const { body, warnings } = await sent({ ...HI, ...json }, "perplexity");
     expect(body.response_format).toBeUndefined();
     expect(toMessages(body)[0]).toEqual({
@@ -389,7 +389,7 @@ describe("the response format", () => {
     expect(warnings).toEqual(["adjusted_setting response_format"]);
   });
 
-  it("is JSON, with the word added to the instructions where they lack it", async () => {
+  it("is JSON, with the word added to the instructions if they lack it", async () => {
     const contents = async (messages: Message[]) =>
       toMessages((await sent({ ...json, messages })).body).map(({ content }) => content);
     const sentence = "Answer with one JSON object and nothing else.";
@@ -410,7 +410,7 @@ describe("the response format", () => {
     expect((await toSettings(json)).settings).toEqual({ response_format: { type: "json_object" } });
   });
 
-  it("is refused, naming the field, where it is not a JSON Schema", async () => {
+  it("is refused, naming the field, if it is not a JSON Schema", async () => {
     for (const init of ["openai", "deepseek"]) {
       await expect(toSettings(schema({ schemaJson: "[]" }), init)).rejects.toMatchObject({
         violations: [{ field: "response_format.schema_json" }],

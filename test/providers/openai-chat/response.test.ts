@@ -97,7 +97,7 @@ describe("the token counts of an answer", () => {
     expect(response.warnings).toEqual([]);
   });
 
-  it("stay unset where the server does not report them", () => {
+  it("stay unset if the server does not report them", () => {
     const { usage } = respond(answer({ prompt_tokens: 1, completion_tokens: 2 }));
     expect([
       usage?.reasoningTokens,
@@ -113,7 +113,7 @@ describe("the token counts of an answer", () => {
     ["another total", { prompt_tokens: 1, completion_tokens: 2, total_tokens: 9 }],
     ["more cached tokens than the prompt has", { prompt_tokens: 1, completion_tokens: 2, cached_tokens: 64 }],
     ["more reasoning than text", { prompt_tokens: 1, completion_tokens: 2, reasoning_tokens: 3 }],
-  ])("are passed on unchanged, with a warning, where they have %s", (_, usage) => {
+  ])("are passed on unchanged, with a warning, if they have %s", (_, usage) => {
     const response = respond(answer(usage));
     expect(response.usage).toMatchObject({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
     expect(response.warnings.map(({ code }) => code)).toEqual(["count_mismatch"]);
@@ -150,7 +150,7 @@ describe("a whole answer", () => {
     ["is not an object", "[]"],
     ["has no choices", '{"id":"1"}'],
     ["has an empty list of choices", '{"choices":[]}'],
-  ])("is a ServerError where it %s", (_, body) => {
+  ])("is a ServerError if it %s", (_, body) => {
     expect(() => respond(body)).toThrow(ServerError);
   });
 

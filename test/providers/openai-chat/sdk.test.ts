@@ -10,7 +10,7 @@ const streams = getRecordings("openai-chat", ".sse").filter(({ file }) =>
   /\/(chat-|openai-sdk-|raw-|refusal-|stream-falsy|text\.|truncated-)/.test(file),
 );
 
-describe("OpenAI's own SDK", () => {
+describe("OpenAI's SDK", () => {
   it("has streams to read", () => expect(streams).toHaveLength(30));
 
   it.each(streams)("reads the stream $file as the adapter does", async (recording) => {

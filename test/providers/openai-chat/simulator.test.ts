@@ -192,7 +192,7 @@ describe("an answer of the simulator", () => {
     expect(reasoningOf(tagged).trim()).toBe(reasoning);
   });
 
-  it("counts reasoning as output, even where xAI counts it separately", async () => {
+  it("counts reasoning as output, even if xAI counts it separately", async () => {
     const usages = await Promise.all(
       ["openai", "xai"].map(async (fields) => {
         const { usage } = await connect().complete(request(`sim-reasoning:usage_fields=${fields}`));
@@ -275,14 +275,14 @@ describe("a round trip of tool calls", () => {
     expect(sent?.content).toBe(textOf(first));
   });
 
-  it("fails with the server's message where the reasoning is not sent back", async () => {
+  it("fails with the server's message if the reasoning is not sent back", async () => {
     const failed = converse("sim-reasoning:require_reasoning=1", {}, false);
     const error: unknown = await failed.catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(InvalidRequestError);
     expect((error as ProviderError).message).toContain("must be passed back to the API");
   });
 
-  it("fails where the reasoning was altered", async () => {
+  it("fails if the reasoning was altered", async () => {
     const model = "sim-reasoning:reasoning_field=details";
     const adapter = connect(replaying);
     const { message } = await adapter.complete(request(model));
@@ -444,7 +444,7 @@ describe("a failure within an answer", () => {
     await toFailure(() => connect().complete(request(`sim-text:${options}`)), kind);
   });
 
-  it("is tolerated where the profile allows it", async () => {
+  it("is tolerated if the profile allows it", async () => {
     const adapter = connect({ profile: { requireFinishReason: false } });
     const { response } = await gather(adapter.stream(request("sim-text:no_finish=1")));
     expect(response.finishReason?.reason).toBe(Reason.OTHER);

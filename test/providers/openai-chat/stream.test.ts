@@ -175,7 +175,7 @@ describe("tool calls in a stream", () => {
     expect(await getCalls(deltas)).toEqual(calls);
   });
 
-  it("are not counted where their entries are empty", async () => {
+  it("are not counted if their entries are empty", async () => {
     const response = await answerTo([{ content: "a" }, piece({ index: 0, id: "a", function: { name: "" } })]);
     expect(response.finishReason?.reason).toBe(Reason.STOP);
   });
@@ -230,7 +230,7 @@ describe("the parts of a stream", () => {
     ]);
   });
 
-  it("end reasoning where text or a call begins, and start a new part where it continues later", async () => {
+  it("end reasoning when text or a call begins, and start a new part if it continues later", async () => {
     const { events } = await decodeEvents([
       chunk({ reasoning: "a" }),
       chunk({ reasoning: "b", content: "" }),
@@ -269,7 +269,7 @@ describe("the parts of a stream", () => {
     expect(response.message?.content.map(({ part }) => part.case)).toEqual(["text"]);
   });
 
-  it("mark reasoning as redacted where there is only its encrypted form", async () => {
+  it("mark reasoning as redacted if there is only its encrypted form", async () => {
     const encrypted = { type: "reasoning.encrypted", data: "sealed", format: "x", index: 0 };
     const response = await answerTo([{ reasoning: null, reasoning_details: [encrypted] }, { content: "hi" }]);
     const [first] = response.message?.content ?? [];
@@ -296,7 +296,7 @@ describe("the parts of a stream", () => {
     ]);
   });
 
-  it("hold images, as bytes where they are data: URLs", async () => {
+  it("hold images, as bytes if they are data: URLs", async () => {
     const url = `data:image/png;base64,${Buffer.from("picture").toString("base64")}`;
     const images = [
       { type: "image_url", image_url: { url } },
@@ -348,7 +348,7 @@ describe("the parts of a stream", () => {
     ]);
   });
 
-  it("hold sources even where there is no text", async () => {
+  it("hold sources even if there is no text", async () => {
     const { events } = await decodeEvents([
       chunk({}, "stop", { search_results: [{ url: "u", title: "T", snippet: "S" }] }),
     ]);
@@ -388,7 +388,7 @@ describe("the parts of a stream", () => {
     expect(textOf(response)).toBe("😀");
   });
 
-  it("are none where the model writes nothing", async () => {
+  it("are none if the model writes nothing", async () => {
     const response = await answerTo([{ role: "assistant", content: "" }, { content: null }]);
     expect(response.message?.content).toEqual([]);
   });
@@ -452,7 +452,7 @@ describe("the framing of a stream", () => {
     expect({ text: textOf(response), model: response.model }).toEqual({ text: "hi", model: "m" });
   });
 
-  it("starts with the name of the model, even where the first chunk has none", async () => {
+  it("starts with the name of the model, even if the first chunk has none", async () => {
     const { events } = await decodeEvents([
       { choices: [], model: "", prompt_filter_results: [] },
       chunk({ content: "a" }),
@@ -513,7 +513,7 @@ describe("the framing of a stream", () => {
     expect(response.finishReason?.raw).toBe("length");
   });
 
-  it("needs its end marker or its finish reason only where the profile requires it", async () => {
+  it("needs its end marker or its finish reason only if the profile requires it", async () => {
     const unmarked = await decodeEvents([text("a"), chunk({}, "stop")], { requireDone: true });
     expect(unmarked.error).toBeInstanceOf(StreamError);
     const lenient = getProfile("snowflake", "");
@@ -672,13 +672,13 @@ describe("the finish reason", () => {
     expect((await answerTo([{ content: "a" }], {}, raw)).finishReason).toMatchObject({ reason, raw });
   });
 
-  it("is TOOL_CALLS where there are calls, whatever the server reports", async () => {
+  it("is TOOL_CALLS if there are calls, whatever the server reports", async () => {
     const calls = { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] };
     expect((await answerTo([calls])).finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "stop" });
     expect((await answerTo([calls], {}, "length")).finishReason?.reason).toBe(Reason.LENGTH);
   });
 
-  it("is CONTENT_FILTER where the model refuses", async () => {
+  it("is CONTENT_FILTER if the model refuses", async () => {
     const response = await answerTo([{ refusal: "I " }, { refusal: "won't" }]);
     expect(response.finishReason).toMatchObject({ reason: Reason.CONTENT_FILTER, raw: "stop" });
     expect(textOf(response)).toBe("I won't");

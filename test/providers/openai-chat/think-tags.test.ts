@@ -60,7 +60,7 @@ describe("think tags", () => {
     expect(open + reasoning + close + rest).toBe(text);
   });
 
-  it("are split where the profile has thinkTags, in a stream and in a whole answer", async () => {
+  it("are split if the profile has thinkTags, in a stream and in a whole answer", async () => {
     const streamed = await answerTo([{ content: "<th" }, { content: "ink>hm</th" }, { content: "ink>x" }], {
       thinkTags: true,
     });

@@ -39,7 +39,7 @@ function request(init: RequestInit): Request {
   return create(RequestSchema, { model: "sim-text", messages: [userMessage("hi")], ...init });
 }
 
-/** The events of a stream, held to the laws; throws what the stream throws. */
+/** Returns the events of a stream, checked against the laws. Throws the error of the stream. */
 async function getEvents(adapter: OpenAIAdapter, init: RequestInit = {}, into: StreamEvent[] = []) {
   const laws = new LawChecker();
   for await (const event of adapter.stream(request(init))) {
@@ -50,7 +50,7 @@ async function getEvents(adapter: OpenAIAdapter, init: RequestInit = {}, into: S
   return into;
 }
 
-/** What a promise fails with. */
+/** Returns the error of a failed promise. */
 async function toFailure(promise: Promise<unknown>): Promise<SDKError> {
   const error = await promise.then(
     () => undefined,
@@ -115,7 +115,7 @@ describe("requests of the adapter", () => {
     expect(simulator().requests).toEqual([]);
   });
 
-  it("sends an organization, a project, and headers that replace its own", async () => {
+  it("sends an organization, a project, and headers that replace the adapter's headers", async () => {
     const adapter = getAdapter({
       organization: "org-1",
       project: "proj-1",
@@ -147,7 +147,7 @@ describe("requests of the adapter", () => {
     expect(onlyRequest().path).not.toContain("secret");
   });
 
-  it("asks the API to store the answer where the provider entry sets it", async () => {
+  it("asks the API to store the answer if the provider entry sets it", async () => {
     const response = await getAdapter({ store: true }).complete(request({}));
     expect(onlyRequest().body).toMatchObject({ store: true });
     const providerOptionsJson = { openai: JSON.stringify({ previous_response_id: response.id }) };
@@ -155,7 +155,7 @@ describe("requests of the adapter", () => {
     expect(textOf(next)).not.toBe("");
   });
 
-  it("sends nothing under LOSS_POLICY_REFUSE where something would be lost", async () => {
+  it("sends nothing under LOSS_POLICY_REFUSE if something would be lost", async () => {
     const strict = request({ stopSequences: ["x"], lossPolicy: LossPolicy.REFUSE });
     await expect(getAdapter().complete(strict)).rejects.toMatchObject({
       kind: ErrorKind.INVALID_REQUEST,
@@ -345,7 +345,7 @@ describe("failures against the simulator", () => {
     await expect(getEvents(getAdapter(), { model })).rejects.toMatchObject({ kind });
   });
 
-  it("are an authentication error where the provider rejects the key", async () => {
+  it("are an authentication error if the provider rejects the key", async () => {
     const error = await toFailure(getAdapter({ apiKey: "invalid" }).complete(request({})));
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({ kind: ErrorKind.AUTHENTICATION, httpStatusCode: 401, retryable: false });
@@ -364,7 +364,7 @@ describe("failures against the simulator", () => {
   });
 
   it.each(["cut_events=6", "cut_bytes=1500", "end_without_terminal=1", "malformed_after=5"])(
-    "are a stream error where the stream breaks: %s",
+    "are a stream error if the stream breaks: %s",
     async (fault) => {
       const events: StreamEvent[] = [];
       const thrown = await toFailure(getEvents(getAdapter(), { model: `sim-text:${fault}` }, events));
@@ -373,14 +373,14 @@ describe("failures against the simulator", () => {
     },
   );
 
-  it("close the provider's socket where the caller stops reading", async () => {
+  it("close the provider's socket when the caller stops reading", async () => {
     for await (const { event } of getAdapter().stream(request({ model: "sim-long:rate=50" }))) {
       if (event.case === "textDelta") break;
     }
     expect((await simulator().waitForClose()).aborted).toBe(true);
   });
 
-  it("close the provider's socket where the caller cancels", async () => {
+  it("close the provider's socket when the caller cancels", async () => {
     const controller = new AbortController();
     const options = { signal: controller.signal };
     const answer = toFailure(getAdapter().complete(request({ model: "sim-text:delay_ms=60000" }), options));

@@ -82,7 +82,11 @@ const CUSTOM: Item = {
 };
 
 describe("an answer sent back to the model that wrote it", () => {
-  const own = async (output: Item[], init: RequestInit = {}, settings: Parameters<typeof build>[1] = {}) => {
+  const sendBack = async (
+    output: Item[],
+    init: RequestInit = {},
+    settings: Parameters<typeof build>[1] = {},
+  ) => {
     const { input, warnings } = await toInput(
       [userMessage("hi"), toAnswer(output), userMessage("hi")],
       init,
@@ -95,8 +99,11 @@ describe("an answer sent back to the model that wrote it", () => {
 
   it("becomes its original items in their order", async () => {
     const output = [REASONING, CALL, HIDDEN, SEARCH, CUSTOM, PICTURE, MESSAGE];
-    expect(await own(output)).toEqual({ items: output, warnings: [] });
-    expect(await own(output, { lossPolicy: LossPolicy.REFUSE })).toEqual({ items: output, warnings: [] });
+    expect(await sendBack(output)).toEqual({ items: output, warnings: [] });
+    expect(await sendBack(output, { lossPolicy: LossPolicy.REFUSE })).toEqual({
+      items: output,
+      warnings: [],
+    });
   });
 
   it("has the ids of all items or of none, which the API requires beside encrypted reasoning", async () => {
@@ -106,7 +113,7 @@ describe("an answer sent back to the model that wrote it", () => {
       [REASONING, withoutId(CALL)],
       [REASONING, CALL, withoutId(HIDDEN), CUSTOM],
     ]) {
-      const { items, warnings } = await own([...output, MESSAGE]);
+      const { items, warnings } = await sendBack([...output, MESSAGE]);
       expect(items).toEqual([...output, MESSAGE].map(withoutId));
       expect(warnings).toEqual([]);
     }
@@ -127,7 +134,7 @@ describe("an answer sent back to the model that wrote it", () => {
     };
     const empty = { type: "message", role: "assistant", id: "msg_2", status: "incomplete", content: [] };
     const output = [comment, answer, empty];
-    expect(await own(output)).toEqual({ items: output, warnings: [] });
+    expect(await sendBack(output)).toEqual({ items: output, warnings: [] });
   });
 
   it("keeps content of messages that has no unified form", async () => {
@@ -139,12 +146,12 @@ describe("an answer sent back to the model that wrote it", () => {
         outputText("b"),
       ],
     };
-    expect(await own([odd])).toEqual({ items: [odd], warnings: [] });
+    expect(await sendBack([odd])).toEqual({ items: [odd], warnings: [] });
   });
 
   it("omits the log probabilities, which the API does not accept", async () => {
     const item = { ...MESSAGE, content: [{ ...outputText("a"), logprobs: [{ token: "a", logprob: -0.1 }] }] };
-    expect((await own([item])).items).toEqual([{ ...MESSAGE, content: [outputText("a")] }]);
+    expect((await sendBack([item])).items).toEqual([{ ...MESSAGE, content: [outputText("a")] }]);
   });
 
   it("is recognised under an alias, a dated id, and the name of a deployment", async () => {
@@ -170,14 +177,14 @@ describe("an answer sent back to the model that wrote it", () => {
 
   it("loses reasoning without encrypted content, and the ids that refer to it", async () => {
     const plain = { type: "reasoning", id: "rs_3", summary: [{ type: "summary_text", text: "Hm." }] };
-    const { items, warnings } = await own([plain, CALL, SEARCH, PICTURE, MESSAGE]);
+    const { items, warnings } = await sendBack([plain, CALL, SEARCH, PICTURE, MESSAGE]);
     // A hosted tool's item has to have its id.
     expect(items).toEqual([withoutId(CALL), SEARCH, PICTURE, withoutId(MESSAGE)]);
     expect(warnings).toEqual(["foreign_state_stripped messages[1].content[0]"]);
-    expect((await own([plain, MESSAGE], { lossPolicy: LossPolicy.REFUSE })).warnings).toHaveLength(1);
+    expect((await sendBack([plain, MESSAGE], { lossPolicy: LossPolicy.REFUSE })).warnings).toHaveLength(1);
   });
 
-  it("keeps such reasoning where the provider stores it or its text is there", async () => {
+  it("keeps such reasoning if the provider stores it or its text is there", async () => {
     const plain = { type: "reasoning", id: "rs_3", summary: [] };
     const open = {
       type: "reasoning",
@@ -185,23 +192,23 @@ describe("an answer sent back to the model that wrote it", () => {
       summary: [],
       content: [{ type: "reasoning_text", text: "Hm." }],
     };
-    expect(await own([plain, MESSAGE], {}, { store: true })).toEqual({
+    expect(await sendBack([plain, MESSAGE], {}, { store: true })).toEqual({
       items: [plain, MESSAGE],
       warnings: [],
     });
-    expect(await own([plain, MESSAGE], options({ store: true }))).toEqual({
+    expect(await sendBack([plain, MESSAGE], options({ store: true }))).toEqual({
       items: [plain, MESSAGE],
       warnings: [],
     });
-    expect(await own([open, MESSAGE])).toEqual({ items: [open, MESSAGE], warnings: [] });
+    expect(await sendBack([open, MESSAGE])).toEqual({ items: [open, MESSAGE], warnings: [] });
   });
 
   it("loses reasoning that nothing follows", async () => {
-    expect(await own([REASONING, HIDDEN])).toEqual({
+    expect(await sendBack([REASONING, HIDDEN])).toEqual({
       items: [],
       warnings: ["foreign_state_stripped messages[1]"],
     });
-    expect(await own([MESSAGE, REASONING])).toMatchObject({ items: [MESSAGE] });
+    expect(await sendBack([MESSAGE, REASONING])).toMatchObject({ items: [MESSAGE] });
     const { input } = await toInput([userMessage("hi"), toAnswer([REASONING])]);
     expect(input).toEqual([HI]);
   });
@@ -300,7 +307,7 @@ describe("an answer that another provider wrote", () => {
     );
   });
 
-  it("becomes text under foreign_state TO_TEXT where there is any", async () => {
+  it("becomes text under foreign_state TO_TEXT if there is any", async () => {
     const { input, warnings } = await toInput(history, { foreignState: StatePolicy.TO_TEXT });
     expect(input).toEqual([HI, outputMessage("Let me think.", "Answer."), items[1]]);
     expect(warnings).toEqual([
@@ -319,7 +326,7 @@ describe("an answer that another provider wrote", () => {
     expect(violations.map(({ field }) => field)).toEqual(["messages[1].content[1]"]);
   });
 
-  it("is recognised where it came from another account of the same API", async () => {
+  it("is recognised if it came from another account of the same API", async () => {
     const answer = toAnswer([REASONING, MESSAGE], "gpt-5", "openai-east");
     const { input, warnings } = await toInput([answer]);
     const head = { type: "message", role: "assistant" };
@@ -345,7 +352,7 @@ describe("an answer that another provider wrote", () => {
 });
 
 describe("images of the assistant", () => {
-  it("are sent in a message of the user where the API did not generate them", async () => {
+  it("are sent in a message of the user if the API did not generate them", async () => {
     const messages = [userMessage("hi"), assistantMessage([textPart("a"), imagePart(PNG), textPart("b")])];
     const { input, warnings } = await toInput(messages);
     expect(input).toEqual([

@@ -10,7 +10,7 @@ import { resolveMedia } from "../../../src/kit/media/media.ts";
 import type { RequestSettings } from "../../../src/providers/openai-responses/context.ts";
 import { toRequestBody } from "../../../src/providers/openai-responses/request.ts";
 
-/** Initial values of a request; a model and a message are added where there are none. */
+/** Initial values of a request; a model and a message are added if there are none. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;
 
 /** A body as a server reads it. */
@@ -56,8 +56,8 @@ export const PLAIN_BODY: Body = {
 };
 
 /** Provider options under the name of the API. */
-export function options(own: Record<string, unknown>): Pick<RequestInit & object, "providerOptionsJson"> {
-  return { providerOptionsJson: { openai: JSON.stringify(own) } };
+export function options(fields: Record<string, unknown>): Pick<RequestInit & object, "providerOptionsJson"> {
+  return { providerOptionsJson: { openai: JSON.stringify(fields) } };
 }
 
 /** A tool that the caller runs. */
@@ -71,7 +71,7 @@ export function hostedTool(provider: string, config: unknown) {
   return { tool: { case: "hosted", value } } as const;
 }
 
-/** The invalid fields that an error names. Fails where the request is accepted. */
+/** Returns the invalid fields that an error names. Fails if the request is accepted. */
 export async function toRefusal(built: Promise<Built>): Promise<readonly FieldViolation[]> {
   const error = await built.then(
     () => undefined,

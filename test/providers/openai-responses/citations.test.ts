@@ -35,7 +35,7 @@ async function citationsIn(text: string, item: ReturnType<typeof citing>): Promi
   return whole;
 }
 
-/** The span of a citation; undefined where it has none. */
+/** Returns the span of a citation, or undefined if it has none. */
 function toSpan({ startIndex, endIndex }: Citation): readonly [number, number] | undefined {
   return startIndex === undefined || endIndex === undefined ? undefined : [startIndex, endIndex];
 }
@@ -68,7 +68,7 @@ describe("the indices of a citation", () => {
     ["is of text", "0", "2"],
     ["has no end", 0, undefined],
     ["has no start", undefined, 2],
-  ])("are unset where the span %s", async (_name, start, end) => {
+  ])("are unset if the span %s", async (_name, start, end) => {
     const text = "🙂 rain";
     const [citation] = await citationsIn(text, citing(text, [[start, end]]));
     expect(citation && toSpan(citation)).toBeUndefined();
@@ -90,7 +90,7 @@ describe("the indices of a citation", () => {
     ]);
   });
 
-  it("leave the provider's own numbers in raw_json", async () => {
+  it("leave the provider's numbers in raw_json", async () => {
     const [citation] = await citationsIn("🙂", citing("🙂", [[0, 9]]));
     expect(JSON.parse(citation?.rawJson ?? "")).toMatchObject({ start_index: 0, end_index: 9 });
   });
@@ -126,7 +126,7 @@ const cited = getRecordings("openai-responses", ".json").flatMap((recording) => 
 });
 
 describe("a recorded citation", () => {
-  it("has its URL in the text of its span, also after non-ASCII characters", () => {
+  it("has its URL in the text of its span, even after non-ASCII characters", () => {
     expect(cited.filter(({ isAscii }) => !isAscii).length).toBeGreaterThan(10);
     for (const { text, url } of cited) expect(text).toContain(url);
   });

@@ -29,7 +29,7 @@ const sql = customTool({
 });
 
 describe("the declaration of a custom tool", () => {
-  it("has no format where the tool has no grammar", async () => {
+  it("has no format if the tool has no grammar", async () => {
     const { body, warnings } = await build({
       tools: [customTool({ name: "run", description: "Runs code." })],
     });
@@ -37,7 +37,7 @@ describe("the declaration of a custom tool", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("has no description where the tool has none", async () => {
+  it("has no description if the tool has none", async () => {
     expect((await build({ tools: [customTool({ name: "run" })] })).body.tools).toEqual([
       { type: "custom", name: "run" },
     ]);

@@ -105,7 +105,7 @@ export const START: Description = { start: "gpt-5" };
 /** The event that ends a stream of `completed()`. */
 export const STOP: Description = { finish: "STOP", raw: "completed" };
 
-/** The same where the caller has to run tools. */
+/** The same if the caller has to run tools. */
 export const TOOL_CALLS: Description = { finish: "TOOL_CALLS", raw: "completed" };
 
 /** State of a text of `message()`. */

@@ -12,7 +12,7 @@ import { CREATED, completed, type Sent, stream, textDelta } from "./streaming.ts
 
 const K = ErrorKind;
 
-/** What a failed answer comes to. */
+/** Returns the error for a failed answer. */
 function failure(
   status: number,
   body: unknown,
@@ -38,7 +38,7 @@ interface Row {
   readonly message?: string;
   readonly kind: ErrorKind;
   readonly retryable: boolean;
-  /** Inside a stream, where there is no status; the same where it is left out. */
+  /** The expectation inside a stream, which has no status. The same as for a whole answer if left out. */
   readonly streamed?: { readonly kind: ErrorKind; readonly retryable: boolean };
 }
 
@@ -218,7 +218,7 @@ describe("the kind of a failure", () => {
 describe("a failure in a stream", () => {
   const error = { code: "server_error", message: "Oops." };
 
-  it("is the only event where nothing precedes it", async () => {
+  it("is the only event if nothing precedes it", async () => {
     const streamed = await stream([{ type: "error", ...error, param: null, sequence_number: 0 }]);
     expect(streamed.events).toEqual([]);
     expect(streamed.error).toMatchObject({ kind: K.SERVER, outputStarted: false });
@@ -395,7 +395,7 @@ describe("the caller's prompt in a message", () => {
     expect(error?.message).not.toContain(prompt);
   });
 
-  it("is ignored where the code is specific", () => {
+  it("is ignored if the code is specific", () => {
     const message = "Unsupported: maximum context length.";
     expect(failure(400, errorObject(message, "unsupported_value")).kind).toBe(K.INVALID_REQUEST);
     expect(failure(404, errorObject(message)).kind).toBe(K.NOT_FOUND);

@@ -71,7 +71,7 @@ function toResult(toolCallId: string, random: () => number): MessageInit {
   return toolResult(toolCallId, "It is 7.", { failed: random() < 0.2 });
 }
 
-/** A body up to the last item of its input: what the next turn's body has to begin with. */
+/** A body up to the last item of its input: the prefix that the next turn's body must have. */
 function beginning(text: string, body: { readonly input?: unknown }): string {
   const input = JSON.stringify((body.input as unknown[]).at(-1));
   const end = text.lastIndexOf(input);

@@ -47,7 +47,7 @@ describe("system and developer messages", () => {
     });
   });
 
-  it("become the input where there is no other message", async () => {
+  it("become the input if there is no other message", async () => {
     expect(await toInput([systemMessage("a"), developerMessage("b")])).toEqual({
       instructions: undefined,
       input: [inputMessage("system", "a"), inputMessage("developer", "b")],
@@ -55,7 +55,7 @@ describe("system and developer messages", () => {
     });
   });
 
-  it("stay in the input where they hold more than text", async () => {
+  it("stay in the input if they hold more than text", async () => {
     const shows = { role: Role.SYSTEM, content: [textPart("See:"), imagePart("https://x.test/a.png")] };
     const { instructions, input } = await toInput([systemMessage("a"), shows, userMessage("hi")]);
     expect(instructions).toBe("a");
@@ -166,7 +166,7 @@ describe("parts of a user's message", () => {
     expect(await userPart(part)).toEqual(expected);
   });
 
-  it("keep their order where text and images are mixed", async () => {
+  it("keep their order if text and images are mixed", async () => {
     const { input } = await toInput([
       userMessage([textPart("a"), imagePart("https://x.test/1.png"), textPart("b")]),
     ]);
@@ -239,7 +239,7 @@ describe("a local file", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it("is read where its folder is allowed", async () => {
+  it("is read if its folder is allowed", async () => {
     const reader = createMediaReader({ allowFilesUnder: [folder] });
     const { input } = await toInput(
       [userMessage(imagePart(join(folder, "a.png")))],
@@ -272,7 +272,7 @@ describe("native parts", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("become items beside messages where they answer the provider's own calls", async () => {
+  it("become items beside messages if they answer calls of the provider's tools", async () => {
     const approval = { type: "mcp_approval_response", approval_request_id: "mcpr_1", approve: true };
     const screen = {
       type: "computer_call_output",
@@ -301,7 +301,7 @@ describe("native parts", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("stay inside their message or result where they are content", async () => {
+  it("stay inside their message or result if they are content", async () => {
     const marked = { type: "input_text", text: "a", prompt_cache_breakpoint: { mode: "explicit" } };
     const part = native("openai", JSON.stringify(marked));
     const { input } = await toInput([userMessage([part, textPart("b")]), toolResult("c", [part])]);
@@ -311,7 +311,7 @@ describe("native parts", () => {
     ]);
   });
 
-  it("are left out where another provider wrote them, with messages that hold nothing else", async () => {
+  it("are left out if another provider wrote them, with messages that hold nothing else", async () => {
     const part = native("gemini", '{"executableCode":{}}');
     const { input, warnings } = await toInput([
       userMessage("hi"),

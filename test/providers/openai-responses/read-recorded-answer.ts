@@ -1,7 +1,6 @@
 /**
- * An independent reading of the Responses API, written against its documentation and sharing
- * no code with the adapter: the content of a recording, in a simple form for comparing it with what the
- * adapter makes of it.
+ * An independent reading of the Responses API, written against its documentation and sharing no code with the adapter:
+ * the content of a recording, in a simple form, to compare it with the result of the adapter.
  */
 import type { ContentPart } from "../../../src/gen/outrigger/v1/message_pb.ts";
 
@@ -108,8 +107,8 @@ function readMessage(item: Wire): PartContent[] {
  */
 function withDeltas(item: Wire, index: number, events: readonly Wire[]): Wire {
   const joined = (type: string, final: unknown, place?: number) => {
-    const own = events.filter((event) => event.type === type && event.output_index === index);
-    const deltas = own
+    const matching = events.filter((event) => event.type === type && event.output_index === index);
+    const deltas = matching
       .filter((event) => place === undefined || event.content_index === place)
       .map(({ delta }) => delta);
     return String(final).startsWith(deltas.join("")) ? final : deltas.join("");

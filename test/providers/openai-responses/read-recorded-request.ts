@@ -20,7 +20,7 @@ const ONLY_OPTIONS = ["include", "previous_response_id"];
 /** The Request for a recorded body. */
 export function readRequest(body: Wire): RequestInit {
   const { effort, ...reasoning } = (body.reasoning ?? {}) as Wire;
-  const own = Object.fromEntries(ONLY_OPTIONS.flatMap((key) => (key in body ? [[key, body[key]]] : [])));
+  const fields = Object.fromEntries(ONLY_OPTIONS.flatMap((key) => (key in body ? [[key, body[key]]] : [])));
   return {
     model: String(body.model),
     messages: [
@@ -33,8 +33,12 @@ export function readRequest(body: Wire): RequestInit {
     ...(body.temperature === undefined ? {} : { temperature: Number(body.temperature) }),
     ...(body.max_output_tokens === undefined ? {} : { maxTokens: Number(body.max_output_tokens) }),
     ...(effort === undefined ? {} : { reasoningEffort: String(effort) }),
-    // Where nothing is inputMessage, the API keeps what it answers.
-    ...options({ ...own, store: body.store ?? true, ...(body.reasoning === undefined ? {} : { reasoning }) }),
+    // The API stores its answers by default.
+    ...options({
+      ...fields,
+      store: body.store ?? true,
+      ...(body.reasoning === undefined ? {} : { reasoning }),
+    }),
   };
 }
 

@@ -19,7 +19,7 @@ const requests = ([".sse", ".json"] as const).flatMap((ending) =>
   }),
 );
 
-/** What we say otherwise on purpose, each with its reason, as what becomes of a recorded body. */
+/** The intended differences, each with its reason, as functions that apply them to a recorded body. */
 const DIFFERENCES: Readonly<Record<string, (body: Wire) => Wire>> = {
   "`store` is always sent: the API stores answers by default": (body) => ({
     store: true,

@@ -137,10 +137,10 @@ describe("a stream and a whole answer of the same content", () => {
   });
 });
 
-/** Recordings whose last event tells another text than their deltas and items. */
+/** Recordings whose last event has another text than their deltas and items. */
 const CONTRADICTS_ITSELF = new Set(["openai-responses/shell-container.1.sse"]);
 
-/** Sealed content is sealed anew in each event that carries it, so its letters differ where its meaning does not. */
+/** The API encrypts content again for each event that carries it, so equal content differs in its text. */
 function sealed(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (key, value) =>
     /^(encrypted_content|fingerprint)$/.test(key) ? "sealed" : value,
@@ -166,7 +166,7 @@ function expectReported(events: readonly StreamEvent[], error: unknown): void {
   expect(events.at(-1)?.event.case).toBe("error");
 }
 
-/** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
+/** Reads event by event and checks that the stream is finished after no event: it may be cut after each. */
 function expectUnfinished(bytes: Uint8Array): void {
   const facts = factsFor(PROVIDER, { model: "gpt-test" });
   const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId));
@@ -209,14 +209,14 @@ function expectUsage(response: Response, usage: unknown): void {
   expect(response.usage?.cacheReadTokens).toBe(native.input_tokens_details?.cached_tokens);
 }
 
-/** The places behind each event, where a cut leaves whole events. */
+/** Returns the offsets after each event, at which a cut leaves whole events. */
 function eventEnds(bytes: Buffer): number[] {
   const ends: number[] = [];
   for (let at = bytes.indexOf("\n\n"); at >= 0; at = bytes.indexOf("\n\n", at + 2)) ends.push(at + 2);
   return ends;
 }
 
-/** How many events from the terminal one on a recording has. */
+/** The number of events of a recording from the terminal event on. */
 function terminals(events: readonly Record<string, unknown>[]): number {
   const first = events.findIndex(({ type }) =>
     /^(response\.(completed|incomplete|failed)|error)$/.test(String(type)),

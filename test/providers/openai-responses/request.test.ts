@@ -106,7 +106,7 @@ describe("sampling parameters", () => {
     ]);
   });
 
-  it("include the token limit under its own name", async () => {
+  it("include the token limit under the provider's name", async () => {
     expect((await build({ maxTokens: 16 })).body).toEqual({ ...PLAIN_BODY, max_output_tokens: 16 });
     const reasoning = await build({ model: "gpt-5", maxTokens: 5, temperature: 1 });
     expect(reasoning.body).toMatchObject({ max_output_tokens: 5 });
@@ -144,7 +144,7 @@ describe("the reasoning effort", () => {
     }
   });
 
-  it("is never lowered to none, which would change what else the request may hold", async () => {
+  it("is never lowered to none, which would change the settings that the request may have", async () => {
     const { body, warnings } = await build({
       model: "gpt-5.2",
       reasoningEffort: "minimal",
@@ -199,8 +199,8 @@ describe("storage at the provider", () => {
     ["an entry that stores", "gpt-5", true, {}, { store: true }],
     ["a request that stores", "gpt-5", false, { store: true }, { store: true }],
     ["a request that does not", "gpt-5", true, { store: false }, { store: false, include: ENCRYPTED }],
-  ])("is set for %s", async (_name, model, store, own, expected) => {
-    const { body } = await build({ model, ...options(own) }, { store });
+  ])("is set for %s", async (_name, model, store, fields, expected) => {
+    const { body } = await build({ model, ...options(fields) }, { store });
     expect(body).toEqual({ ...PLAIN_BODY, model, ...expected });
   });
 });
@@ -248,7 +248,7 @@ describe("provider options", () => {
     expect(body.include).toEqual(["reasoning.encrypted_content", "web_search_call.results"]);
   });
 
-  it("add tools and includes where there were none", async () => {
+  it("add tools and includes if there were none", async () => {
     const { body } = await build(options({ tools: [{ type: "shell" }], include: ["x"] }));
     expect(body).toEqual({ ...PLAIN_BODY, tools: [{ type: "shell" }], include: ["x"] });
   });
@@ -274,7 +274,7 @@ describe("provider options", () => {
     ["openai", "openai", "[1]", "found a list"],
     ["azure", "azure", '"x"', "found a string"],
     ["azure", "openai", "null", "found null"],
-  ])("are refused for %s under %s where they are %j", async (provider, name, text, found) => {
+  ])("are refused for %s under %s if they are %j", async (provider, name, text, found) => {
     const [violation] = await toRefusal(build({ providerOptionsJson: { [name]: text } }, { provider }));
     expect(violation?.field).toBe(`provider_options_json["${name}"]`);
     expect(violation?.description).toContain(found);
@@ -320,7 +320,7 @@ describe("a request under LOSS_POLICY_REFUSE", () => {
     ]);
   });
 
-  it("is sent where nothing is lost", async () => {
+  it("is sent if nothing is lost", async () => {
     const { body, warnings } = await build({
       messages: [developerMessage("Be kind."), userMessage("hi")],
       lossPolicy: LossPolicy.REFUSE,

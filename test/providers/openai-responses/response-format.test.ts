@@ -14,12 +14,12 @@ describe("the response format", () => {
   const jsonMode = { text: { format: { type: "json_object" } } };
   const sentence = message("developer", "Answer with a JSON object.");
 
-  it("sends nothing for text and where it is unset", async () => {
+  it("sends nothing for text and if it is unset", async () => {
     expect((await build({ responseFormat: { type: Format.TEXT } })).body).toEqual(PLAIN_BODY);
     expect((await build({ responseFormat: {} })).body).toEqual(PLAIN_BODY);
   });
 
-  it("is the JSON mode where the user asks for JSON", async () => {
+  it("is the JSON mode if the user asks for JSON", async () => {
     const { body, warnings } = await build({
       messages: [userMessage("Answer in json, please.")],
       responseFormat: { type: Format.JSON },
@@ -28,7 +28,7 @@ describe("the response format", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("adds the word JSON at the beginning of the input where it is missing", async () => {
+  it("adds the word JSON at the beginning of the input if it is missing", async () => {
     const { body, warnings } = await build({
       messages: [systemMessage("Reply in JSON."), userMessage("hi")],
       responseFormat: { type: Format.JSON },
@@ -64,7 +64,7 @@ describe("the response format", () => {
     expect(text).toContain(`"schema":${schema},`);
   });
 
-  it("sends a schema with its own name and enforced", async () => {
+  it("sends a schema enforced, with its name", async () => {
     const closed =
       '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}';
     const { body, warnings } = await build({
@@ -86,7 +86,7 @@ describe("the response format", () => {
     expect(await toRefusal(build({ responseFormat, lossPolicy: LossPolicy.REFUSE }))).toHaveLength(1);
   });
 
-  it("describes the schema in the input where the model has no schemas", async () => {
+  it("describes the schema in the input if the model has no schemas", async () => {
     const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: schema };
     const { body, warnings } = await build({ model: "gpt-4", responseFormat });
     const words =

@@ -113,7 +113,7 @@ describe("a whole answer", () => {
     expect(respond(body).rawJson).toBe("");
   });
 
-  it("names the requested model where the body names none", () => {
+  it("names the requested model if the body names none", () => {
     expect(respond({ output: [] })).toMatchObject({
       id: "",
       model: "gpt-5",
@@ -243,7 +243,7 @@ describe("the items of an answer", () => {
     ]);
   });
 
-  it("get unique ids for tool calls, and a mark where arguments do not parse", () => {
+  it("get unique ids for tool calls, and a mark if arguments do not parse", () => {
     const call = (call_id: string, text: string) => ({
       type: "function_call",
       call_id,
@@ -408,7 +408,7 @@ describe("the finish reason", () => {
 describe("reasoning beside the items", () => {
   const message = { type: "message", content: [{ type: "output_text", text: "Yes." }] };
 
-  it("is a part before them, and no second one where an item holds it", () => {
+  it("is a part before them, and no second one if an item holds it", () => {
     const item = { type: "reasoning", summary: [{ text: "Hm" }] };
     const getParts = (output: object[]) =>
       respond({ status: "completed", output, reasoning: "Hm" }).message?.content.map(({ part }) => part);

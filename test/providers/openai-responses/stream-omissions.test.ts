@@ -1,4 +1,4 @@
-/** Servers that leave things out of a stream, or say them late. */
+/** Servers that omit parts of a stream, or send them late. */
 
 import { describe, expect, it } from "vitest";
 import { callEvents, callState, START, STOP, TOOL_CALLS, textEvents, textState } from "./describe-event.ts";
@@ -91,7 +91,7 @@ describe("a stream of a server that leaves out events or fields", () => {
     expect((await stream(sent)).events).toEqual(HEY_EVENTS);
   });
 
-  it("keeps text, calls and citations where the item's end and the output are missing", async () => {
+  it("keeps text, calls and citations if the item's end and the output are missing", async () => {
     const annotation = { type: "file_path", file_id: "file-1" };
     const { events, response } = await stream([
       CREATED,
@@ -131,7 +131,7 @@ describe("a stream of a server that leaves out events or fields", () => {
     expect(response?.id).toBe("resp_1");
   });
 
-  it("keeps a refusal where the item's end and the output are missing", async () => {
+  it("keeps a refusal if the item's end and the output are missing", async () => {
     const { events } = await stream([
       CREATED,
       { type: "response.refusal.delta", output_index: 0, content_index: 0, delta: "No." },
@@ -167,7 +167,7 @@ describe("a stream of a server that leaves out events or fields", () => {
     ]);
   });
 
-  it("tells items apart by their ids where indexes are missing", async () => {
+  it("distinguishes items by their ids if indexes are missing", async () => {
     const { events } = await stream([
       CREATED,
       added(undefined, { ...call(""), id: "fc_1" }),
@@ -206,7 +206,7 @@ describe("a stream of a server that leaves out events or fields", () => {
     ]);
   });
 
-  it("assigns events to the latest item where indexes and ids are missing", async () => {
+  it("assigns events to the latest item if indexes and ids are missing", async () => {
     const nameless = (item: object) => ({ ...item, id: undefined });
     const { events } = await stream([
       CREATED,
@@ -231,7 +231,7 @@ describe("a stream of a server that leaves out events or fields", () => {
     ]);
   });
 
-  it("tells interleaved items apart by their types where indexes and ids are missing", async () => {
+  it("distinguishes interleaved items by their types if indexes and ids are missing", async () => {
     const reasoning = { type: "reasoning", summary: [{ type: "summary_text", text: "Hm." }] };
     const { events } = await stream([
       CREATED,
@@ -323,7 +323,7 @@ describe("a stream of a server that sends content late", () => {
     expect(events).toEqual([START, ...textEvents(0, ["He", "llo"]), STOP]);
   });
 
-  it("keeps the text that was sent where the final text differs", async () => {
+  it("keeps the text that was sent if the final text differs", async () => {
     const { events } = await stream([
       CREATED,
       added(0, message("")),
@@ -383,7 +383,7 @@ describe("a stream of a server that sends content late", () => {
     ]);
   });
 
-  it("keeps the reasoning that was sent where the final one differs, and the item in its state", async () => {
+  it("keeps the reasoning that was sent if the final one differs, and the item in its state", async () => {
     const item = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Well." }] };
     const { events } = await stream([
       CREATED,

@@ -35,7 +35,7 @@ describe("a stream of a server that repeats itself", () => {
     expect(events).toEqual([START, ...textEvents(0, ["Hey"]), STOP]);
   });
 
-  it("starts a call once where its start is repeated", async () => {
+  it("starts a call once if its start is repeated", async () => {
     const { events } = await stream([
       CREATED,
       added(0, call("")),
@@ -72,7 +72,7 @@ describe("a stream of a server that repeats itself", () => {
     ]);
   });
 
-  it("gives each call its own id where ids repeat or are missing", async () => {
+  it("gives each call a unique id if ids repeat or are missing", async () => {
     const ids = ["call_1", "call_1", "", ""];
     const sent = ids.flatMap((call_id, index) => {
       const item = call("{}", { id: `fc_${index}`, call_id });
@@ -88,7 +88,7 @@ describe("a stream of a server that repeats itself", () => {
     ]);
   });
 
-  it("gives a call its own id where an earlier turn used it", async () => {
+  it("gives a call a new id if an earlier turn used it", async () => {
     const value = { id: "call_1", name: "look", input: { case: "argumentsJson", value: "{}" } } as const;
     const messages = [{ content: [{ part: { case: "toolCall", value } as const }] }];
     const { events } = await stream([CREATED, done(0, call("{}")), completed()], { messages });
@@ -100,7 +100,7 @@ describe("a stream of a server that repeats itself", () => {
     });
   });
 
-  it("assigns events by index where the item's id changes with every event", async () => {
+  it("assigns events by index if the item's id changes with every event", async () => {
     const { events } = await stream([
       CREATED,
       added(0, message("", { id: "a" })),
@@ -203,7 +203,7 @@ describe("a stream of a server that counts differently", () => {
       ],
       [message("Hey", { id: "msg_1" })],
     ],
-  ])("has each text once where %s", async (_, events, output) => {
+  ])("has each text once if %s", async (_, events, output) => {
     const { response } = await stream([CREATED, ...events, completed({ output })]);
     const whole = toResponse(
       JSON.stringify({ id: "resp_1", model: "gpt-5", status: "completed", output }),
@@ -213,7 +213,7 @@ describe("a stream of a server that counts differently", () => {
     expect(response).toEqual(whole);
   });
 
-  it("has each item once where output indices start at one and every mention has another id", async () => {
+  it("has each item once if output indices start at one and every mention has another id", async () => {
     const { events } = await stream([
       CREATED,
       added(1, message("", { id: "a", content: [] })),
@@ -256,7 +256,7 @@ describe("surrogates in deltas", () => {
     ]);
   });
 
-  it("become U+FFFD where they stay alone", async () => {
+  it("become U+FFFD if they stay alone", async () => {
     const { events } = await stream([
       CREATED,
       added(0, message("")),
@@ -295,7 +295,7 @@ describe("events that have no unified form", () => {
   ];
   const forwarded = (sent: readonly { type: string }[]) => sent.map((data) => ({ event: data.type, data }));
 
-  it("are forwarded where their content is nowhere else", async () => {
+  it("are forwarded if their content is nowhere else", async () => {
     const { events } = await stream([
       CREATED,
       ...kept,
@@ -327,7 +327,7 @@ describe("events that have no unified form", () => {
     expect(events).toEqual([START, ...forwarded([unknown]), STOP]);
   });
 
-  it("take the SSE event name where the data has no type", async () => {
+  it("take the SSE event name if the data has no type", async () => {
     const text = `event: response.output_text.delta\ndata: {"output_index":0,"content_index":0,"delta":"Hey"}\n\n`;
     const odd = 'event: dream\ndata: {"a":1}\n\ndata: {"b":2}\n\n';
     const { events } = await stream([CREATED, text, done(0, message("Hey")), odd, completed()]);

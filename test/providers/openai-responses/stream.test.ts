@@ -311,7 +311,7 @@ describe("a stream as documented", () => {
 });
 
 describe("items that interleave", () => {
-  it("become interleaved blocks, each with its own index", async () => {
+  it("become interleaved blocks, each with a separate index", async () => {
     const second = { id: "fc_2", call_id: "call_2" };
     const { events } = await stream([
       CREATED,
@@ -400,7 +400,7 @@ describe("the end of a stream", () => {
     ["without anything else", []],
     ["with the end marker of another protocol", ["data: [DONE]\n\n"]],
     ["in the middle of an event", ['data: {"type":"response.comp']],
-  ])("is a stream error where the terminal event is missing: %s", async (_name, ends) => {
+  ])("is a stream error if the terminal event is missing: %s", async (_name, ends) => {
     const { events, error } = await stream([CREATED, textDelta(0, "Hey"), ...ends]);
     expect(events.slice(0, 3)).toEqual([START, { textStart: 0 }, { delta: 0, text: "Hey" }]);
     expect(events.slice(3)).toEqual([{ error: error?.message, outputStarted: true }]);
@@ -408,7 +408,7 @@ describe("the end of a stream", () => {
     expect(error).toMatchObject({ retryable: true, outputStarted: true });
   });
 
-  it("is a stream error where no event was sent", async () => {
+  it("is a stream error if no event was sent", async () => {
     const { events, error } = await stream([]);
     expect(events).toEqual([]);
     expect(error).toBeInstanceOf(StreamError);
@@ -416,7 +416,7 @@ describe("the end of a stream", () => {
   });
 
   it.each(["data: {broken}\n\n", "data: [1]\n\n", "data: null\n\n", "data: 7\n\n"])(
-    "is a fault of the stream where the server writes %j",
+    "is a fault of the stream if the server writes %j",
     async (bad) => {
       const { events, error } = await stream([CREATED, bad, completed()]);
       expect(events).toEqual([
@@ -427,7 +427,7 @@ describe("the end of a stream", () => {
     },
   );
 
-  it("is a stream error where an event is about an item of another kind", async () => {
+  it("is a stream error if an event is about an item of another kind", async () => {
     const { events, error } = await stream([CREATED, added(0, call("")), textDelta(0, "Hey")]);
     expect(events.at(-1)).toEqual({
       error: "the provider sent a message event for an item of another kind",

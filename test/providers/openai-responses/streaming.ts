@@ -17,9 +17,9 @@ export type Sent = string | Readonly<Record<string, unknown>>;
 export interface Streamed {
   /** Every event. */
   readonly events: readonly Description[];
-  /** Undefined where the stream failed. */
+  /** Undefined if the stream failed. */
   readonly response: Response | undefined;
-  /** Undefined where the stream finished. */
+  /** Undefined if the stream finished. */
   readonly error: SDKError | undefined;
 }
 
@@ -33,7 +33,7 @@ export async function stream(
   const { events: decoded, error } = await decode(
     [bytes],
     facts,
-    (own, writer) => new ResponsesDecoder(own, writer),
+    (call, writer) => new ResponsesDecoder(call, writer),
   );
   const events = decoded.map(describeEvent);
   const last = decoded.at(-1)?.event;

@@ -42,7 +42,7 @@ describe("tool calls and their results", () => {
     expect(input[1]).toEqual({ type: "function_call", call_id: "c1", name: "look", arguments: '{"a":' });
   });
 
-  it("have items of their own for custom tools", async () => {
+  it("have a separate kind of item for custom tools", async () => {
     const { input } = await toInput([
       userMessage("hi"),
       assistantMessage([call("c1", "SELECT 1", "text"), call("c2", "{}")]),
@@ -57,7 +57,7 @@ describe("tool calls and their results", () => {
     ]);
   });
 
-  it("have the kind of the latest call where an id is repeated", async () => {
+  it("have the kind of the latest call if an id is repeated", async () => {
     const { input } = await toInput([
       assistantMessage(call("c", "x", "text")),
       toolResult("c", "1"),
@@ -84,7 +84,7 @@ describe("tool calls and their results", () => {
       ],
     ],
     [
-      "a text that equals our own error mark",
+      "a text that equals our error mark",
       toolResult("c", [textPart("The tool failed:"), textPart("b")]),
       [
         { type: "input_text", text: "The tool failed:" },
@@ -134,7 +134,7 @@ describe("tool calls and their results", () => {
     expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.failed"]);
   });
 
-  it("may share a message, where other text belongs to the call that the message names", async () => {
+  it("may share a message, and other text belongs to the call that the message names", async () => {
     const result = (toolCallId: string, text: string, failed = false): PartInput => ({
       part: { case: "toolResult", value: { toolCallId, failed, content: [textPart(text)] } },
     });
@@ -158,7 +158,7 @@ describe("tool calls and their results", () => {
     ]);
   });
 
-  it("are refused by field where they hold audio", async () => {
+  it("are refused by field if they hold audio", async () => {
     const audio = media("audio", { mediaType: "audio/wav", source: { case: "data", value: PNG } });
     const violations = await toRefusal(build({ messages: [toolResult("c", [audio])] }));
     expect(violations.map(({ field }) => field)).toEqual([
@@ -183,7 +183,7 @@ describe("tool calls and their results", () => {
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     expect(input[3]?.type).toBe("custom_tool_call_output");
     expect(warnings).toEqual(["converted_content messages[0].content[1].tool_call.id"]);
-    // The same also where the call itself is kept by the provider.
+    // The same if the provider stores the call.
     const later = await toInput([toolResult(long, "1")]);
     expect(later.input[0]?.call_id).toBe(ids[1]);
   });

@@ -38,7 +38,7 @@ describe("tools", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("have an empty strict schema where they take no arguments", async () => {
+  it("have an empty strict schema if they take no arguments", async () => {
     const parameters = { type: "object", properties: {}, required: [], additionalProperties: false };
     const { body } = await build({
       tools: [functionTool({ name: "ping" }), functionTool({ name: "pong", strict: true })],
@@ -59,7 +59,7 @@ describe("tools", () => {
     expect(text).toContain(`"parameters":${schema},`);
   });
 
-  it("have a schema that the API enforces where they are strict", async () => {
+  it("have a schema that the API enforces if they are strict", async () => {
     const parametersJson =
       '{"type":"object","properties":{"city":{"type":"string","default":"Oslo"},"days":{"type":"integer"}},"required":["city"]}';
     const { body, warnings } = await build({
@@ -84,7 +84,7 @@ describe("tools", () => {
     expect(warnings).toEqual(["adjusted_schema tools[0].function.parameters_json#/properties/days"]);
   });
 
-  it("are sent without enforcement, with a warning, where their schema cannot be enforced", async () => {
+  it("are sent without enforcement, with a warning, if their schema cannot be enforced", async () => {
     const parametersJson = '{"type":"object","additionalProperties":{"type":"string"}}';
     const tools = [functionTool({ name: "free", parametersJson, strict: true })];
     const { body, warnings } = await build({ tools });
@@ -95,7 +95,7 @@ describe("tools", () => {
     expect(await toRefusal(build({ tools, lossPolicy: LossPolicy.REFUSE }))).toHaveLength(1);
   });
 
-  it("are sent verbatim where they are the provider's own, by the name of the entry or of its API", async () => {
+  it("are sent verbatim if the provider hosts them, by the name of the entry or of its API", async () => {
     const search = { type: "web_search", filters: { "2": 1, "1": 2 } };
     const grammar = {
       type: "custom",
@@ -111,7 +111,7 @@ describe("tools", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("are left out with a warning where they belong to another provider", async () => {
+  it("are left out with a warning if they belong to another provider", async () => {
     const tools = [hostedTool("anthropic", { type: "web_search_20250305" }), functionTool({ name: "ping" })];
     const { body, warnings } = await build({ tools });
     expect((body.tools as unknown[]).length).toBe(1);
@@ -180,7 +180,7 @@ describe("tool choice", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("is left out for auto where there are no tools", async () => {
+  it("is left out for auto if there are no tools", async () => {
     expect((await build({ toolChoice: { mode: Mode.AUTO } })).body).toEqual(PLAIN_BODY);
   });
 
@@ -197,7 +197,7 @@ describe("tool choice", () => {
     const toolChoice = { mode: Mode.NAMED, toolName };
     const hosted = hostedTool("openai", config);
     expect((await build({ tools: [...tools, hosted], toolChoice })).body.tool_choice).toEqual(expected);
-    // The same where the tool comes with the caller's own words.
+    // The same with the caller's text beside the tool.
     const named = await build({ tools, toolChoice, ...options({ tools: [config] }) });
     expect(named.body.tool_choice).toEqual(expected);
   });
@@ -205,7 +205,7 @@ describe("tool choice", () => {
   it.each([
     ["required", { mode: Mode.REQUIRED }, "tool_choice.mode"],
     ["named", { mode: Mode.NAMED, toolName: "google_search" }, "tool_choice.tool_name"],
-  ])("is refused for %s where the only tool is another provider's", async (_name, toolChoice, field) => {
+  ])("is refused for %s if the only tool is another provider's", async (_name, toolChoice, field) => {
     const foreign = [hostedTool("gemini", { type: "google_search" })];
     const violations = await toRefusal(build({ tools: foreign, toolChoice }));
     expect(violations.map((violation) => violation.field)).toEqual([field]);

@@ -127,7 +127,7 @@ export function getReason({ finishReason }: Response): FinishReason_Reason | und
   return finishReason?.reason;
 }
 
-/** The error of a failed call; undefined where it succeeds. */
+/** Returns the error of a failed call, or undefined if it succeeds. */
 export async function toFailure(call: () => Promise<unknown>): Promise<unknown> {
   return call().then(
     () => undefined,

@@ -30,7 +30,7 @@ export interface Column {
   readonly title: string;
   /** Name under which its adapter is registered. */
   readonly name: ColumnName;
-  /** A model that reasons, accepts images and calls tools; in the catalog where the provider is. */
+  /** A model that reasons, accepts images and calls tools. In the catalog if the provider is. */
   readonly model: string;
   /** Another one, with the same capabilities. */
   readonly otherModel: string;
@@ -48,7 +48,7 @@ export interface Column {
   count(answer: Json): Counts;
 }
 
-/** A server that accepts its own reasoning, and has OpenAI's rules for ids and names of tool calls and for schemas. */
+/** A server that accepts its reasoning back, and has OpenAI's rules for ids and names of tool calls and for schemas. */
 const compatibleProfile = {
   strictSchemas: "openai",
   replayReasoning: true,

@@ -29,7 +29,7 @@ export interface CallFact {
   readonly kind: "call";
   readonly id: string;
   readonly name: string;
-  /** The parsed arguments; the text where it is free text or does not parse. */
+  /** The parsed arguments, or the text if it is free text or does not parse. */
   readonly arguments: unknown;
 }
 
@@ -43,7 +43,7 @@ export interface ResultFact {
   readonly media: readonly string[];
 }
 
-/** A block that only its own provider understands: reasoning with its signature, the output of a hosted tool. */
+/** A block that only its provider understands: reasoning with its signature, the output of a hosted tool. */
 export interface StateFact {
   readonly kind: "state";
   readonly block: unknown;
@@ -61,11 +61,11 @@ export interface Reading {
   /** In the order of the conversation; instructions come first. */
   readonly facts: readonly Fact[];
   readonly tools: readonly DeclaredTool[];
-  /** `auto`, `none`, `required` or the name of a tool; undefined where unset. */
+  /** `auto`, `none`, `required` or the name of a tool. Undefined if unset. */
   readonly toolChoice: string | undefined;
-  /** JSON Schema that the answer must match; undefined where there is none. */
+  /** The JSON Schema that the answer must match, or undefined if there is none. */
   readonly answerSchema: unknown;
-  /** The reasoning effort, in the provider's term; undefined where unset. */
+  /** The reasoning effort, in the provider's term. Undefined if unset. */
   readonly effort: unknown;
 }
 
@@ -80,37 +80,37 @@ export interface Counts {
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The objects in a list; none where the value is not a list. */
+/** Returns the objects in a list, or none if the value is not a list. */
 export function objects(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "object" && entry !== null) : [];
 }
 
-/** The value where it is an object; otherwise an empty one. */
+/** Returns the value if it is an object, otherwise an empty object. */
 export function object(value: unknown): Json {
   return objects([value])[0] ?? {};
 }
 
-/** The value where it is a string; otherwise an empty one. */
+/** Returns the value if it is a string, otherwise an empty string. */
 export function string(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The value where it is a non-empty string; otherwise undefined. */
+/** Returns the value if it is a non-empty string, otherwise undefined. */
 export function nonEmptyString(value: unknown): string | undefined {
   return string(value) || undefined;
 }
 
-/** The value where it is a number; otherwise 0. */
+/** Returns the value if it is a number, otherwise 0. */
 export function number(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }
 
-/** The fact for a text; none where it is empty. */
+/** Returns the fact for a text, or none if it is empty. */
 export function textFacts(author: Author, text: unknown): TextFact[] {
   return typeof text === "string" && text !== "" ? [{ kind: "text", author, text }] : [];
 }
 
-/** Parses JSON text; returns the text itself where it is not valid. */
+/** Parses JSON text; returns the text itself if it is not valid. */
 export function parseOrText(text: unknown): unknown {
   try {
     return JSON.parse(string(text) || "{}");

@@ -4,9 +4,9 @@ import { expect } from "vitest";
 import { type Author, type CallFact, type Fact, object, parseOrText, type ResultFact } from "./facts.ts";
 
 /**
- * Fails where a text, a tool call with its arguments, a result or an image of a conversation was not sent in its order
- * and with its author, where calls and results no longer match, or where text was added to the assistant's messages.
- * Reasoning and native parts are not compared.
+ * Fails if a text, a tool call with its arguments, a result or an image of a conversation was not sent in its order and
+ * with its author, if calls and results no longer match, or if text was added to the assistant's messages. Reasoning
+ * and native parts are not compared.
  */
 export function expectPreserved(facts: readonly Fact[], messages: readonly Message[]): void {
   for (const author of ["system", "user", "assistant"] as const) {
@@ -41,7 +41,7 @@ function textIn({ part }: ContentPart): string[] {
   return part.case === "text" ? [part.value] : [];
 }
 
-/** The rest of a text once others are removed from it. Fails where they do not occur in this order. */
+/** Removes texts from a text. Returns the rest. Fails if they do not occur in this order. */
 function withoutInOrder(sent: string, expected: readonly string[]): string {
   let left = "";
   let rest = sent;
@@ -62,7 +62,7 @@ interface Pair {
   result: string | undefined;
 }
 
-/** Calls in their order, each with its result: that of the latest call of that id before it. */
+/** Returns the calls in their order, each with its result. A result belongs to the latest call of its id before. */
 function pairsIn(facts: readonly Fact[]): Pair[] {
   const calls: { call: CallFact; result?: ResultFact }[] = [];
   for (const fact of facts) {
@@ -79,7 +79,7 @@ function pairsIn(facts: readonly Fact[]): Pair[] {
   }));
 }
 
-/** Free text and invalid JSON are sent inside an object where the wire format requires one. */
+/** Free text and invalid JSON are sent inside an object if the wire format requires one. */
 function unwrapped(given: unknown): unknown {
   const [[key, value] = [], ...more] = Object.entries(object(given));
   const isWrapped = more.length === 0 && (key === "input" || key === "invalid_arguments");

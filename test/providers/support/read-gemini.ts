@@ -56,7 +56,7 @@ function toChoice({ mode, allowedFunctionNames: names }: Json): string | undefin
 /** A call without a result so far. */
 interface PendingCall {
   readonly call: CallFact;
-  /** Its id on the wire, where it has one. */
+  /** Its id on the wire, if it has one. */
   readonly wireId: unknown;
 }
 

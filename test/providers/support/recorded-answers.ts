@@ -103,5 +103,5 @@ async function readStream(name: ColumnName, recording: Recording): Promise<Respo
   return last?.case === "finish" ? last.value.response : undefined;
 }
 
-/** Used where an answer does not name its model. */
+/** Used if an answer does not name its model. */
 const MODEL = "unnamed-model";

@@ -8,7 +8,7 @@ export interface Row {
   readonly title: string;
   /** Providers that the row applies to. Defaults to all. */
   readonly only?: readonly ColumnName[];
-  /** Throws where the statement does not hold for a provider. */
+  /** Throws if the statement does not hold for a provider. */
   readonly verify: (column: Column) => Promise<void> | void;
 }
 
@@ -38,7 +38,7 @@ function describeCell({ title }: Row, { name }: Column): string {
   return `${title} › ${name}`;
 }
 
-/** A cell is empty where the row does not apply to the provider, or did not run. */
+/** A cell is empty if the row does not apply to the provider, or did not run. */
 function formatTable(title: string, rows: readonly Row[], marks: ReadonlyMap<string, string>): string {
   const width = Math.max(title.length, ...rows.map((row) => row.title.length));
   const line = (head: string, cells: readonly string[]) => {

@@ -12,7 +12,7 @@ import { type Reader, readers } from "./recorded-answers.ts";
 /** JSON as a server sends it. */
 export type Wire = Readonly<Record<string, unknown>>;
 
-/** What an answer says. */
+/** The content of an answer. */
 export interface Said {
   /** A text, or the arguments of a call of `look` as the server gives them; a call without them was cut. */
   readonly part: { readonly text: string } | { readonly call: string };
@@ -32,14 +32,14 @@ export interface WireFormat {
   whole(said: Said): Wire;
   /** The same answer as the events of a stream. */
   events(said: Said): Wire[];
-  /** What ends a stream beside its events. */
+  /** The text that ends a stream after its events. */
   readonly end: string;
   readonly reader: Reader;
 }
 
 type RequestInit = MessageInitShape<typeof RequestSchema>;
 
-/** What an adapter makes of an answer: a response, or an error. */
+/** The result of an adapter for an answer: a response, or an error. */
 export interface Outcome {
   readonly response: Response | undefined;
   readonly error: unknown;
@@ -186,12 +186,12 @@ function geminiEvent({ part, finish, usage }: Said): Wire {
   return { responseId: "id_1", modelVersion: "model-1", candidates: [candidate], usageMetadata: usage };
 }
 
-/** A call whose arguments come value by value has ended without any where it was cut. */
+/** If a call whose arguments come value by value is cut, it ends without any. */
 function geminiPart(part: Said["part"]): Wire {
   if ("text" in part) return { text: part.text };
   const rest = part.call === "" ? { willContinue: true } : { args: JSON.parse(part.call) };
   return { functionCall: { id: "call_1", name: "look", ...rest } };
 }
 
-/** All of them. */
+/** All wire formats. */
 export const wireFormats: readonly WireFormat[] = [responses, messages, gemini, chat];

@@ -75,7 +75,7 @@ export function conversationTests(context: StoreContext): void {
     expect(await threadTexts(store, conversation.id)).toEqual(["start", "q1", "a1", "aside", "q2"]);
   });
 
-  it("is busy while a run of it is queued or in progress", async () => {
+  it("is busy while one of its runs is queued or in progress", async () => {
     const { store } = context;
     const conversation = thread();
     await store.createThread("owner", conversation, []);
@@ -105,7 +105,7 @@ export function conversationTests(context: StoreContext): void {
     expect(await createHistory(store, next.id)).toEqual(["hello", "call", "aside"]);
   });
 
-  it("forks if a run of it is continued that something was added after", async () => {
+  it("forks if one of its runs is continued after something was added", async () => {
     const { store } = context;
     const conversation = thread();
     await store.createThread("owner", conversation, []);

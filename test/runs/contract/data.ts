@@ -27,7 +27,7 @@ export const holder: Holder = { id: "process-1", timeoutMs: 60_000 };
 /** Another process. */
 export const otherHolder: Holder = { id: "process-2", timeoutMs: 60_000 };
 
-/** The hold of a run that was taken so many times, by default at its creation. */
+/** The hold of a run after the given number of takes. Default: the hold since its creation. */
 export function getHold(runId: string, fence = 1, by: Holder = holder): Hold {
   return { runId, holderId: by.id, fence };
 }
@@ -106,7 +106,7 @@ export function step(text: string): StepResult {
   return create(StepResultSchema, { response: { message: userText(text) } });
 }
 
-/** What a run to create is made of. */
+/** The fields from which a run is created. */
 export interface CreationFields {
   readonly owner?: string;
   readonly input?: readonly string[];

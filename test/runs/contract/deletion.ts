@@ -20,7 +20,7 @@ import {
   threadTexts,
 } from "./data.ts";
 
-/** What is left of what was deleted: nothing. */
+/** Tests that deleting leaves nothing behind. */
 export function deletionTests(context: StoreContext): void {
   it("removes a run with its steps, events and messages, and the thread that it created", async () => {
     const { store } = context;
@@ -41,7 +41,7 @@ export function deletionTests(context: StoreContext): void {
     await expectNothingLeft(context);
   });
 
-  it("keeps the messages of a deleted run for those that continued it, until the last of them is deleted", async () => {
+  it("keeps the messages of a deleted run for the runs that continued it, until the last one is deleted", async () => {
     const { store } = context;
     const root = await endedRun(store, { input: ["q"] }, RunStatus.COMPLETED, "a");
     const left = await endedRun(store, { previousRunId: root.id, input: ["l"] }, RunStatus.COMPLETED, "la");
@@ -60,7 +60,7 @@ export function deletionTests(context: StoreContext): void {
     await expectNothingLeft(context);
   });
 
-  it("removes what only later runs read when these are deleted before the ones they continued", async () => {
+  it("removes messages that only later runs read when these are deleted before the runs that they continued", async () => {
     const { store } = context;
     const first = await endedRun(store, { input: ["q1"] }, RunStatus.COMPLETED, "a1");
     const second = await endedRun(
@@ -101,7 +101,7 @@ export function deletionTests(context: StoreContext): void {
     await expectNothingLeft(context);
   });
 
-  it("goes on with a conversation whose latest run was deleted, whatever was created since", async () => {
+  it("continues a conversation whose latest run was deleted, whatever was created since", async () => {
     const { store } = context;
     const conversation = thread();
     await store.createThread("owner", conversation, []);
@@ -188,7 +188,7 @@ export function deletionTests(context: StoreContext): void {
     expect(await createHistory(store, running.id)).toEqual(["start"]);
   });
 
-  it("leaves nothing of old runs, forks and conversations", async () => {
+  it("removes old runs, forks and conversations completely", async () => {
     const { store } = context;
     await makeOldData(store);
     const after = timestampDate(nextTime());

@@ -34,7 +34,7 @@ export function eventTests(context: StoreContext): void {
     }
   });
 
-  it("gives large events in several reads, and all of them", async () => {
+  it("gives all large events, in several reads", async () => {
     const { store } = context;
     const run = await createdRun(store);
     const events = Array.from({ length: 30 }, (_, index) => textEvent(index + 1, `${index}`.repeat(200_000)));
@@ -49,7 +49,7 @@ export function eventTests(context: StoreContext): void {
     expect(found).toEqual(events);
   });
 
-  it("refuses events that leave a gap, repeat a number or run backwards, and writes nothing of them", async () => {
+  it("refuses events that leave a gap, repeat a number or run backwards, and writes none", async () => {
     const { store } = context;
     const run = await createdRun(store);
     const wrong = [[textEvent(2, "x")], [textEvent(0, "x")], [textEvent(1, "x"), textEvent(3, "x")]];

@@ -18,10 +18,10 @@ import {
   threadTexts,
 } from "./data.ts";
 
-/** A process that gives a sign of life and is dead a moment later. */
+/** A process that renews its lease and is dead a moment later. */
 const shortHolder = { id: "process-3", timeoutMs: 1 };
 
-/** Which process may change a run. */
+/** Tests of which process may change a run. */
 export function holdTests(context: StoreContext): void {
   /** Waits until the short holder is dead. */
   const passTimeout = () => new Promise((resolve) => setTimeout(resolve, 20));
@@ -110,7 +110,7 @@ export function holdTests(context: StoreContext): void {
     expect([...first, ...second].map(({ run }) => run.id)).toEqual(ids);
   });
 
-  it("takes its own runs again if it does not know them, with a new fence", async () => {
+  it("takes its runs again if it does not know them, with a new fence", async () => {
     const { store } = context;
     const known = await createdRun(store);
     const unknown = await createdRun(store);
@@ -122,7 +122,7 @@ export function holdTests(context: StoreContext): void {
     expect(await store.takeAbandoned(holder, [known.id, unknown.id], 10)).toEqual([]);
   });
 
-  it("keeps the runs that a process knows if its own sign of life is late", async () => {
+  it("keeps the runs that a process knows if its sign of life is late", async () => {
     const { store } = context;
     const run = await createdRun(store, { holder: shortHolder });
     const queued = await createdRun(store, { queued: true });
@@ -184,7 +184,7 @@ export function holdTests(context: StoreContext): void {
     expect(await store.takeQueued(otherHolder, 10, [])).toMatchObject([{ run: { id: queued.id } }]);
   });
 
-  it("tells a process which of its runs are to be cancelled", async () => {
+  it("names the runs of a process that are to be cancelled", async () => {
     const { store } = context;
     const mine = await createdRun(store);
     await createdRun(store);

@@ -34,7 +34,7 @@ export function listTests(context: StoreContext): void {
     expect((await allRuns(store, {}, 2)).map(({ id }) => id)).toEqual(ids);
   });
 
-  it("finds the latest run of a thread by the order of creation, also after a step of the clock", async () => {
+  it("finds the latest run of a thread by the order of creation, even after a step of the clock", async () => {
     const { store } = context;
     const root = await endedRun(store);
     const createdAt = timestampFromMs(Date.UTC(2020, 0, 1));

@@ -1,4 +1,4 @@
-/** What a store should have, as lists in memory, and the commands of the property test against both. */
+/** The expected contents of a store, as lists in memory, and the commands of the property test against both. */
 import fc from "fast-check";
 import { expect } from "vitest";
 import { type Run, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
@@ -9,9 +9,9 @@ import { createdResult, createHistory, creation, endRun, message, thread, thread
 interface ModelRun {
   run: Run;
   status: RunStatus;
-  /** What it read. */
+  /** The texts that the run read. */
   readonly history: readonly string[];
-  /** What it read and added; what a run that continues it reads. */
+  /** The texts that the run read and added, which a run that continues it reads. */
   texts: string[];
   /** Set once a run of the same thread, or a message, came after it. */
   isLatest: boolean;

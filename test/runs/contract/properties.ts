@@ -16,11 +16,11 @@ export function propertyTests(context: StoreContext): void {
       await nextTurn();
       await clear(context);
     });
-    // A smaller list would find what this one has left in the store.
+    // Shrinking would run smaller lists on a store that is not empty.
     await fc.assert(property, { numRuns: 60, endOnFailure: true });
   }, 120_000);
 
-  /** Deletes everything over the store's own methods, and expects that nothing is left. */
+  /** Deletes everything through the store's methods, and expects that nothing is left. */
   async function clear({ store, countRows }: StoreContext): Promise<void> {
     for (;;) {
       await nextTurn();

@@ -92,7 +92,7 @@ export function runTests(context: StoreContext): void {
     expect(await store.readSteps(run.id)).toHaveLength(3);
   });
 
-  it("gives the sequence number of the latest event also if the run itself was not written", async () => {
+  it("gives the sequence number of the latest event even if the run itself was not written", async () => {
     const { store } = context;
     const run = await createdRun(store);
     await store.write({ hold: getHold(run.id), events: [runEvent(1, run), runEvent(2, run)] });

@@ -28,7 +28,7 @@ function calling(...ids: string[]): Message {
   return create(MessageSchema, { role: Role.ASSISTANT, content });
 }
 
-/** What runs read, and how threads fork. */
+/** Tests of the messages that runs read, and of forks of threads. */
 export function threadTests(context: StoreContext): void {
   it("creates a thread with the input for a run that continues nothing", async () => {
     const { store } = context;
@@ -117,7 +117,7 @@ export function threadTests(context: StoreContext): void {
     expect(new Set([root.threadId, fork.threadId, deep.threadId]).size).toBe(3);
   });
 
-  it("forks also if the runs that continued had no messages of their own", async () => {
+  it("forks even if the runs that continued added no messages", async () => {
     const { store } = context;
     const root = await endedRun(store, { input: ["q"] }, RunStatus.COMPLETED, "a");
     const first = await createdResult(store, creation({ previousRunId: root.id, input: [] }));
@@ -169,7 +169,7 @@ export function threadTests(context: StoreContext): void {
     expect(await store.getThread("owner", first.run.threadId)).toBeUndefined();
   });
 
-  it("lists the input of a run without its output and without what came before", async () => {
+  it("lists the input of a run without its output and without earlier messages", async () => {
     const { store } = context;
     const root = await endedRun(store, { input: ["q"] }, RunStatus.COMPLETED, "a");
     const toCreate = creation({ previousRunId: root.id });

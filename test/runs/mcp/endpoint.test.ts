@@ -33,7 +33,7 @@ function problem(...servers: Fields[]): string {
 }
 
 describe("the address of an MCP server", () => {
-  it("is that of the configuration where the label, and the address if there is one, are those of a configured server", () => {
+  it("is the configured one if the label, and the address if given, match a configured server", () => {
     const urls = endpoints(
       { serverLabel: "docs" },
       { serverLabel: "inner", serverUrl: "http://10.0.0.7:80/mcp" },
@@ -43,13 +43,13 @@ describe("the address of an MCP server", () => {
     expect(urls[1]?.token).toBeDefined();
   });
 
-  it("is the caller's where the configuration allows its origin", () => {
+  it("is the caller's if the configuration allows its origin", () => {
     const [endpoint] = endpoints({ serverUrl: "https://a.b.example.org/mcp?x=1" });
     expect(endpoint?.url.href).toBe("https://a.b.example.org/mcp?x=1");
     expect(problem({ serverUrl: "http://127.0.0.1:8080/mcp" })).toBe("");
   });
 
-  it("is refused where the configuration does not allow it, with what to configure", () => {
+  it("is refused if the configuration does not allow it, with the setting that would", () => {
     expect(problem({ serverUrl: "https://evil.example.net/mcp?key=secret" })).toBe(
       "mcp_servers[0].server_url: the configuration does not allow https://evil.example.net: " +
         "add it to mcp.allow_urls, or the server to mcp.servers",
@@ -73,7 +73,7 @@ describe("the address of an MCP server", () => {
       ]);
   });
 
-  it("is refused where it is not an address or contains a password", () => {
+  it("is refused if it is not an address or contains a password", () => {
     expect(problem({ serverUrl: "nowhere" })).toBe("mcp_servers[0].server_url: expected an https: address");
     expect(problem({ serverUrl: `https://a.example.org/${"x".repeat(3000)}` })).toContain(
       "expected an https:",
@@ -82,7 +82,7 @@ describe("the address of an MCP server", () => {
     expect(problem({})).toBe("mcp_servers[0].server_url: expected an address: mcp.servers has no server a");
   });
 
-  it("gets no credentials of the configuration where the caller's address is another one", () => {
+  it("gets no credentials of the configuration if the caller's address is another one", () => {
     const [endpoint] = endpoints({ serverLabel: "docs", serverUrl: "https://a.example.org/mcp" });
     expect(endpoint).toMatchObject({ headers: {} });
     expect(endpoint?.token).toBeUndefined();
@@ -98,7 +98,7 @@ describe("the description of an MCP server", () => {
     expect(problem({}, {}, {}, {}, {})).toBe("mcp_servers: expected at most 4 servers, found 5");
   });
 
-  it("may add headers, except those of the connection, the protocol or the configuration", () => {
+  it("may add headers, except headers of the connection, the protocol or the configuration", () => {
     const createHeaders = (headers: Record<string, string>, serverLabel = "docs") =>
       problem({ serverLabel, headers });
     expect(createHeaders({ "X-Team": "a" })).toBe("");

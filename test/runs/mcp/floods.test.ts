@@ -32,7 +32,7 @@ it.each([
   ["notifications", "more than 5000 messages"],
   ["events without a message", "more than 5000 messages"],
   ["a batch of requests", "more than 5000 messages"],
-])("a server that floods its answer with %s fails the call, and holds up nobody", async (flood, reason) => {
+])("a server that floods its answer with %s fails the call, and delays no other", async (flood, reason) => {
   const port = await startHostileServer(flood);
   const url = `http://127.0.0.1:${port}/mcp`;
   const allowedUrls = [{ protocol: "http:", host: "127.0.0.1", port }];

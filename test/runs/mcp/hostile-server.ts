@@ -8,7 +8,7 @@ const ASK = '{"jsonrpc":"2.0","id":"ask","method":"sampling/createMessage","para
 const PROGRESS =
   '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}';
 
-/** What a server repeats in the answer of a call. */
+/** The messages that a server repeats in the answer to a call. */
 const FLOODS: Readonly<Record<string, { type: string; before: string; message: string }>> = {
   requests: { type: EVENTS, before: "", message: `data: ${ASK}\n\n` },
   notifications: { type: EVENTS, before: "", message: `data: ${PROGRESS}\n\n` },

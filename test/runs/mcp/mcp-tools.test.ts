@@ -117,7 +117,7 @@ describe.each(["modern", "legacy"] as const)("tools of a server of the %s revisi
     expect(await execute(opened, "desk__fail")).toMatchObject({ isError: true, text: "no such row" });
   });
 
-  it("get the caller's credentials with every request, and nothing of the sidecar's own", async () => {
+  it("get the caller's credentials with every request, and no credentials of the sidecar", async () => {
     const server = await serveOfficial(registerDesk, era);
     const opened = await openTools(server, { authorization: "token-1", headers: { "X-Team": "a" } });
     await execute(opened, "desk__echo");
@@ -257,7 +257,7 @@ describe("the tools of a run", () => {
     expect((await execute(opened, name, { b: 2 })).text).toBe('{"b":2}');
   });
 
-  it("tell the model once what the caller says about their server", async () => {
+  it("pass the caller's description of their server to the model once", async () => {
     const opened = await openTools(await serveOfficial(registerDesk), { serverDescription: "A front desk." });
     expect(opened.tools.map(({ tool }) => tool.value)).toMatchObject([
       { description: "repeats\n\nAbout desk, which this tool belongs to: A front desk." },
@@ -289,7 +289,7 @@ describe("a server that misbehaves", () => {
     return opened.lists[0]?.error?.message ?? "";
   }
 
-  it("is named with its failure where it cannot list its tools", async () => {
+  it("is named with its failure if it cannot list its tools", async () => {
     const page = (count: number) => ({ tools: Array.from({ length: count }, (_, at) => toTool(`t${at}`)) });
     expect(
       await listingError({ initialize: (_, response) => void response.writeHead(500).end("secret") }),
@@ -327,7 +327,7 @@ describe("a server that misbehaves", () => {
     ).toBe("MCP server desk: database is down (JSON-RPC error -32603)");
   });
 
-  it("is named where it cannot be reached", async () => {
+  it("is named if it cannot be reached", async () => {
     const server = await serveByHand({});
     const gone = { ...server, url: "http://127.0.0.1:1/mcp", port: 1 };
     const opened = await openTools(gone);
@@ -415,7 +415,7 @@ describe("a server that misbehaves", () => {
     expect(resumed).toMatch(/^e\d+$/);
   });
 
-  it("gets only refusals of its own requests", async () => {
+  it("gets only refusals of its requests", async () => {
     const server = await serveByHand({
       "tools/call": ({ id }, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });

@@ -1,4 +1,4 @@
-/** Runs whose tools are those of MCP servers: the engine, the client and a server together. */
+/** Runs with the tools of MCP servers: the engine, the client and a server together. */
 
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -91,7 +91,7 @@ describe("a run with an MCP server", () => {
     expect(server.seen.filter(({ rpc }) => rpc === "tools/list")).toHaveLength(asked);
   });
 
-  it("fails with the server's label where the server does not answer, and is refused where it is not allowed", async () => {
+  it("fails with the server's label if the server does not answer, and is refused if it is not allowed", async () => {
     const empty = await serveMcp((_request, _body, response) => void response.writeHead(404).end());
     const { engine } = await engineWith(empty, ["never"]);
     const gone = describeServer(empty);

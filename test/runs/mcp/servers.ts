@@ -95,7 +95,7 @@ const HANDSHAKE: RpcAnswers = {
   "tools/list": () => ({ tools: [toTool("work")] }),
 };
 
-/** A hand-written server: what a function returns is the result; undefined where it answers itself. */
+/** Serves by hand: the return value of a function is the result, or undefined if the function answers itself. */
 export function serveByHand(answers: RpcAnswers): Promise<RunningServer> {
   return serveMcp((_request, body, response) => {
     if (body === "") return void response.writeHead(405).end();
@@ -112,7 +112,7 @@ export function answerByHand(rpc: Rpc, response: ServerResponse, answers: RpcAns
   if (result !== undefined) sendJson(response, { jsonrpc: "2.0", id: rpc.id, result });
 }
 
-/** What a hand-written server answers. Undefined: nothing, or it answers itself. */
+/** Returns the answer of a hand-written server. Undefined: there is no answer, or the function answers itself. */
 export function toResult(rpc: Rpc, response: ServerResponse, answers: RpcAnswers): unknown {
   return { ...HANDSHAKE, ...answers }[rpc.method]?.(rpc, response);
 }
@@ -136,7 +136,7 @@ export function allowing(server: TestServer, settings: Partial<McpSettings> = {}
   return { servers: new Map(), allowedUrls: [pattern], environment: {}, ...settings };
 }
 
-/** What a caller says about a server. */
+/** Returns the description of a server as a caller gives it. */
 export function describeServer(
   server: RunningServer,
   fields: MessageInitShape<typeof McpServerSchema> = {},

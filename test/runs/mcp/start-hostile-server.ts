@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished } from "vitest";
 
 /**
- * Starts an MCP server that floods its client, in a process of its own, so that its work is not measured.
+ * Starts an MCP server that floods its client, in a separate process, so that its work is not measured.
  * @param flood A kind of hostile-server.ts.
  * @returns Its port.
  */

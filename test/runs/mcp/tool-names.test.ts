@@ -4,12 +4,12 @@ import { freeToolName } from "../../../src/runs/mcp/tool-names.ts";
 const none: ReadonlySet<string> = new Set();
 
 describe("freeToolName()", () => {
-  it("joins label and tool where that is a name that every provider accepts", () => {
+  it("joins label and tool if that is a name that every provider accepts", () => {
     expect(freeToolName("docs", "search_all", none)).toBe("docs__search_all");
     expect(freeToolName("a".repeat(30), "b".repeat(32), none)).toHaveLength(64);
   });
 
-  it("replaces and shortens what providers refuse, with a digest that keeps names unique", () => {
+  it("replaces and shortens names that providers refuse, with a digest that keeps names unique", () => {
     const dotted = freeToolName("docs", "search.all", none);
     expect(dotted).toMatch(/^docs__search_all_[0-9a-f]{8}$/);
     expect(freeToolName("docs", "search/all", none)).not.toBe(dotted);

@@ -43,7 +43,7 @@ describe("BodyCodec", () => {
     }
   });
 
-  it("compresses large text and leaves what does not shrink", () => {
+  it("compresses large text, except text that does not shrink", () => {
     expect(plain.encode(Buffer.alloc(100_000, "text "), "here").byteLength).toBeLessThan(2_000);
     expect(plain.encode(randomBytes(100_000), "here").byteLength).toBe(100_001);
   });
@@ -92,7 +92,7 @@ describe("BodyCodec", () => {
     }
   });
 
-  it("writes with the first of several keys and reads with all of them", () => {
+  it("writes with the first of several keys and reads with all keys", () => {
     const old = encrypted.encode(Buffer.from("old"), "here");
     const rotated = new BodyCodec({ maxBodyBytes: 1000, keys: [second, first] });
     const young = rotated.encode(Buffer.from("young"), "here");

@@ -4,10 +4,10 @@ import type { ToolCall } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { McpServerSchema, McpToolListSchema, McpToolSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { ServerTools } from "../../../src/runs/server-tools.ts";
 
-/** What a tool does with a call. */
+/** Executes a call of a tool. */
 export type Execute = (call: ToolCall, signal: AbortSignal) => Promise<string>;
 
-/** Tools of a server `tools`, of which those named `risky…` need approval. Notes what is executed, in order. */
+/** Tools of a server `tools`, of which tools named `risky…` need approval. Records the executed calls, in order. */
 export class FakeServerTools {
   readonly executed: string[] = [];
   readonly asked: string[][] = [];

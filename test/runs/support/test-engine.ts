@@ -46,7 +46,7 @@ export function start(engine: RunEngine, request: CreateRunRequest, owner = ""):
   return engine.createRun({ request }, { owner, signal: NEVER });
 }
 
-/** Runs to the end. */
+/** Creates a run and waits until it ends. */
 export async function run(engine: RunEngine, request: CreateRunRequest, owner = ""): Promise<Run> {
   return (await start(engine, request, owner)).result();
 }
@@ -63,7 +63,7 @@ export function replay(engine: RunEngine, runId: string, after = -1, owner = "")
   return getEvents(engine.streamRun(owner, runId, after, NEVER));
 }
 
-/** What a model does that answers nothing until its call is aborted. */
+/** Waits as a model that answers nothing until its call is aborted. */
 export function untilAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
     if (signal?.aborted) reject(signal.reason);

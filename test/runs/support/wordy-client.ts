@@ -2,10 +2,10 @@ import { Client, EventStream, type ModelClient } from "outrigger";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { ScriptedModel } from "../../generation/support/scripted-model.ts";
 
-/** A client whose model writes many words, one batch each, and notes how far it has come. */
+/** A client whose model writes many words, one batch each, and records its progress. */
 export class WordyClient implements ModelClient {
   written = 0;
-  /** Called before each event; the answer goes on when its promise is fulfilled. */
+  /** Called before each event; the answer continues when its promise is fulfilled. */
   beforeEvent: () => Promise<void> = () => Promise.resolve();
   readonly #words: number;
   readonly #inner = new Client({ providers: { scripted: new ScriptedModel(["x"]) } });

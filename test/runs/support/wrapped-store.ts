@@ -1,21 +1,23 @@
 import type { RunStore } from "../../../src/runs/store.ts";
 
-/** A store with some methods in place of its own. */
-export function wrapStore(store: RunStore, own: Partial<RunStore>): RunStore {
+/** A store with some methods replaced. */
+export function wrapStore(store: RunStore, replacements: Partial<RunStore>): RunStore {
   return new Proxy(store, {
     get(target, name) {
-      const value: unknown = Reflect.get(own, name) ?? Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(Reflect.has(own, name) ? own : target) : value;
+      const value: unknown = Reflect.get(replacements, name) ?? Reflect.get(target, name);
+      return typeof value === "function"
+        ? value.bind(Reflect.has(replacements, name) ? replacements : target)
+        : value;
     },
   });
 }
 
-/** A store that several engines use: none of them closes it. */
+/** Wraps a store that several engines use, so that no engine closes it. */
 export function sharedStore(store: RunStore): RunStore {
   return wrapStore(store, { close: async () => undefined });
 }
 
-/** A store as a process sees it that can die: from then on nothing that it does reaches the store, or ends. */
+/** A store whose process can die: from then on no call reaches the store, and no call ends. */
 export function mortalStore(store: RunStore): { readonly store: RunStore; readonly die: () => void } {
   let isDead = false;
   const never = () => new Promise<never>(() => {});

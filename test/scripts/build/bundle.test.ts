@@ -44,7 +44,7 @@ async function complete(address: string): Promise<unknown> {
   return response.json();
 }
 
-/** Variables with which a process writes down, when it ends, which files it has loaded. */
+/** Variables that make a process write the list of its loaded files when it ends. */
 async function recordLoadedFiles(): Promise<{ env: Record<string, string>; loaded(): Promise<string[]> }> {
   const [preload, list] = [join(folder, "list-loaded.cjs"), join(folder, "loaded.json")];
   const write = `require("node:fs").writeFileSync(${JSON.stringify(list)}, JSON.stringify(Object.keys(require.cache)))`;
@@ -63,7 +63,7 @@ function modulesIn(paths: readonly string[]): string[] {
 }
 
 describe("the bundle", () => {
-  it("leaves out what a sidecar never runs", () => {
+  it("leaves out modules that a sidecar never runs", () => {
     const modules = files.flatMap((file) => file.modules);
     expect(modules).toContain("node_modules/undici/lib/dispatcher/pool.js");
     expect(modules).toContain("node_modules/zod/v4/mini/schemas.js");
@@ -80,7 +80,7 @@ describe("the bundle", () => {
     expect(stock.flatMap(({ modules }) => modules).join()).not.toContain("/pg-boss/");
   });
 
-  it("has every module once, and names its files by what loads them", () => {
+  it("has every module once, and names its files after their importers", () => {
     const modules = files.flatMap((file) => file.modules);
     expect(new Set(modules).size).toBe(modules.length);
     expect(files.map(({ path }) => path)).toEqual(
@@ -102,7 +102,7 @@ describe("the bundle", () => {
     expect(files.flatMap((file) => file.modules).filter((module) => unused.test(module))).not.toEqual([]);
   });
 
-  it("prints its version from the start file and what all commands share", async () => {
+  it("prints its version from the start file and the shared chunk alone", async () => {
     const { env, loaded } = await recordLoadedFiles();
     const outrigger = spawnBundle(["--version"], env);
     expect(await outrigger.ended).toBe(0);
@@ -124,7 +124,7 @@ describe("the bundle", () => {
     expect(await demo.ended).toBe(0);
   });
 
-  it("serves runs whose model is a program and whose tools are those of an MCP server", async () => {
+  it("serves runs whose model is a program and whose tools belong to an MCP server", async () => {
     const desk = await serveByHand({});
     const config = join(folder, "outrigger.yaml");
     const provider = "{ api: command, command: [/bin/cat], format: text }";
@@ -202,7 +202,7 @@ describe("the bundle", () => {
     expect(serve.stderr()).toContain("outrigger.yaml:1:10 listen[0]: expected an address");
   });
 
-  it("runs once where its start file has another name", async () => {
+  it("runs once if its start file has another name", async () => {
     await writeFile(join(folder, "renamed.cjs"), await readFile(join(folder, "outrigger.cjs")));
     const renamed = spawnOutrigger(["--version"], {}, join(folder, "renamed.cjs"));
     expect(await renamed.ended).toBe(0);

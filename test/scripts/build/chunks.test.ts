@@ -5,9 +5,9 @@ import { assignChunks } from "../../../scripts/build/chunks.ts";
 
 /** A piece as a test describes it. */
 interface PieceSpec {
-  /** What it imports statically. */
+  /** The pieces that it imports statically. */
   readonly needs?: readonly string[];
-  /** What it imports dynamically. */
+  /** The pieces that it imports dynamically. */
   readonly loads?: readonly string[];
   /** Default: 10,000. */
   readonly bytes?: number;
@@ -18,7 +18,7 @@ interface PieceSpec {
 type Pieces = Readonly<Record<string, PieceSpec>>;
 type Output = Metafile["outputs"][string];
 
-/** What esbuild would report. The program starts with the piece `main`. */
+/** Creates the report that esbuild would give. The program starts with the piece `main`. */
 function createMetafile(pieces: Pieces): Metafile {
   const roots = new Set(["main", ...Object.values(pieces).flatMap(({ loads = [] }) => loads)]);
   const outputs = Object.entries(pieces).map(([name, piece]): [string, Output] => {
@@ -43,7 +43,7 @@ function splitChunks(pieces: Pieces): Record<string, string> {
 }
 
 describe("assignChunks", () => {
-  it("makes a chunk for each command, and one for what the same commands share", () => {
+  it("makes a chunk for each command, and one for the modules that the same commands share", () => {
     const chunks = splitChunks({
       main: { loads: ["serve", "demo", "simulate"], needs: ["errors"] },
       serve: { needs: ["transport", "errors"] },
@@ -63,7 +63,7 @@ describe("assignChunks", () => {
     });
   });
 
-  it("leaves out what nothing loads", () => {
+  it("leaves out pieces that nothing loads", () => {
     const chunks = splitChunks({
       main: { loads: ["serve"] },
       serve: {},
@@ -73,7 +73,7 @@ describe("assignChunks", () => {
     expect(chunks).toEqual({ serve: "serve" });
   });
 
-  it("leaves together what is in memory before a dynamic import of a part of it can run", () => {
+  it("keeps pieces together that are in memory before a dynamic import of one can run", () => {
     const chunks = splitChunks({
       main: { loads: ["serve"] },
       serve: { needs: ["server", "problems"] },

@@ -9,7 +9,7 @@ const graph = readImportGraph(
   listFiles(root).filter((file) => /^(src|test)\/.*\.ts$/.test(file)),
 );
 
-it("begins with the test of the same name and goes on with those of its folder", () => {
+it("begins with the test of the same name and continues with the tests of its folder", () => {
   const tests = findNearestTests("src/core/batches.ts", graph);
   expect(tests[0]).toBe("test/core/batches.test.ts");
   expect(tests).toContain("test/core/event-stream.test.ts");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { applyMutant, listMutants } from "../../../scripts/mutants/operators.ts";
 
-/** The texts that the mutants of a text leave. */
+/** The texts that mutating a text produces. */
 function mutate(text: string): string[] {
   return listMutants("src/x.ts", text).map((mutant) => applyMutant(text, mutant));
 }

@@ -1,4 +1,4 @@
-/** The whole run, over a small project of its own. */
+/** The whole run, over a small separate project. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -82,7 +82,7 @@ function listVerdicts({ results }: Outcome): string[] {
 }
 
 describe("runMutants", { timeout: 120_000 }, () => {
-  it("tells which changes a test notices, and leaves the project as it was", async () => {
+  it("reports which changes a test notices, and does not change the project", async () => {
     const outcome = await run({ paths: ["src/sizes/size.ts"] }, [EQUIVALENT]);
     expect(listVerdicts(outcome)).toEqual([
       "equivalent: 2 > → >=",

@@ -68,7 +68,7 @@ describe("the prose of a program", () => {
 });
 
 describe("the prose of a document", () => {
-  it("has paragraphs, but not what stands in code blocks", () => {
+  it("has paragraphs, but no code blocks", () => {
     const figures = getFigures(readMarkdown("a.md", document));
     expect(figures['comments with "where"']?.places).toEqual([
       "a.md:3: Each key has its own share, where there is one.",

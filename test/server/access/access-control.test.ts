@@ -111,7 +111,7 @@ describe("the rate limit of an access key", () => {
     expect(control.admit(bearer("a-old")).refusal).toBeUndefined();
   });
 
-  it("is not given back by a change of other entries, but starts anew where it changes itself", () => {
+  it("is not given back by a change of other entries, but restarts if it changes itself", () => {
     const { control, source } = createControl(limited(1));
     control.admit(bearer("a-old"));
     source.keys = [limited(1), accessKey("b", ["b-only"])];

@@ -123,7 +123,7 @@ describe.each(cases)("$name over $protocol", ({ transportTo, call }) => {
     expect(callers).toEqual(["checkout", "checkout", "search", undefined, "checkout"]);
   });
 
-  it("is refused with a time to wait where its caller is over its rate", async () => {
+  it("is refused with a time to wait if its caller is over its rate", async () => {
     const limit = { requestsPerMinute: 1, burst: 1 };
     const keys = [accessKey("a", ["a-key"], { rateLimit: limit })];
     const server = await start({ current: () => keys });
@@ -172,7 +172,7 @@ describe("an access key", () => {
     expect(metrics).toContain("outrigger_caller_requests_total");
   });
 
-  it("is needed before a path is said to be unknown", async () => {
+  it("is needed before an unknown path is reported", async () => {
     const server = await start();
     expect((await fetch(`${server.url}/nothing`)).status).toBe(401);
     const headers = { authorization: "Bearer search-key" };
@@ -229,7 +229,7 @@ describe("a refusal over HTTP", () => {
     });
   });
 
-  it("has the status 429 and a time to wait where a caller is over its rate", async () => {
+  it("has the status 429 and a time to wait if a caller is over its rate", async () => {
     const keys = [accessKey("a", ["a-key"], { rateLimit: { requestsPerMinute: 1, burst: 1 } })];
     const server = await start({ current: () => keys });
     const headers = { authorization: "Bearer a-key", accept: "text/event-stream" };
@@ -262,7 +262,7 @@ describe("a refusal over HTTP", () => {
 });
 
 describe("an HTTP API", () => {
-  it("refuses in its own form, with the status and the headers, and tells its routes the caller", async () => {
+  it("refuses in the form of the API, with the status and the headers, and passes the caller to its routes", async () => {
     const callers: string[] = [];
     const endpoint: Endpoint = {
       find: (path) =>
@@ -312,14 +312,14 @@ describe("requests with wrong keys", () => {
       const stream = openStream(session, inferencePath("Complete"), headers);
       stream.write(frame(Buffer.alloc(0), 0, 30 * 1024 * 1024));
       const closed = new Promise<void>((resolve) => stream.once("close", resolve));
-      // Sends on and on: the answer must not wait for the end of the body.
+      // Sends without end: the answer must not wait for the end of the body.
       const sending = setInterval(() => stream.writable && stream.write(Buffer.alloc(16 * 1024)), 1);
       const answer = await readAnswer(stream).finally(() => clearInterval(sending));
       expect([answer.headers[":status"], answer.headers["grpc-status"]]).toSatisfy(
         ([status, grpc]) => status === 401 || grpc === "16" || answer.body.includes("unauthenticated"),
       );
       await closed;
-      // The connection serves on.
+      // The connection serves further calls.
       const next = openStream(session, inferencePath("Complete"), { authorization: "Bearer search-key" });
       next.end(frame(Buffer.from([10, 1, 109])));
       expect((await readAnswer(next)).trailers["grpc-status"]).toBe("0");

@@ -27,7 +27,7 @@ function observed(script: Script) {
 }
 
 describe("a provider call of a run in the background", () => {
-  it("is logged and counted as a call of its own", async () => {
+  it("is logged and counted as a separate call", async () => {
     const { client, lines, metrics } = observed({
       complete: async (call) => textResponse(call, "a"),
       stream: (call) => oneByOne(textEvents(call, ["a"])),

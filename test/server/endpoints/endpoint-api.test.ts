@@ -46,7 +46,7 @@ async function* chunks(texts: Iterable<string>): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
 }
 
-/** Reads the body, and answers with it or with why it was refused. */
+/** Reads the body, and answers with the body or with the reason for its refusal. */
 async function echo(request: EndpointRequest): Promise<EndpointResponse> {
   try {
     const body = Buffer.from(await request.readBody()).toString();
@@ -68,7 +68,7 @@ function post(server: TestServer, path: string, body: string | Uint8Array<ArrayB
 }
 
 describe("an HTTP API on the data listener", () => {
-  it("gets path, query, headers and the whole body, also compressed", async () => {
+  it("gets path, query, headers and the whole body, even if compressed", async () => {
     const server = await servers.start({}, { endpoints: [createEndpoint({ "/v1/echo": echo })] });
     const plain = await post(server, "/v1/echo?q=1", '{"a":1}', { "x-a": "b" });
     expect(await plain.json()).toEqual({ body: '{"a":1}', path: "/v1/echo", query: "1", type: "b" });
@@ -93,7 +93,7 @@ describe("an HTTP API on the data listener", () => {
     });
   });
 
-  it("refuses bodies beyond the limits in its own form of error", async () => {
+  it("refuses bodies beyond the limits in its form of error", async () => {
     const limits = { maxMessageBytes: 2000, maxMessageElements: 100 };
     const server = await servers.start({}, { limits, endpoints: [createEndpoint({ "/v1/echo": echo })] });
     const large = await post(server, "/v1/echo", "x".repeat(2001));
@@ -112,7 +112,7 @@ describe("an HTTP API on the data listener", () => {
     });
   });
 
-  it("refuses a foreign Host and a call too many in its own form", async () => {
+  it("refuses a foreign Host and a call too many in its form", async () => {
     const endpoints = [createEndpoint({ "/v1/echo": echo })];
     const server = await servers.start({}, { endpoints, limits: { maxCalls: 0 } });
     const busy = await post(server, "/v1/echo", "{}");
@@ -168,7 +168,7 @@ describe("an HTTP API on the data listener", () => {
     expect(text).toBe("abc");
   });
 
-  it("tells the API that its caller is gone, and leaves the body", async () => {
+  it("notifies the API that its caller has disconnected, and abandons the body", async () => {
     const left = Promise.withResolvers<unknown>();
     const endpoint = createEndpoint({
       "/v1/endless": async ({ signal }) => ({
@@ -200,7 +200,7 @@ describe("an HTTP API on the data listener", () => {
       });
   });
 
-  it("cuts a response off where its body fails, and answers a bug before it with its error", async () => {
+  it("cuts a response off if its body fails, and answers a bug before it with its error", async () => {
     const endpoint = createEndpoint({
       "/v1/breaks": async () => ({
         status: 200,

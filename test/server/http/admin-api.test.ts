@@ -54,12 +54,12 @@ describe("the admin listener", () => {
     expect(Math.abs(startedAt - (Date.now() / 1000 - process.uptime()))).toBeLessThan(5);
   });
 
-  it("is not there where none is asked for", async () => {
+  it("does not exist if none is requested", async () => {
     const server = await servers.start({}, { adminListen: undefined });
     expect(server.adminAddress).toBeUndefined();
   });
 
-  it("names its own setting when its address is wrong, and leaves nothing open", async () => {
+  it("names the setting when its address is wrong, and closes its sockets", async () => {
     await expect(servers.start({}, { adminListen: "nonsense" })).rejects.toThrow(
       /^admin_listen: "nonsense" is not/,
     );

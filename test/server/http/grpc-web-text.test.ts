@@ -187,7 +187,7 @@ describe("gRPC-Web as text", () => {
     expect(server.inference.calls).toEqual([]);
   });
 
-  it("has a status in the headers where nothing is at the path", async () => {
+  it("has a status in the headers if nothing is at the path", async () => {
     const server = await startStreaming();
     const response = await fetch(`${server.url}/outrigger.v1.InferenceService/Missing`, {
       method: "POST",
@@ -219,7 +219,7 @@ describe("Base64Decoder", () => {
     return bytes;
   };
 
-  it("reads what was flushed in pieces, wherever the network splits it", () => {
+  it("reads text that was flushed in pieces, wherever the network splits it", () => {
     const cuts = fc.array(fc.nat(), { maxLength: 8 });
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 8 }), cuts, (pieces, places) => {

@@ -18,7 +18,7 @@ function requestTo(host: string | undefined): HttpRequest {
   return request as unknown as HttpRequest;
 }
 
-/** Sends a GET with a Host header. Gives the status and the text of the answer. */
+/** Sends a GET with a Host header. Returns the status and the text of the answer. */
 async function getAs(host: string, target: { port?: number; socketPath?: string }, path: string) {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get({ host: "127.0.0.1", ...target, path, headers: { host }, agent: false }, resolve).on("error", reject);
@@ -62,7 +62,7 @@ describe("createHostCheck()", () => {
     expect(check(requestTo(host))).toBe(false);
   });
 
-  it("allows everything where that is configured", () => {
+  it("allows everything if that is configured", () => {
     expect(createHostCheck(["*"], [])(requestTo("evil.example"))).toBe(true);
   });
 });
@@ -87,7 +87,7 @@ describe("a request to a name of a foreign site", () => {
     expect(server.log).toContainEqual(expect.objectContaining({ code: "PERMISSION_DENIED" }));
   });
 
-  it("is served where the name is configured", async () => {
+  it("is served if the name is configured", async () => {
     const server = await servers.start({}, { allowedHosts: ["metrics.example"] });
     const admin = parsePort(server.adminUrl.slice("http://".length));
     expect((await getAs("metrics.example", admin, "/metrics")).status).toBe(200);
@@ -99,7 +99,7 @@ describe("a request to a name of a foreign site", () => {
     expect((await getAs("evil.example", { socketPath: path }, "/x")).status).toBe(404);
   });
 
-  it("is served over HTTP/2, where the authority is chosen by a program", async () => {
+  it("is served over HTTP/2, since a program chooses the authority there", async () => {
     const server = await servers.start({ complete: async (call) => textResponse(call, "x") });
     const session = http2.connect(server.url);
     servers.onEnd(() => session.destroy());

@@ -5,7 +5,7 @@ import { useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
 
-/** An API with one route, and errors of its own form. */
+/** An API with one route, and errors in a form that only it has. */
 const echoApi: HttpApi = {
   find(path, method) {
     if (path !== "/echo" || method !== "POST") return undefined;
@@ -45,7 +45,7 @@ describe("an HttpApi", () => {
     expect(rpc.status).toBe(200);
   });
 
-  it("writes the errors of its routes in its own form", async () => {
+  it("writes the errors of its routes in its form", async () => {
     const server = await servers.start({}, { apis: [echoApi] });
     const headers = { origin: "https://evil.example" };
     const answer = await fetch(`${server.url}/echo`, { method: "POST", headers });

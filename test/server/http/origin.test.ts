@@ -49,7 +49,7 @@ describe("a request that names its origin", () => {
     },
   );
 
-  it("is served where its origin is allowed, and only then", async () => {
+  it("is served if its origin is allowed, and only then", async () => {
     const server = await start([APP]);
     const response = await post(server, { origin: APP });
     expect(response.status).toBe(200);
@@ -68,7 +68,7 @@ describe("a request that names its origin", () => {
     expect((await post(server, { origin: `${APP}.evil.example` })).status).toBe(403);
   });
 
-  it("is served from anywhere where all are allowed", async () => {
+  it("is served from anywhere if all are allowed", async () => {
     const server = await start(["*"]);
     const response = await post(server, { origin: "https://any.example" });
     expect(response.status).toBe(200);

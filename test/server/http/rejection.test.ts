@@ -103,7 +103,7 @@ describe("an RPC", () => {
 });
 
 describe("every answer", () => {
-  it("has a request id, the client's where it is valid", async () => {
+  it("has a request id, the client's if it is valid", async () => {
     const server = await startAnswering();
     const ids = ["trace:1/a_b.c", "no spaces", "x".repeat(129), "a;b"];
     const answered: (string | null)[] = [];

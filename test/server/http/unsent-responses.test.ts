@@ -32,7 +32,7 @@ describe("responses that wait for their readers", () => {
     expect(unsent.bytes).toBe(500_000);
   });
 
-  it("cuts off nobody while all peers read", () => {
+  it("cuts off no response while all peers read", () => {
     const responses = ["one", "two", "three"].map(openResponse);
     for (const response of responses) unsent.add(response, 500_000);
     expect(cutOff).toEqual([]);

@@ -42,7 +42,7 @@ it.each([
 });
 
 describe("the errors of Connect's handlers", () => {
-  /** What a service's call is aborted with where a handler fails, as our request gate gets it. */
+  /** Returns the reason with which a service's call is aborted if a handler fails, as our request gate gets it. */
   async function toFailure(body: Uint8Array | string, type: string, limit?: number): Promise<string> {
     const service = await startTestService(
       { unaryCall: () => ({}) },
@@ -86,7 +86,7 @@ describe("the errors of Connect's handlers", () => {
       createConnectTransport({ baseUrl: service.url, httpVersion: "1.1" }),
     );
     await expect(client.unaryCall({})).rejects.toMatchObject({ code: Code.Internal });
-    // A fault in the log says that the error was taken for a bug of the service.
+    // A fault in the log shows that the error was taken for a bug of the service.
     await expect.poll(() => service.log.at(-1)).toMatchObject({ msg: "call failed", code: "INTERNAL" });
     expect(isWriteFault(new ConnectError("serialize binary: x", Code.Internal))).toBe(true);
     expect(isWriteFault(new ConnectError("cannot encode field x to JSON", Code.Internal))).toBe(true);

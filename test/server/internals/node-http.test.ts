@@ -1,4 +1,4 @@
-/** What src/server/internals/node-http.ts relies on. Written for Node 24. */
+/** Checks the behaviour of Node on which src/server/internals/node-http.ts relies. Written for Node 24. */
 import { createServer as createHttp1, get, type IncomingMessage } from "node:http";
 import { connect, createServer as createHttp2, type ServerHttp2Stream } from "node:http2";
 import { type AddressInfo, connect as connectTcp, createServer, type Server, type Socket } from "node:net";
@@ -101,7 +101,7 @@ describe("injectStream() and hasSentLastFrame()", () => {
 });
 
 describe("readOnInNextTurn()", () => {
-  it("reads a connection in portions, and all of it", async () => {
+  it("reads all of a connection, in portions", async () => {
     const server = createHttp2();
     let [turn, streams, mostInTurn, inTurn] = [0, 0, 0, 0];
     server.on("session", (session) => {
@@ -132,7 +132,7 @@ describe("readOnInNextTurn()", () => {
     });
     expect(streams).toBe(90);
     expect(turn).toBeGreaterThan(3);
-    // What one read brings.
+    // One read can bring this many calls at most.
     expect(mostInTurn).toBeLessThan(30);
   });
 });

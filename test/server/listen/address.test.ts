@@ -26,7 +26,7 @@ describe("parseAddress()", () => {
     "a b:80",
     "unix:run.sock",
     "unix://",
-  ])("rejects %j and says what it expects", (text) => {
+  ])("rejects %j and names the expected form", (text) => {
     const parse = () => parseAddress(text, "listen");
     expect(parse).toThrow(ConfigurationError);
     expect(parse).toThrow(/^listen: .*expected one like 127\.0\.0\.1:6190/);

@@ -129,7 +129,7 @@ describe("one port", () => {
     expect((await fetch(`http://${address}/`, { headers })).status).toBe(431);
     const session = http2.connect(`http://${address}`).on("error", () => {});
     servers.onEnd(() => session.destroy());
-    // The limit holds from the moment when the client has heard of it.
+    // The limit holds as soon as the client knows the limit.
     await new Promise((resolve) => session.once("remoteSettings", () => session.ping(resolve)));
     const stream = session.request(headers);
     await expect(new Promise((_, reject) => stream.once("error", reject))).rejects.toThrow();
@@ -173,7 +173,7 @@ describe("several addresses", () => {
       "unix:///nowhere/at/all.sock",
       /^listen: unix:\/\/\/nowhere\/at\/all\.sock cannot be bound \(\w+\): its directory must exist/,
     ],
-  ])("%s is an error that says what to do", async (address, message) => {
+  ])("%s is an error that names a remedy", async (address, message) => {
     const [busy = ""] = (await open()).addresses;
     const error = await toFailure(open([address === "a port in use" ? busy : address]));
     expect(error.message).toMatch(message);
@@ -182,7 +182,7 @@ describe("several addresses", () => {
 });
 
 describe("a peer that is gone", () => {
-  it("is closed where it sends nothing", async () => {
+  it("is closed if it sends nothing", async () => {
     const [address = ""] = (await open(undefined, { protocolTimeoutMs: 50 })).addresses;
     await closed(connect(address));
   });
@@ -194,7 +194,7 @@ describe("a peer that is gone", () => {
     await closed(socket);
   });
 
-  it("gets an error where it stops in the middle of its headers", async () => {
+  it("gets an error if it stops in the middle of its headers", async () => {
     const [address = ""] = (await open(undefined, { headersTimeoutMs: 100 })).addresses;
     const socket = connect(address);
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n");

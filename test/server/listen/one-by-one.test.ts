@@ -13,7 +13,7 @@ const servers = useTestServers();
 
 type Serve = (request: HttpRequest, response: HttpResponse) => void;
 
-/** A listener, a connection to it, and how many requests of it were in progress. */
+/** Opens a listener and a connection. Returns both, and the number of requests in progress. */
 async function open(serve: Serve, upgrades?: UpgradeHandler) {
   const seen = { requests: 0, inProgress: 0, most: 0 };
   const listener = await openListener({
@@ -101,7 +101,7 @@ describe("requests that a client sends without waiting for answers", () => {
     expect(seen.most).toBe(1);
   });
 
-  it("are served one at a time if Node answers some of them by itself", async () => {
+  it("are served one at a time if Node answers some itself", async () => {
     const { socket, seen, text } = await open(echo);
     const refused = "GET / HTTP/1.1\r\nHost: x\r\nExpect: a miracle\r\n\r\n";
     socket.write(refused + get("/1") + refused + get("/2"));
@@ -144,7 +144,7 @@ describe("requests that a client sends without waiting for answers", () => {
     }
   });
 
-  it("do not begin after the connection is upgraded: what follows belongs to the new protocol", async () => {
+  it("do not begin after the connection is upgraded, since later bytes belong to the new protocol", async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const { socket, seen } = await open(echo, {
       takes: () => true,
@@ -163,7 +163,7 @@ describe("requests that a client sends without waiting for answers", () => {
   });
 });
 
-it("notices that a client which waits for its answer has gone", async () => {
+it("notices that a client that waits for its answer has disconnected", async () => {
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   const { socket, seen } = await open((request) => request.once("close", resolve));
   socket.write(get("/1") + get("/2"));

@@ -3,7 +3,7 @@ import { readVersion } from "../../../src/server/listen/sniff.ts";
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-describe("versionOf()", () => {
+describe("readVersion()", () => {
   it("knows HTTP/2 by its whole preface", () => {
     expect(readVersion(Buffer.from(PREFACE))).toBe("http2");
     expect(readVersion(Buffer.from(`${PREFACE}more`))).toBe("http2");

@@ -62,7 +62,7 @@ describe("a Unix socket", () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  it("replaces what a killed process left", async () => {
+  it("replaces the socket that a killed process left", async () => {
     const path = await socketPath();
     const leave = `require("net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"))`;
     expect(() => execFileSync(process.execPath, ["-e", leave, path], { stdio: "ignore" })).toThrow();

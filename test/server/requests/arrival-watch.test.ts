@@ -49,7 +49,7 @@ describe("ArrivalWatch", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("ends stalled requests early where memory is short, and not those that go on", () => {
+  it("ends stalled requests early when memory is short, and not those that go on", () => {
     const watch = new ArrivalWatch(LIMITS);
     const [stalled, moving] = [createArrival(), createArrival()];
     watch.begin(stalled);
@@ -62,7 +62,7 @@ describe("ArrivalWatch", () => {
     watch.stop();
   });
 
-  it("ends the one that is waited for longest where calls are short", () => {
+  it("ends the request that has taken the longest if calls run short", () => {
     const watch = new ArrivalWatch(LIMITS);
     const [first, second] = [createArrival(), createArrival()];
     expect(watch.endOldest()).toBe(false);

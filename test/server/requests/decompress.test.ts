@@ -56,7 +56,7 @@ describe.each(COMPRESSIONS)("decompress() of %s", (compression) => {
     });
   });
 
-  it("stops where there is no memory for more", async () => {
+  it("stops if there is no memory for more", async () => {
     expect(await toFailure(compress(Buffer.alloc(MIB)), compression, 100_000)).toMatchObject({
       code: Code.ResourceExhausted,
       message: expect.stringContaining("(limits.max_request_memory)"),

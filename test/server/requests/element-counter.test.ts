@@ -30,7 +30,7 @@ describe("countElements()", () => {
     expect(countElements(RequestSchema, toBytes({ model: "m" }), MANY)).toBe(1);
     const text = { part: { case: "text", value: "a long text is one element" } } as const;
     const message = { role: Role.USER, content: [text, text] };
-    // Of each message itself, role, two parts and their texts.
+    // For each message: itself, role, two parts and their texts.
     expect(countElements(RequestSchema, toBytes({ messages: [message, message] }), MANY)).toBe(12);
   });
 
@@ -47,7 +47,7 @@ describe("countElements()", () => {
   it("counts the values of JSON texts", () => {
     const json = JSON.stringify({ a: [{}, {}, "x"] });
     const options = { openai: json, gemini: json };
-    // Of the map two entries with key and value each.
+    // For the map: two entries with key and value each.
     expect(countElements(RequestSchema, toBytes({ providerOptionsJson: options }), MANY)).toBe(6 + 2 * 6);
     const call = { id: "a", input: { case: "argumentsJson", value: json } } as const;
     const message = { content: [{ part: { case: "toolCall" as const, value: call } }] };
@@ -90,7 +90,7 @@ describe("countElements()", () => {
     expect(countElements(InferenceErrorSchema, bytes, MANY)).toBe(2000);
   });
 
-  it("accepts what the decoder accepts, and never counts less than it makes", () => {
+  it("accepts every message that the decoder accepts, and never counts fewer elements than it creates", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         let decoded: unknown;

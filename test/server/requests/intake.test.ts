@@ -23,7 +23,7 @@ const servers = useTestServers();
 
 const KIB = 1024;
 
-/** A data listener whose memory for requests can be looked at. */
+/** A data listener whose memory for requests can be inspected. */
 async function open() {
   const limits = {
     ...DEFAULT_LIMITS,
@@ -135,7 +135,7 @@ async function send(session: http2.ClientHttp2Session, request: AnyRequest): Pro
 }
 
 describe("the memory of requests", () => {
-  it("is all given back, whatever the requests were and however they ended", {
+  it("is released completely, whatever the requests and however they ended", {
     timeout: 60_000,
   }, async () => {
     const { url, intake, unsent } = await open();

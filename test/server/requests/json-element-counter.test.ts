@@ -37,7 +37,7 @@ describe("countJsonElements()", () => {
     expect(count(JSON.stringify({ dataJson: [[inner], inner], text: inner }))).toBe(5 + 12);
   });
 
-  it("counts values in JSON texts whatever is escaped", () => {
+  it("counts values in JSON texts with any escapes", () => {
     const opening = (code: string) => `\\u00${code}`;
     const hidden = `${opening("7b")}\\"a\\":${opening("5B")}1${opening("2c")}2]}`;
     expect(count(`{"dataJson":"${hidden}"}`)).toBe(1 + 3);

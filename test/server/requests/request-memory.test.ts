@@ -35,7 +35,7 @@ function toFailure(run: () => unknown): ConnectError {
 }
 
 describe("RequestMemory", () => {
-  it("counts what calls take beyond what is free for each", () => {
+  it("counts the memory that calls take beyond their free share", () => {
     const memory = readMemory();
     const [one, other] = [memory.begin(), memory.begin()];
     one.take(FREE);
@@ -48,7 +48,7 @@ describe("RequestMemory", () => {
     expect([memory.usedBytes, memory.calls]).toEqual([0, 1]);
   });
 
-  it("refuses what does not fit now, and says when to come again", () => {
+  it("refuses requests that do not fit now, and says when to retry", () => {
     const memory = readMemory();
     memory.begin().take(MAX + FREE);
     const share = memory.begin();
@@ -61,7 +61,7 @@ describe("RequestMemory", () => {
     share.take(FREE);
   });
 
-  it("refuses permanently what never fits", () => {
+  it("refuses permanently requests that never fit", () => {
     const error = toFailure(() =>
       readMemory()
         .begin()
@@ -89,7 +89,7 @@ describe("RequestMemory", () => {
     expect(memory.calls).toBe(1);
   });
 
-  it("refuses calls over the limit where no other can make way", () => {
+  it("refuses calls over the limit if no other can make way", () => {
     const call = vi.fn(() => false);
     const memory = readMemory({ maxCalls: 1 }, { call });
     const first = memory.begin();

@@ -25,7 +25,7 @@ function lastLine(server: TestServer) {
 }
 
 describe("ListModels", () => {
-  it("gives what the catalog lists", async () => {
+  it("returns the models of the catalog", async () => {
     const { client } = await start();
     expect((await client.listModels({})).models).toEqual(defaultCatalog.listModels());
     const provider = "anthropic";

@@ -80,7 +80,7 @@ describe("List", () => {
 });
 
 describe("Watch", () => {
-  it("of a service that is not there is SERVICE_UNKNOWN, and goes on", async () => {
+  it("of an unknown service is SERVICE_UNKNOWN, and continues", async () => {
     const { server, client } = await startWithClient();
     const first = Promise.withResolvers<void>();
     const outcome = callGrpc(

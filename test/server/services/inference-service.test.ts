@@ -62,7 +62,7 @@ function lastLine(server: TestServer): Record<string, unknown> | undefined {
 }
 
 describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
-  it("Complete gives what the inference gives", async () => {
+  it("Complete returns the response of the inference", async () => {
     const server = await servers.start({ complete: async (call) => textResponse(call, "grüße 😀") });
     const client = createClient(InferenceService, transportTo(server.url));
     const response = await client.complete({ model: "m-1", messages: [{ role: Role.USER }] });
@@ -195,7 +195,7 @@ describe("by grpc-js", () => {
     const { status } = getStatus(trailers);
     expect(status).toMatchObject({ code, message });
     expect(toDetail(status, InferenceErrorSchema)).toMatchObject({ kind, message });
-    // A provider that refuses the sidecar's key is told from a sidecar that refuses the caller's.
+    // A provider that refuses the sidecar's key is distinguished from a sidecar that refuses the caller's key.
     const reason = name === "AUTHENTICATION" ? "PROVIDER_KEY_REFUSED" : name;
     expect(toDetail(status, ErrorInfoSchema)).toMatchObject({ reason, metadata: { model: "m-1" } });
     const pushback = failure.retryable ? "1500" : "-1";
@@ -237,7 +237,7 @@ describe("by grpc-js", () => {
     expect(JSON.stringify(server.log)).not.toContain("secret");
   });
 
-  it("a mid-stream failure keeps what the error event said", async () => {
+  it("a mid-stream failure keeps the facts of the error event", async () => {
     const server = await servers.start({ stream: failingAfterOutput });
     const { code, messages, trailers } = await callGrpc(grpcTo(server), stream, { model: "m-1" });
     expect(code).toBe(grpc.status.UNAVAILABLE);
@@ -388,7 +388,7 @@ describe("by grpc-js", () => {
 });
 
 describe("the log line of a call", () => {
-  it("has ids, provider, model and tokens, and nothing that was said", async () => {
+  it("has ids, provider, model and tokens, and no text", async () => {
     const server = await servers.start({ stream: (call) => oneByOne(textEvents(call, ["the answer"])) });
     const messages = [userMessage("the prompt")];
     const metadata = { authorization: "Bearer hush", "x-api-key": "hush" };
@@ -468,7 +468,7 @@ describe("the log line of a call", () => {
   );
 });
 
-/** Starts, writes a little, and breaks as a provider that says why. */
+/** Starts, writes a little, and fails as a provider that gives a reason. */
 async function* failingAfterOutput(call: ScriptedCall): AsyncGenerator<readonly StreamEvent[]> {
   const failure = new ServerError("overloaded", { provider: "acme", outputStarted: true });
   const begun = textEvents(call, ["a", "b"]).slice(0, 3);
@@ -476,7 +476,7 @@ async function* failingAfterOutput(call: ScriptedCall): AsyncGenerator<readonly 
   throw failure;
 }
 
-/** Starts, and then says nothing until the call is aborted. */
+/** Starts, and then sends nothing until the call is aborted. */
 async function* startThenSilence(
   call: ScriptedCall,
   onLeft: (reason: unknown) => void,

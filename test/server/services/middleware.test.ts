@@ -1,4 +1,4 @@
-/** Middleware behind a server: what callers get of it, and what metrics and log say. */
+/** Middleware behind a server, as callers, metrics and the log show it. */
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import * as grpc from "@grpc/grpc-js";
@@ -69,7 +69,7 @@ describe("a server over a client with middleware", () => {
     ["a retry", createRetry({ baseDelay: 60 }), [down(), down()]],
     ["its turn", createRateLimit({ requestsPerMinute: 1, maxWait: 60 }), []],
   ])(
-    "leaves nothing behind where callers leave while their calls wait for %s",
+    "releases everything when callers leave while their calls wait for %s",
     async (_name, middleware, failures) => {
       const { one, server } = await startWith([middleware], failures);
       const client = createClient(InferenceService, createGrpcTransport({ baseUrl: server.url }));
@@ -83,7 +83,7 @@ describe("a server over a client with middleware", () => {
     },
   );
 
-  it("tells callers of a call that a circuit breaker refused when to come again", async () => {
+  it("tells callers when to retry a call that a circuit breaker refused", async () => {
     const { client } = await startWith([createCircuitBreaker({ minCalls: 1 })], [down()]);
     await callGrpc(client, complete, request);
     const result = await callGrpc(client, complete, request);

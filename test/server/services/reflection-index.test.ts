@@ -40,7 +40,7 @@ function extendingFile() {
 describe("createReflectionIndex()", () => {
   const index = createReflectionIndex([], [extendingFile()]);
 
-  it("finds an extension by its name, and by what it extends", () => {
+  it("finds an extension by its name, and by the type that it extends", () => {
     expect(index.fileOfSymbol("acme.secret")?.proto.name).toBe("acme/options.proto");
     expect(index.fileOfExtension("google.protobuf.FieldOptions", 50_001)?.proto.name).toBe(
       "acme/options.proto",
@@ -56,7 +56,7 @@ describe("createReflectionIndex()", () => {
 });
 
 describe("serializeWithImports()", () => {
-  it("leaves out what was sent, but never the file itself", () => {
+  it("leaves out files that were sent, but never the requested file", () => {
     const file = extendingFile();
     const sent = new Set<string>();
     const names = () =>

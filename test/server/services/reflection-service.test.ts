@@ -18,7 +18,7 @@ import { type TestServer, useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
 
-/** A question in the words that both versions share. */
+/** A request in the form that both versions share. */
 type Query =
   | {
       case: "listServices" | "fileByFilename" | "fileContainingSymbol" | "allExtensionNumbersOfType";
@@ -38,7 +38,7 @@ const SERVICES = [
   "outrigger.v1.InferenceService",
 ];
 
-/** Asks by either version, several questions on one stream. */
+/** Sends several requests in either version on one stream. */
 async function ask(
   server: TestServer,
   queries: readonly Query[],
@@ -100,7 +100,7 @@ describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
     expect(getFiles(answer)[0]?.name).toBe(file);
   });
 
-  it("answers errors in band and goes on", async () => {
+  it("answers errors in band and continues", async () => {
     const server = await servers.start();
     const extension = { containingType: "outrigger.v1.Request", extensionNumber: 5 };
     const answers = await ask(
@@ -124,7 +124,7 @@ describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
     });
   });
 
-  it("sends a file twice only where it is requested twice", async () => {
+  it("sends a file twice only if it is requested twice", async () => {
     const server = await servers.start();
     const symbols = ["outrigger.v1.InferenceService", "outrigger.v1.Request", "outrigger.v1.Request"];
     const queries = symbols.map((value) => ({ case: "fileContainingSymbol", value }) as const);
@@ -135,7 +135,7 @@ describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
 });
 
 describe("reflection", () => {
-  it("is not there where it is switched off", async () => {
+  it("does not exist if it is switched off", async () => {
     const server = await servers.start({}, { reflection: false });
     await expect(ask(server, [{ case: "listServices", value: "" }])).rejects.toMatchObject({ code: 12 });
   });

@@ -211,7 +211,7 @@ describe("a run in the background", () => {
     expect(server.model.open).toBe(0);
   });
 
-  it("goes on when the reader of its stream leaves", async () => {
+  it("continues when the reader of its stream disconnects", async () => {
     const server = await start(["hello"]);
     const { promise: gate, resolve: open } = Promise.withResolvers<void>();
     server.model.beforeAnswer = () => gate;

@@ -228,7 +228,7 @@ describe("a conversation", () => {
     });
     const { messages } = await threads.listMessages({ threadId });
     expect(messages[1]?.message?.content[0]?.part.case).toBe("native");
-    // The form in which the API received the item is the store's own.
+    // The form in which the API received the item is internal to the store.
     expect(Object.keys(messages[1] ?? {})).not.toContain("originJson");
     await threads.deleteMessage({ threadId, messageId: messages[1]?.id ?? "" });
     await threads.appendMessages({ threadId, messages: [assistantMessage("hello"), userMessage("what?")] });

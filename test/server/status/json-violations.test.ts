@@ -10,7 +10,7 @@ function getViolations(json: unknown): string[] {
   return findJsonViolations(RequestSchema, json).map(({ field, description }) => `${field}: ${description}`);
 }
 
-/** A request with one message whose only part is this. */
+/** A request with one message that has only this part. */
 function withPart(part: unknown): object {
   return { model: "m", messages: [{ role: "ROLE_USER", content: [{ text: "a" }, part] }] };
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Metadata } from "../../../src/server/status/metadata.ts";
 
-/** What both can be asked, so that Node's own Headers is the judge. */
+/** The calls that both support, so that Node's Headers gives the expected result. */
 function facts(headers: Headers): unknown {
   const visited: string[] = [];
   headers.forEach((value, name) => {
@@ -56,7 +56,7 @@ describe("Metadata", () => {
     expect(() => new Metadata().append(key, text)).toThrow(TypeError);
   });
 
-  it("reads the headers of a request, without those of HTTP/2 itself", () => {
+  it("reads the headers of a request, without HTTP/2's pseudo-headers", () => {
     const metadata = Metadata.from({ ":path": "/x", "x-a": "1", "set-cookie": ["a", "b"], gone: undefined });
     expect([...metadata]).toEqual([
       ["set-cookie", "a"],

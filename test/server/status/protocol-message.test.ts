@@ -23,7 +23,7 @@ describe("protocolMessage()", () => {
     for (const word of ["tell", "no\\", 'one"', '"no']) expect(message).not.toContain(word);
   });
 
-  it("says what was expected and how much was found", () => {
+  it("names the expected and the found size", () => {
     const message = protocolMessage(toFailure('{"messages":[{"content":"Hello"}]}'));
     expect(message).toBe(
       "cannot decode field outrigger.v1.Message.content from JSON: expected Array, got a string of length 5",

@@ -72,7 +72,7 @@ function sizeOnTheWire(error: ConnectError): number {
   ).length;
 }
 
-describe("codeOf()", () => {
+describe("getCode()", () => {
   it("knows every kind of the contract", () => {
     expect(Object.fromEntries(KINDS.map(([name, kind]) => [name, getCode(kind)]))).toEqual(CODES);
   });
@@ -93,7 +93,7 @@ describe("codeName()", () => {
   });
 });
 
-describe("connectErrorOf()", () => {
+describe("toConnectError()", () => {
   it.each(KINDS)("gives %s its code, its details and its word on retries", (name, kind) => {
     const error = toConnectError(createError(kind, "it failed", { provider: "acme", httpStatusCode: 499 }), {
       model: "m-1",
@@ -132,7 +132,7 @@ describe("connectErrorOf()", () => {
     expect(error.metadata.get("retry-after")).toBe("2");
   });
 
-  it("gives no delay where a retry brings nothing", () => {
+  it("gives no delay if a retry brings nothing", () => {
     const spent = toConnectError(
       new QuotaExceededError("no money left", { provider: "acme", retryAfter: 60 }),
     );
@@ -141,7 +141,7 @@ describe("connectErrorOf()", () => {
     expect(spent.metadata.get("retry-after")).toBeNull();
   });
 
-  it("leaves out a delay that lies in the past", () => {
+  it("leaves out a delay that has passed", () => {
     const error = toConnectError(new RateLimitError("slow down", { retryAfter: -1 }));
     expect(detail(error, RetryInfoSchema)).toBeUndefined();
     expect(error.metadata.get("grpc-retry-pushback-ms")).toBeNull();
@@ -154,7 +154,7 @@ describe("connectErrorOf()", () => {
     ]);
   });
 
-  it("says nothing of a bug of ours, nor of what caused it", () => {
+  it("reveals nothing about a bug of ours, nor about its cause", () => {
     const cause = new ServerError("secret of the cause", { provider: "acme" });
     const error = toConnectError(new InternalError("secret of the bug", { cause }));
     expect(error.rawMessage).toBe("internal error");
@@ -173,14 +173,14 @@ describe("connectErrorOf()", () => {
     });
   });
 
-  it("carries the provider's body where it fits", () => {
+  it("carries the provider's body if it fits", () => {
     const rawJson = JSON.stringify({ error: "x".repeat(1900) });
     const error = toConnectError(new ServerError("broke", { provider: "acme", rawJson }));
     expect(detail(error, InferenceErrorSchema)?.providerFailure?.rawJson).toBe(rawJson);
     expect(sizeOnTheWire(error)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
   });
 
-  it("carries what there is of an object that does not match, and shortens it", () => {
+  it("carries the text of an object that does not match, shortened", () => {
     const short = { text: '{"age":"x"}', schemaViolations: ["/age: expected an integer"] };
     const whole = toConnectError(new NoObjectGeneratedError("no match", short));
     expect(detail(whole, InferenceErrorSchema)?.noObject).toMatchObject({
@@ -234,7 +234,7 @@ describe("connectErrorOf()", () => {
   });
 });
 
-describe("failureOf()", () => {
+describe("toFailure()", () => {
   const found = (thrown: unknown) => toFailure(thrown, "outrigger.v1.CatalogService/ListModels");
 
   it("takes a status as it is", () => {
@@ -268,7 +268,7 @@ describe("failureOf()", () => {
 describe("describeProtocolError()", () => {
   const OUR_RPC = "outrigger.v1.InferenceService/Complete";
 
-  it("gives what Connect found wrong with a message the details of a wrong request", () => {
+  it("gives mistakes that Connect found in a message the details of an invalid request", () => {
     const error = new ConnectError(
       "message size 9 is larger than configured readMaxBytes 5",
       Code.ResourceExhausted,
@@ -313,7 +313,7 @@ describe("describeProtocolError()", () => {
     expect(Buffer.byteLength(error.message)).toBeLessThan(420);
   });
 
-  it("leaves alone what has details, and what is no fault of a message", () => {
+  it("does not change errors that have details or do not concern a message", () => {
     const detailed = toConnectError(invalidField("model", "is empty"));
     const details = [...detailed.details];
     describeProtocolError(detailed, OUR_RPC);

@@ -1,4 +1,4 @@
-/** Foreign clients: grpc-js beside Connect's own, and raw HTTP where bytes matter. */
+/** Foreign clients: grpc-js beside Connect's client, and raw HTTP for tests of single bytes. */
 import {
   create,
   type DescMessage,
@@ -78,7 +78,7 @@ export function callGrpc<Method extends DescMethod>(
       messages.push(message);
       onMessage?.(call);
     });
-    // The status comes as an event of its own, also after an error.
+    // The status comes as a separate event, even after an error.
     call.on("error", () => {});
     call.on("status", ({ code, details, metadata: trailers }) => {
       resolve({ messages, code, message: details, headers, trailers });
@@ -93,7 +93,7 @@ export function getStatus(trailers: grpc.Metadata): { status: Status; size: numb
   return { status: fromBinary(StatusSchema, packed), size: packed.byteLength };
 }
 
-/** The first detail of a type; undefined where there is none. */
+/** Returns the first detail of a type, or undefined if there is none. */
 export function toDetail<Desc extends DescMessage>(
   { details }: Status,
   desc: Desc,

@@ -1,9 +1,12 @@
 /** Finds leaks of a server: sockets and listeners of the process, and timers that our code set. */
 import { setImmediate } from "node:timers/promises";
 
-/** Knows what is there now. */
+/** A watch over the resources that a test leaves open. */
 export interface LeakWatch {
-  /** What is there and was not at the start, after everything that is about to close has closed. Empty: no leak. */
+  /**
+   * Waits until everything that is about to close has closed. Returns what was not there at the start; empty if nothing
+   * leaked.
+   */
   remains(): Promise<string[]>;
 }
 
@@ -24,7 +27,7 @@ export function watchForLeaks(): LeakWatch {
 const PATIENCE_MS = 5000;
 const HANDLES = new Set(["TCPSocketWrap", "TCPServerWrap", "PipeWrap", "PipeServerWrap"]);
 
-/** Where each timer was set that is still to fire. */
+/** The stack of the call that set each timer that is still to fire. */
 const timers = new Map<unknown, string>();
 
 function watchTimers(): void {

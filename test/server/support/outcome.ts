@@ -1,6 +1,6 @@
 import type { Outcome } from "../../../src/server/telemetry/outcome.ts";
 
-/** The outcome of a call that went well and said nothing, with changes. */
+/** The outcome of a successful call without details, with changes. */
 export function toOutcome(changes: Partial<Outcome> = {}): Outcome {
   return {
     code: undefined,

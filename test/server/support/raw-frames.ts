@@ -1,7 +1,7 @@
 /** HTTP/2 frame by frame (RFC 9113 §4.1), for sequences that Node's client does not send. */
 import net from "node:net";
 
-/** A frame that came. */
+/** A received frame. */
 export interface Http2Frame {
   readonly type: number;
   readonly flags: number;
@@ -19,7 +19,7 @@ const END_HEADERS = 0x4;
 const ACK = 0x1;
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/** A connection that has said nothing but the preface and empty settings. */
+/** A connection that has sent only the preface and empty settings. */
 export class FrameConnection {
   readonly frames: Http2Frame[] = [];
   readonly closed: Promise<void>;
@@ -36,7 +36,7 @@ export class FrameConnection {
     this.send(FRAME.settings, 0, 0, Buffer.alloc(0));
   }
 
-  /** Sends a frame; its length may lie. */
+  /** Sends a frame; its length may be wrong. */
   send(type: number, flags: number, streamId: number, payload: Buffer, length = payload.byteLength): void {
     const header = Buffer.alloc(9);
     header.writeUIntBE(length, 0, 3);
@@ -60,7 +60,7 @@ export class FrameConnection {
     this.send(FRAME.headers, END_HEADERS, streamId, Buffer.concat(Object.entries(fields).map(literalField)));
   }
 
-  /** The frames of a stream that came so far. */
+  /** The frames of a stream that have arrived so far. */
   of(streamId: number): Http2Frame[] {
     return this.frames.filter((frame) => frame.streamId === streamId);
   }
@@ -104,7 +104,7 @@ function literalString(text: string): Buffer {
   return Buffer.concat([prefixedInteger(bytes.byteLength), bytes]);
 }
 
-/** A length of 7 bits, and more bytes where it does not fit (RFC 7541 §5.1). */
+/** A length of 7 bits, and more bytes if it does not fit (RFC 7541 §5.1). */
 function prefixedInteger(value: number): Buffer {
   if (value < 127) return Buffer.from([value]);
   const bytes = [127];

@@ -1,10 +1,10 @@
-/** HTTP/2 by hand, where the bytes of a stream matter. */
+/** HTTP/2 by hand, for tests of the bytes of a stream. */
 import http2, { type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders } from "node:http2";
 
-/** What a stream brought. */
+/** The answer on a stream. */
 export interface RawAnswer {
   readonly headers: IncomingHttpHeaders;
-  /** The headers themselves where the answer is nothing but trailers (gRPC's Trailers-Only). */
+  /** The headers if the answer has trailers only (gRPC's Trailers-Only). */
   readonly trailers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
@@ -54,7 +54,7 @@ export async function exchange(
   headers: Readonly<Record<string, string>>,
   body: Uint8Array | string,
 ): Promise<RawAnswer> {
-  // Node's client takes no headers while more than 10 MB of a request wait, not even those of a refusal.
+  // Node's client takes no headers while more than 10 MB of a request wait, not even the headers of a refusal.
   const session = http2.connect(url, { maxSessionMemory: 1000 });
   try {
     const stream = openStream(session, path, headers);
@@ -65,7 +65,7 @@ export async function exchange(
   }
 }
 
-/** A message in the frame of gRPC and of Connect's streams, whose length may lie. */
+/** A message in the frame of gRPC and of Connect's streams, whose length may be wrong. */
 export function frame(message: Uint8Array, flags = 0, length = message.byteLength): Buffer {
   const header = Buffer.alloc(5);
   header.writeUInt8(flags, 0);
@@ -73,7 +73,7 @@ export function frame(message: Uint8Array, flags = 0, length = message.byteLengt
   return Buffer.concat([header, message]);
 }
 
-/** The frames of a body: their flags and messages. Throws where the last one is cut. */
+/** The frames of a body: their flags and messages. Throws if the last one is cut. */
 export function splitFrames(body: Buffer): { flags: number; message: Buffer }[] {
   const frames: { flags: number; message: Buffer }[] = [];
   for (let at = 0; at < body.byteLength; ) {

@@ -15,7 +15,7 @@ import type { Inference } from "../../../src/server/calls/inference.ts";
 
 type EventInit = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 
-/** What a script gets of one call. */
+/** The parts of a call that a script gets. */
 export interface ScriptedCall {
   readonly request: Request;
   readonly inferenceId: string;
@@ -26,7 +26,7 @@ export interface ScriptedCall {
   readonly onTarget: CallOptions["onTarget"];
 }
 
-/** How to answer. What is left out is not expected to be called. */
+/** The script. Methods that are left out must not be called. */
 export interface Script {
   readonly complete?: (call: ScriptedCall) => Promise<Response>;
   readonly stream?: (call: ScriptedCall) => AsyncIterable<readonly StreamEvent[]>;
@@ -75,7 +75,7 @@ export function textResponse(call: ScriptedCall, text: string): Response {
   });
 }
 
-/** The events of a text that comes in pieces, lawful, in one list. */
+/** The events of a text in pieces, in one list. They keep the laws. */
 export function textEvents(call: ScriptedCall, deltas: readonly string[]): StreamEvent[] {
   const text = deltas.join("");
   const response = textResponse(call, text);
@@ -108,7 +108,7 @@ export async function* oneByOne(events: Iterable<StreamEvent>): AsyncGenerator<r
   for (const event of events) yield [event];
 }
 
-/** Never resolves; rejects with the signal's reason. Stands for a provider that says nothing. */
+/** Never resolves; rejects with the signal's reason. Simulates a provider that sends nothing. */
 export function silence(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);

@@ -1,4 +1,4 @@
-/** A real server for each test, and the proof that nothing of it is left afterwards. */
+/** A real server for each test, and the proof that nothing is left afterwards. */
 import { type DestinationStream, type Logger, pino } from "pino";
 import { afterEach, beforeEach, expect } from "vitest";
 import type { Endpoint } from "../../../src/http/endpoint.ts";
@@ -38,7 +38,7 @@ export interface TestServer extends RunningServer {
   readonly adminUrl: string;
 }
 
-/** What a test may change. */
+/** The settings that a test may change. */
 export interface TestServerOptions {
   readonly listen?: readonly string[];
   readonly adminListen?: string | undefined;
@@ -48,11 +48,11 @@ export interface TestServerOptions {
   /** Access keys. Default: none are needed. */
   readonly access?: AccessControl;
   readonly unixSocketMode?: number;
-  /** In the place of the scripted one. */
+  /** Replaces the scripted inference. */
   readonly inference?: Inference;
   readonly catalog?: Catalog;
   readonly generationLimits?: Partial<GenerationServiceLimits>;
-  /** Besides those of Outrigger. */
+  /** Services besides Outrigger's services. */
   readonly services?: readonly Service[];
   readonly apis?: readonly HttpApi[];
   /** HTTP APIs over the same inference. */
@@ -78,8 +78,8 @@ export function recordingLogger(): { logger: Logger; lines: LogLine[] } {
 }
 
 /**
- * Registers hooks that close what a test opened and fail it where a socket, server or timer
- * outlives it. To be called once in a test file.
+ * Registers hooks that close everything that a test opened and fail it if a socket, server or timer outlives it. To be
+ * called once in a test file.
  */
 export function useTestServers(): {
   start(script?: Script, options?: TestServerOptions): Promise<TestServer>;

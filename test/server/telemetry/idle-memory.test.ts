@@ -20,7 +20,7 @@ const MIB = 1024 * 1024;
 /** An idle memory with a scripted load of the event loop, resident memory and collections. */
 function watched() {
   const loop = { busyShare: 0 };
-  // What is in use is what a collection leaves.
+  // A collection leaves the memory that is in use.
   const bytes = { resident: 60 * MIB, inUse: 60 * MIB };
   const collect = vi.fn(() => {
     bytes.resident = bytes.inUse;
@@ -68,7 +68,7 @@ describe("createIdleMemory()", () => {
     expect(collect).toHaveBeenCalledOnce();
   });
 
-  it("does not collect where the memory has hardly grown, however many calls there were", () => {
+  it("does not collect if the memory has hardly grown, however many calls there were", () => {
     const { memory, collect, bytes } = watched();
     begin(memory, 10 * MIN_CHANGES);
     bytes.resident += MIN_GROWTH_BYTES - 1;
@@ -84,7 +84,7 @@ describe("createIdleMemory()", () => {
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).toHaveBeenCalledOnce();
     end(memory, 1);
-    // One of them is still there.
+    // One call is still there.
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).toHaveBeenCalledOnce();
     end(memory, 1);
@@ -92,7 +92,7 @@ describe("createIdleMemory()", () => {
     expect(collect).toHaveBeenCalledTimes(2);
   });
 
-  it("collects again after many calls where there is always one under way", () => {
+  it("collects again after many calls if there is always one under way", () => {
     const { memory, collect, bytes } = watched();
     begin(memory, MIN_CHANGES);
     bytes.resident = bytes.inUse = 200 * MIB;
@@ -106,7 +106,7 @@ describe("createIdleMemory()", () => {
     expect(collect).toHaveBeenCalledTimes(2);
   });
 
-  it("collects again where a call ended just before a collection and still held its memory", () => {
+  it("collects again if a call ended just before a collection and still held its memory", () => {
     const { memory, collect, bytes } = watched();
     begin(memory, 1);
     bytes.resident = bytes.inUse = 200 * MIB;

@@ -47,7 +47,7 @@ describe("createLogOutput()", () => {
     closeSync(fd);
   });
 
-  it("drops what exceeds its buffer within one turn of the event loop", async () => {
+  it("drops lines that exceed its buffer within one turn of the event loop", async () => {
     const fd = openSync(join(folder, "log"), "w");
     const output = createLogOutput(fd);
     const line = `${"x".repeat(1023)}\n`;

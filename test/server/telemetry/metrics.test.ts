@@ -10,7 +10,7 @@ import { toOutcome } from "../support/outcome.ts";
 const CALL = createCall({ rpc: "acme.Service/Do", requestId: "r", httpVersion: "2.0", protocol: "grpc" });
 
 describe("createMetrics()", () => {
-  it("counts what is in flight", () => {
+  it("counts calls in flight", () => {
     const metrics = createMetrics({ version: "1" });
     metrics.begin(CALL);
     metrics.begin(CALL);
@@ -46,7 +46,7 @@ describe("createMetrics()", () => {
     expect(lines).toContain('outrigger_tokens_total{provider="other",model="other",direction="output"} 40');
   });
 
-  it("gives known models a label of their own after invented ones have used up the others", () => {
+  it("gives known models separate labels after invented ones have used up the others", () => {
     const asked: string[] = [];
     const isKnownModel = (_provider: string, model: string) => asked.push(model) > 0 && model === "gpt-5.2";
     const metrics = createMetrics({ version: "1", isKnownModel });
@@ -90,7 +90,7 @@ describe("createMetrics()", () => {
     expect(text).toContain(`${name}_bucket{provider="acme",model="m",le="0.5"} 1\n`);
   });
 
-  it("counts what middleware decides, and shows the state of circuit breakers", () => {
+  it("counts the decisions of middleware, and shows the state of circuit breakers", () => {
     const metrics = createMetrics({ version: "1" });
     const target = { provider: "acme", model: "m" };
     const error = new ServerError("down");

@@ -17,7 +17,7 @@ const servers = useTestServers();
 
 type Serve = (socket: EndpointSocket, request: EndpointRequest) => Promise<void>;
 
-/** Answers each message with itself. */
+/** Echoes each message. */
 const echo: Serve = async (socket) => {
   for await (const message of socket.messages) {
     message.admit();
@@ -100,7 +100,7 @@ describe("a WebSocket of an HTTP API", () => {
     await expect.poll(lines).toHaveLength(1);
   });
 
-  it("sends messages that are ready at once one after the other, also those that leave in fragments", async () => {
+  it("sends messages that are ready at once one after the other, even if they leave in fragments", async () => {
     const texts = ["a".repeat(300_000), "b", "c".repeat(200_000)];
     const serve: Serve = async (socket) => {
       for await (const _ of socket.messages) await Promise.all(texts.map((text) => socket.send(text)));
@@ -113,7 +113,7 @@ describe("a WebSocket of an HTTP API", () => {
     expect(received).toEqual(texts);
   });
 
-  it("answers several messages at once, and closes when it drains after all of them", async () => {
+  it("answers several messages at once, and closes after the last one when it drains", async () => {
     const ends = new Map<string, () => void>();
     const serve: Serve = async (socket) => {
       for await (const message of socket.messages) {
@@ -248,7 +248,7 @@ describe("a WebSocket of an HTTP API", () => {
     await closing(socket);
   });
 
-  it("closes on what is not text, is too large or is not waited for", async () => {
+  it("closes on messages that are not text, too large or too many", async () => {
     const blocked: Serve = async (socket, request) => {
       for await (const _ of socket.messages) await waitForAbort(request);
     };
@@ -282,7 +282,7 @@ describe("a WebSocket of an HTTP API", () => {
     await closing(socket);
   });
 
-  it("closes where there is no memory for what arrives, and gives memory back with each answer", async () => {
+  it("closes if there is no memory for a message, and releases memory with each answer", async () => {
     const server = await serverWith(echo, { limits: { maxRequestMemoryBytes: 1_000_000 } });
     const socket = await open(server.url);
     for (let count = 0; count < 5; count += 1) {
@@ -293,7 +293,7 @@ describe("a WebSocket of an HTTP API", () => {
     expect(await closing(socket)).toEqual({ code: 1013, reason: "there is no memory for the message" });
   });
 
-  it("aborts the signal when the client leaves, also while its messages are not read", async () => {
+  it("aborts the signal when the client disconnects, even while its messages are not read", async () => {
     const { promise: aborted, resolve } = Promise.withResolvers<void>();
     const serve: Serve = async (socket, request) => {
       for await (const _ of socket.messages) {
@@ -358,7 +358,7 @@ describe("a WebSocket of an HTTP API", () => {
     expect(await nextText(modest)).toBe("echo 1");
   });
 
-  it("discards what a caller goes on to send when there is no memory for its message", async () => {
+  it("discards further data of a caller when there is no memory for its message", async () => {
     const server = await serverWith(echo, { limits: { maxRequestMemoryBytes: 1_000_000 } });
     const socket = await open(server.url);
     const closed = closing(socket);
@@ -397,7 +397,7 @@ describe("a WebSocket of an HTTP API", () => {
     await drained;
   });
 
-  it("is cut off where the drain runs out, and its signal says why", async () => {
+  it("is cut off when the drain runs out, and its signal says why", async () => {
     let reason: unknown;
     const serve: Serve = async (socket, request) => {
       for await (const _ of socket.messages) {
@@ -427,7 +427,7 @@ describe("a WebSocket of an HTTP API", () => {
     expect((await closing(silent)).code).toBe(1006);
   });
 
-  it("is closed with an error where the API fails, and the server goes on", async () => {
+  it("is closed with an error if the API fails, and the server continues", async () => {
     const serve: Serve = async () => {
       throw new TypeError("a bug of the test");
     };

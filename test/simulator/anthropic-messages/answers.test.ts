@@ -23,7 +23,7 @@ describe("sim-tools", () => {
   const call = (changes: object): Promise<AnsweredMessage> =>
     ask(simulator(), { model: "sim-tools:calls=3", messages: [user("In Oslo?")], tools, ...changes });
 
-  it("calls as many tools as its options say, each with its own id", async () => {
+  it("calls as many tools as its options say, each with a unique id", async () => {
     const answer = await call({});
     expect(listNames(answer)).toEqual(["get_weather", "get_time", "get_weather"]);
     expect(new Set(answer.content.map(({ id }) => id)).size).toBe(3);
@@ -72,7 +72,7 @@ describe("sim-tools", () => {
 });
 
 describe("sim-text", () => {
-  it("names attachments, including those of tool results", async () => {
+  it("names attachments, including attachments of tool results", async () => {
     const image = {
       type: "image",
       source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" },

@@ -131,7 +131,7 @@ describe("cache breakpoints", () => {
     user(...Array.from({ length: breakpoints }, (_, index) => text(`block ${index}`, breakpoint))),
   ];
 
-  it("are refused above four, including that of the request", async () => {
+  it("are refused above four, including the request's breakpoint", async () => {
     expect(await refusalMessage({ messages: messagesWithBreakpoints(5) })).toBe(
       "A maximum of 4 blocks with cache_control may be provided. Found 5.",
     );

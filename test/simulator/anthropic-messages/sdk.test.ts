@@ -86,7 +86,7 @@ describe("messages.stream()", () => {
     "sim-long:tokens=300,rate=1000000",
     "sim-text:half_surrogates=1",
     "sim-text:chunk=random:7",
-  ])("accumulates %s to what a whole answer holds", async (model) => {
+  ])("accumulates %s to the content of a whole answer", async (model) => {
     const params = request({
       model,
       thinking: { type: "adaptive", display: "summarized" },
@@ -111,9 +111,9 @@ describe("messages.stream()", () => {
 
 /** A message without the values that differ from request to request: ids, signatures and encrypted content. */
 function getShape({ content, stop_reason, stop_details }: Anthropic.Message): unknown {
-  const own = /^(id|tool_use_id|signature|data|encrypted_content|encrypted_index)$/;
+  const generated = /^(id|tool_use_id|signature|data|encrypted_content|encrypted_index)$/;
   const plain: unknown = JSON.parse(
-    JSON.stringify(content, (key, value: unknown) => (own.test(key) ? undefined : value)),
+    JSON.stringify(content, (key, value: unknown) => (generated.test(key) ? undefined : value)),
   );
   return { content: plain, stop_reason, stop_details };
 }
@@ -301,7 +301,7 @@ describe("errors", () => {
   });
 });
 
-describe("the SDK's own version of the API", () => {
+describe("the SDK's version of the API", () => {
   it("takes no sampling settings", async () => {
     const error = await caught(BadRequestError, () =>
       createClient().messages.create({ ...request(), ...{ temperature: 1 } }),

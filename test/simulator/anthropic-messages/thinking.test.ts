@@ -83,7 +83,7 @@ describe("the text of thinking", () => {
     expect(await tokens({ thinking: { type: "enabled", budget_tokens: 1024 } })).toBe(low);
   });
 
-  it("is in blocks of its own if it is redacted", async () => {
+  it("is in separate blocks if it is redacted", async () => {
     const { content } = await think({ model: "sim-reasoning:redacted=1,parts=3" });
     expect(content.map(({ type }) => type)).toEqual([
       ...Array.from({ length: 3 }, () => "redacted_thinking"),
@@ -194,7 +194,7 @@ describe("thinking that is sent back", () => {
       ([first, ...rest]) => [{ ...first, signature: first?.signature?.replace(/=*$/, "\n") }, ...rest],
       "Invalid `signature` in `thinking` block",
     ],
-  ])("is refused where its %s was altered", async (_, change, message) => {
+  ])("is refused if its %s was altered", async (_, change, message) => {
     const first = await think();
     expect(await refusalMessage(continuing(first, change([...first.content])))).toContain(message);
   });
@@ -217,7 +217,7 @@ describe("thinking that is sent back", () => {
       ([first, second, ...rest]) => [...rest, first ?? {}, second ?? {}],
       "cannot be modified",
     ],
-  ])("is refused where it is redacted and was %s", async (_, change, message) => {
+  ])("is refused if it is redacted and was %s", async (_, change, message) => {
     const model = "sim-reasoning:redacted=1";
     const first = await think({ model });
     expect(await refusalMessage(continuing(first, change([...first.content]), { model }))).toContain(message);

@@ -42,7 +42,7 @@ describe("sim-tools", () => {
     expect(listNames(await call(choice))).toEqual(names);
   });
 
-  it("calls a tool with other scripts too where a call is required", async () => {
+  it("calls a tool with other scripts too if a call is required", async () => {
     expect(listNames(await call({ mode: "ANY" }, "sim-echo"))).toEqual(["get_weather"]);
   });
 
@@ -69,7 +69,7 @@ describe("sim-tools", () => {
     expect(text).not.toContain("result 1");
   });
 
-  it("generates arguments for schemas of Google's own dialect", async () => {
+  it("generates arguments for schemas in Google's dialect", async () => {
     const parameters = {
       type: "OBJECT",
       properties: {
@@ -103,7 +103,7 @@ describe("sim-text", () => {
     expect(promptTokensDetails.reduce((sum, { tokenCount }) => sum + tokenCount, 0)).toBe(promptTokenCount);
   });
 
-  it("answers with a JSON object where the format is JSON without a schema", async () => {
+  it("answers with a JSON object if the format is JSON without a schema", async () => {
     const answer = await ask(simulator(), "sim-text", config({ responseMimeType: "application/json" }));
     expect(JSON.parse(textOf(answer))).toMatchObject({ question: "Hello 🧭" });
   });
@@ -155,7 +155,7 @@ describe("finish reasons", () => {
     },
   );
 
-  it("come with a content without parts where there is no output", async () => {
+  it("come with a content without parts if there is no output", async () => {
     const answer = await ask(simulator(), "sim-reasoning", config({ maxOutputTokens: 20 }));
     expect(answer.candidates?.[0]?.content).toEqual({ role: "model" });
   });
@@ -172,7 +172,7 @@ describe("finish reasons", () => {
     }
   });
 
-  it("are SAFETY where the filter stops the answer", async () => {
+  it("are SAFETY if the filter stops the answer", async () => {
     const whole = textOf(await ask(simulator(), "sim-text"));
     const blocked = await ask(simulator(), "sim-text:stop=content_filter");
     expect(getFinish(blocked)).toBe("SAFETY");
@@ -211,7 +211,7 @@ describe("grounding", () => {
     ).toBe(objects.length - 1);
   });
 
-  it("is citation metadata where nothing was searched", async () => {
+  it("is citation metadata if nothing was searched", async () => {
     const answer = await ask(simulator(), "sim-text:citations=2");
     expect(answer.candidates?.[0]?.citationMetadata?.citationSources).toHaveLength(2);
     expect(answer.candidates?.[0]).not.toHaveProperty("groundingMetadata");

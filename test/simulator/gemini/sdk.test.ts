@@ -26,7 +26,7 @@ function createClient(apiKey = "test-key"): GoogleGenAI {
   });
 }
 
-/** Fetches a response whose reads return one event each, whatever the reads of the network return. */
+/** Fetches a response whose reads return one event each, however the network splits them. */
 async function fetchEventByEvent(...args: Parameters<typeof originalFetch>): Promise<Response> {
   const response = await originalFetch(...args);
   const text = await response.text();
@@ -152,7 +152,7 @@ describe("a round trip of tools", () => {
   }
 
   it.each(["sim-tools:calls=2", "sim-tools:calls=2,no_ids=1", "sim-reasoning:calls=2"])(
-    "of %s answers with what the tools returned",
+    "of %s answers with the results of the tools",
     async (model) => {
       const asked = { model, contents, config };
       const first = await createClient().models.generateContent(asked);

@@ -165,7 +165,7 @@ export async function refusal(simulator: Simulator, body: unknown, sending: Send
   return error;
 }
 
-/** Posts a body over a socket of its own, and requests a stream by default. */
+/** Posts a body over a separate socket, and requests a stream by default. */
 export function raw(
   simulator: Simulator,
   name: string,

@@ -61,7 +61,7 @@ describe("thoughts", () => {
     expect(objects.at(3)?.usageMetadata.thoughtsTokenCount).toBeGreaterThan(100);
   });
 
-  it("are not shown where they are redacted", async () => {
+  it("are not shown if they are redacted", async () => {
     const answer = await ask(simulator(), "sim-reasoning:redacted=1", thinking({ includeThoughts: true }));
     expect(getParts(answer).map(({ thought }) => thought)).toEqual([undefined]);
     expect(answer.usageMetadata.thoughtsTokenCount).toBeGreaterThan(100);
@@ -156,7 +156,7 @@ describe("thought signatures", () => {
       (text: string) => `${text.slice(0, 40)}${text[40] === "A" ? "B" : "A"}${text.slice(41)}`,
     ],
     ["it is invented", () => "AAAA"],
-  ])("are refused where %s", async (_, change) => {
+  ])("are refused if %s", async (_, change) => {
     const first = await ask(simulator(), "sim-reasoning:calls=2", { contents: [question], tools });
     const [call, ...rest] = getParts(first);
     const altered = { ...call, thoughtSignature: change(call?.thoughtSignature ?? "") };

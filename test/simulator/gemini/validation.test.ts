@@ -87,7 +87,7 @@ describe("paths", () => {
     });
   });
 
-  it("belong to no API where they are misspelt or name another method", async () => {
+  it("belong to no API if they are misspelt or name another method", async () => {
     for (const path of ["/v1beta/models/%E0%A4%A:generateContent", "/v1beta/models/sim-text:predict"]) {
       const answer = await fetch(`${simulator().geminiBaseUrl}${path}`, {
         method: "POST",

@@ -22,7 +22,7 @@ describe("tool_choice", () => {
   const other = { type: "function", function: { name: "get_time" } } as const;
   const code = { type: "custom", custom: { name: "code" } } as const;
 
-  it("is left to the script where it is auto or unset", async () => {
+  it("is left to the script if it is auto or unset", async () => {
     expect(await calls(undefined)).toEqual(["get_weather", "get_weather"]);
     expect(await calls("auto", "sim-text")).toEqual([]);
   });
@@ -42,7 +42,7 @@ describe("tool_choice", () => {
     expect(call?.custom?.input).toMatch(/^print\(/);
   });
 
-  it("gives the finish reason of a text where it names a tool, as at OpenAI", async () => {
+  it("gives the finish reason of a text if it names a tool, as at OpenAI", async () => {
     const reasonFor = async (tool_choice: unknown): Promise<string | undefined> =>
       (await ask(simulator(), say("sim-tools", question, { tools, tool_choice }))).choices[0]?.finish_reason;
     expect(await reasonFor({ type: "function", function: { name: "get_weather" } })).toBe("stop");
@@ -161,7 +161,7 @@ describe("reasoning", () => {
     ["DeepSeek's", { thinking: { type: "disabled" } }],
     ["Qwen's", { enable_thinking: false }],
     ["that of templates", { chat_template_kwargs: { enable_thinking: false } }],
-  ])("follows the parameters of other servers where it is lenient: %s", async (_, more) => {
+  ])("follows the parameters of other servers if it is lenient: %s", async (_, more) => {
     expect(await tokensFor(more, "sim-reasoning:lenient=1")).toBe(0);
     expect(await tokensFor({ reasoning: { effort: "max" } }, "sim-reasoning:lenient=1")).toBe(
       await tokensFor({ reasoning_effort: "max" }),
@@ -185,7 +185,7 @@ describe("reasoning", () => {
     expect(JSON.stringify(hidden.choices)).not.toContain("**");
   });
 
-  it("delays a stream where it is hidden", async () => {
+  it("delays a stream if it is hidden", async () => {
     const model = "sim-reasoning:reasoning_field=none,rate=1000";
     const start = performance.now();
     await stream(simulator(), say(model, "Why?", { reasoning_effort: "low" }));
@@ -213,7 +213,7 @@ describe("usage", () => {
     });
   });
 
-  it("is in a stream only where the request asks for it", async () => {
+  it("is in a stream only if the request asks for it", async () => {
     const without = await stream(simulator(), say("sim-text", question));
     expect(without.filter((chunk) => "usage" in chunk)).toEqual([]);
     const chunks = await stream(
@@ -240,7 +240,7 @@ describe("ids of tool calls", () => {
 describe("web_search_options", () => {
   const request = say("sim-text", "What is new?", { web_search_options: {} });
 
-  it("cites what was found, with indices into the content", async () => {
+  it("cites the found pages, with indices into the content", async () => {
     const { content, annotations = [] } = await askMessage(simulator(), request);
     expect(annotations).toHaveLength(2);
     for (const { url_citation: cited } of annotations) {

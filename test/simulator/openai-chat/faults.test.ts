@@ -117,7 +117,7 @@ describe("streams that break", () => {
     ).toEqual([]);
   });
 
-  it("close without the end marker where only that would complete them", async () => {
+  it("close without the end marker if only that would complete them", async () => {
     const { body, complete } = await raw("end_without_terminal=1,no_finish=1");
     expect(complete).toBe(true);
     expect(body).not.toContain("[DONE]");

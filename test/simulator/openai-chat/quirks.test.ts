@@ -81,7 +81,7 @@ describe("reasoning_field", () => {
     expect(details.at(-1)?.signature).toBe(whole?.signature);
   });
 
-  it("has only the encrypted reasoning where it is redacted", async () => {
+  it("has only the encrypted reasoning if it is redacted", async () => {
     expect(await askMessage(simulator(), say("sim-reasoning:redacted=1", "Why?"))).toMatchObject({
       reasoning_content: "",
     });
@@ -137,7 +137,7 @@ describe("an assistant message that is sent back", () => {
     expect(await toRefusal(response)).toContain("Invalid signature");
   });
 
-  it("must have its reasoning where that is required", async () => {
+  it("must have its reasoning if that is required", async () => {
     const model = "sim-reasoning:require_reasoning=1";
     const lost = await again(model, ({ reasoning_content: _, ...message }) => message);
     expect(await toRefusal(lost)).toBe(
@@ -262,7 +262,7 @@ describe("pieces of tool calls", () => {
     expect(signed).toEqual([expect.objectContaining({ index: 0, id: expect.any(String) as string })]);
   });
 
-  it("have the same quirks where the input is free text", async () => {
+  it("have the same quirks if the input is free text", async () => {
     const custom = { type: "custom", custom: { name: "code" } };
     const request = say("sim-tools:name_style=late", "Print Paris", { tools: [custom] });
     const [first, second, third] = callPieces(await stream(simulator(), request));
@@ -320,7 +320,7 @@ describe("usage_fields", () => {
     return usage as unknown as Record<string, unknown>;
   };
 
-  it("are those of the named server", async () => {
+  it("match the named server", async () => {
     const { prompt_tokens: prompt, completion_tokens: written } = await toUsage("openai");
     expect(await toUsage("deepseek")).toMatchObject({
       prompt_cache_hit_tokens: 0,
@@ -425,7 +425,7 @@ describe("error_shape", () => {
     expect(JSON.parse(events[1]?.replace("data: ", "") ?? "")).toEqual(body);
   });
 
-  it("is also that of refused requests", async () => {
+  it("also applies to refused requests", async () => {
     const response = await post(simulator(), say("sim-text:error_shape=detail", "Hello", { stop: 3 }));
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({

@@ -26,7 +26,7 @@ function getKind({ choices, error }: Chunk): string {
     .join(" ");
 }
 
-/** Calls differ by whether they begin, contents and details by what they hold. */
+/** Calls differ by whether they begin, contents and details by their fields. */
 function getName(field: string, value: unknown): string {
   if (!Array.isArray(value)) return field;
   const [first] = value as readonly { type?: string; signature?: string; function?: { name?: string } }[];
@@ -96,7 +96,7 @@ describe("a request to OpenAI that was recorded, sent to the simulator", () => {
   it.each([
     ["truncated-turn-chat-blocking-o4-mini-budget-exhausted", "sim-reasoning:reasoning_field=none"],
     ["raw-capture-chat-tool-call-raw-round-trips-typed", "sim-tools"],
-  ])("%s gets the recorded values where the answer has no text, from %s", async (recording, model) => {
+  ])("%s gets the recorded values if the answer has no text, from %s", async (recording, model) => {
     const recorded = JSON.parse(readRecording(`${recording}.json`)) as typeof simulated;
     const simulated = await ask(simulator(), recordedRequest(recording, model));
     const [was, is] = [recorded.choices[0], simulated.choices[0]];
@@ -130,7 +130,7 @@ describe("errors of OpenAI that were recorded", () => {
 });
 
 describe("a recorded server of the Chat Completions API is imitated by quirks", () => {
-  /** Servers differ in whether the role has a chunk of its own and in whether each delta repeats it. */
+  /** Servers differ in whether the role has a separate chunk and in whether each delta repeats it. */
   const withoutRole = (chunk: Chunk): string =>
     getKind(chunk)
       .split(" ")

@@ -47,7 +47,7 @@ interface Annotation {
   };
 }
 
-/** A tool call of an answer, or a piece of it. */
+/** A tool call of an answer, or a piece of a tool call. */
 export interface ToolCall {
   readonly index?: number;
   readonly id?: string;
@@ -129,7 +129,7 @@ export async function stream(simulator: Simulator, body: object): Promise<Chunk[
 
 /** A stream that a test reads in steps. */
 export interface OpenStream {
-  /** Reads until the text so far fulfils a condition, and returns it. Throws where the stream ends first. */
+  /** Reads until the text so far fulfils a condition, and returns it. Throws if the stream ends first. */
   readUntil(isEnough: (text: string) => boolean): Promise<string>;
   /** Whether nothing more arrives for a number of milliseconds. */
   isSilentFor(milliseconds: number): Promise<boolean>;

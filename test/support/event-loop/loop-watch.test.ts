@@ -108,7 +108,7 @@ describe("the watch over processes", () => {
   afterEach(stopWatchingProcesses);
 
   it(
-    "reports a process that holds its event loop after it listens, and not what it loads before",
+    "reports a process that holds its event loop after it listens, and not the loading before",
     BUSY,
     async () => {
       await startWatchingProcesses();

@@ -7,7 +7,7 @@ export interface Hold {
   readonly delayMs: number;
   /** The part of the delay in which the thread computed. */
   readonly computedMs: number;
-  /** The part in which it waited for a core, since other threads ran on all of them. */
+  /** The part in which it waited for a core, since other threads ran on all cores. */
   readonly waitedMs: number;
   /** The part in which it neither computed nor waited for a core: for a disk or for another thread. */
   readonly blockedMs: number;
@@ -25,7 +25,7 @@ export interface LoopWatch {
 /**
  * Longest computation on a machine that is idle otherwise, in milliseconds. The design allows 50 ms; the rest is for
  * slower machines. While the thread waits for a core, work arrives that it then does in one turn of the loop: as much
- * time as it waited is allowed besides.
+ * time as it waited is allowed in addition.
  */
 const MAX_COMPUTED_MS = 250;
 

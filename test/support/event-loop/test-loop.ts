@@ -1,4 +1,4 @@
 import { watchLoop } from "./loop-watch.ts";
 
-/** The watch over this process. A test runs long synchronous work of its own in `testLoop.uncounted`. */
+/** The watch over this process. A test runs its long synchronous work in `testLoop.uncounted`. */
 export const testLoop = watchLoop();

@@ -23,7 +23,7 @@ export async function startWatchingProcesses(): Promise<void> {
   await writeFile(join(folder, "report"), "");
 }
 
-/** Ends what `startWatchingProcesses` began. */
+/** Undoes `startWatchingProcesses`. */
 export async function stopWatchingProcesses(): Promise<void> {
   if (folder !== undefined) await rm(folder, { recursive: true });
   folder = undefined;

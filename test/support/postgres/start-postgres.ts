@@ -1,4 +1,4 @@
-/** A PostgreSQL server of its own for a test file, in a temporary folder, reached by a Unix socket. */
+/** A separate PostgreSQL server for a test file, in a temporary folder, reached by a Unix socket. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chown, mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -13,7 +13,7 @@ const run = promisify(execFile);
 /** How long a server may take to start, in milliseconds. */
 const START_TIMEOUT_MS = 30_000;
 
-/** Settings for short tests: what a crash of the machine would do to the data does not matter. */
+/** Settings for short tests: the data does not have to survive a crash of the machine. */
 const SETTINGS = {
   listen_addresses: "",
   fsync: "off",
@@ -36,7 +36,7 @@ export class Postgres {
     this.#user = user;
   }
 
-  /** Starts a server. Undefined where there are no programs for one. */
+  /** Starts a server. Undefined if the programs are missing. */
   static async start(): Promise<Postgres | undefined> {
     const user = await unprivilegedUser();
     const folder = await mkdtemp(join(tmpdir(), "outrigger-pg-"));
@@ -87,7 +87,7 @@ export class Postgres {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** A connection of one's own. */
+  /** A separate connection. */
   async connect(): Promise<Client> {
     const client = new Client({ connectionString: this.url() });
     await client.connect();

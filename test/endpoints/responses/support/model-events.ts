@@ -1,4 +1,4 @@
-/** Events of model calls that were not made: for tests of what is written of them. */
+/** Invented events of model calls, for tests of the events that are written for them. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { FinishReason_Reason as Reason } from "../../../../src/gen/outrigger/v1/response_pb.ts";
 import {

@@ -16,7 +16,7 @@ const directory = createDirectory({
   aliases: { fast: { provider: "gemini", model: "gemini-3-flash" } },
 });
 
-/** What is kept of earlier responses. */
+/** The stored data of earlier responses. */
 export interface Kept {
   readonly runs?: readonly RunWithOrigin[];
   readonly messages?: readonly StoredMessage[];

@@ -1,4 +1,4 @@
-/** Events of runs that were not run: for tests of what is written of them. */
+/** Invented events of runs, for tests of the events that are written for them. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { withoutContent } from "../../../../src/client/final-response.ts";
@@ -35,13 +35,13 @@ export interface EndedRun {
   readonly events: readonly RunEvent[];
 }
 
-/** What a run did. */
+/** The course of a run. */
 export interface RunStory {
   /** The run as it is created. */
   readonly created?: Run;
   /** The events of its model calls. One that ends in an error fails the run. */
   readonly calls: readonly (readonly StreamEvent[])[];
-  /** How it ends where no call failed. COMPLETED by default. */
+  /** The end of the run if no call failed. COMPLETED by default. */
   readonly end?: MessageInitShape<typeof RunSchema>;
 }
 

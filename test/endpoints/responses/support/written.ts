@@ -1,4 +1,4 @@
-/** What a run's events become. */
+/** Events of runs, written as events and items of the Responses API. */
 
 import { MessageSink, SseSink } from "../../../../src/endpoints/responses/event-output.ts";
 import {
@@ -61,7 +61,7 @@ export function writtenByCopy(events: readonly RunEvent[], run: RunWithOrigin, p
   original.push(events.slice(0, place));
   const begun = before.take().toString();
   const copy = original.copy(after, options);
-  // What the original does later must not change the copy.
+  // Later changes of the original must not change the copy.
   original.push(events.slice(place));
   copy.push(events.slice(place));
   copy.end();

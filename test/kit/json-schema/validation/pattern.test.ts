@@ -12,7 +12,7 @@ function match(source: string, text: string): { readonly matches: boolean; reado
   return { matches, steps };
 }
 
-/** The flags that JSON Schema asks for, or none where the pattern is not valid with them. */
+/** The flags that JSON Schema asks for, or none if the pattern is not valid with these flags. */
 function nativePattern(source: string): RegExp {
   try {
     return new RegExp(source, "u");
@@ -126,7 +126,7 @@ describe("test()", () => {
     expect(long.steps / short.steps).toBeLessThan(10.1);
   });
 
-  it("stops where its cost is refused", () => {
+  it("stops if its cost is refused", () => {
     const refuse = () => {
       throw new Error("too much");
     };

@@ -10,7 +10,7 @@ import { schemas } from "../arbitraries.ts";
 import { arbitraryInstances } from "../instances.ts";
 import { accepts } from "../validator.ts";
 
-/** What is wrong with a value, in sentences. */
+/** Returns the problems of a value, in sentences. */
 function getProblems(schema: unknown, value: JsonValue): readonly string[] {
   return createSchemaValidator(JSON.stringify(schema)).validate(value).map(violationText);
 }
@@ -26,7 +26,7 @@ function toRefusal(schema: unknown): string {
   throw new Error("expected a refusal");
 }
 
-/** Values that are valid for a schema, and values that are not, with what is said of them. */
+/** Values that are valid for a schema, and invalid values with their problems. */
 interface Case {
   readonly valid: readonly JsonValue[];
   readonly invalid: readonly (readonly [value: JsonValue, ...problems: string[]])[];
@@ -561,7 +561,7 @@ describe("a hostile schema or value", () => {
     expect(toRefusal(schema)).toContain("schema_json: expected at most");
   });
 
-  it("has the properties of JSON, not those of JavaScript", () => {
+  it("has the properties of JSON, not of JavaScript", () => {
     const schema = JSON.parse(
       '{"properties":{"__proto__":{"type":"string"}},"$defs":{"__proto__":{"required":["x"]}}}',
     );

@@ -4,7 +4,7 @@ import { Postgres } from "../../../support/postgres/start-postgres.ts";
 import { describeRunStore } from "../../store-contract.ts";
 
 const postgres = await Postgres.start();
-/** What went wrong in the background. */
+/** The errors in the background. */
 const problems: unknown[] = [];
 afterAll(async () => {
   await postgres?.stop();

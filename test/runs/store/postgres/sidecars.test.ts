@@ -1,4 +1,4 @@
-/** Several sidecars, each a process of its own, on one database. */
+/** Several sidecars, each a separate process, on one database. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,10 +19,10 @@ import { type Sidecar, startSidecarProcess } from "../../../support/sidecar.ts";
 
 const found = await Postgres.start();
 
-/** How long the runs of a sidecar that died stay its own, in milliseconds. */
+/** How long a sidecar that died keeps its runs, in milliseconds. */
 const LEASE_MS = 1_500;
 
-/** How long everything takes at most that waits for a lease or for the queue, in milliseconds. */
+/** Longest wait for a lease or for the queue, in milliseconds. */
 const PATIENCE = { timeout: 60_000, interval: 100 };
 
 /** Terminal statuses. */
@@ -79,7 +79,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
   }
 
   it("poll, follow, continue and cancel runs that another one started", async () => {
-    // Long leases: nothing but notices tells one of what the other one does.
+    // Long leases: only notices inform one sidecar of the other's changes.
     const [first, second] = await Promise.all([start("long.yaml"), start("long.yaml")]);
     const slow = request("sim-long:tokens=300,rate=150", "hello");
     const { id } = await first.runs.createRun({ ...slow, background: true });
@@ -106,13 +106,13 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     expect([await first.stop(), await second.stop()]).toEqual([0, 0]);
   });
 
-  it("tell a reader on another sidecar of each event soon after it was written", async () => {
+  it("notify a reader on another sidecar of each event soon after it was written", async () => {
     const [first, second] = await Promise.all([start(), start()]);
     const slow = { ...request("sim-long:tokens=40,rate=20", "slowly"), background: true };
     const { id } = await first.runs.createRun(slow);
     const arrivals: number[] = [];
     for await (const _ of second.runs.streamRun({ runId: id })) arrivals.push(performance.now());
-    // A reader without notices would get the events of seconds at a time.
+    // A reader without notices would get the events of several seconds at a time.
     const distinct = arrivals.filter((time, index) => index === 0 || time - (arrivals[index - 1] ?? 0) > 10);
     expect(distinct.length).toBeGreaterThan(15);
     await Promise.all([first.stop(), second.stop()]);
@@ -172,7 +172,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     await second.stop();
   });
 
-  it("lose nothing and tell every model call when they are killed at random under load", async () => {
+  it("lose nothing and record every model call when they are killed at random under load", async () => {
     const random = createRandom(Number(process.env.OUTRIGGER_TEST_SEED ?? Date.now()));
     const sidecars = await Promise.all([start(), start(), start()]);
     const acknowledged = new Map<string, string>();
@@ -214,7 +214,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
       expect(getEnds(events)).toEqual([run.status]);
       expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
       expect([RunStatus.COMPLETED, RunStatus.FAILED]).toContain(run.status);
-      // Only a run whose model was called twice may fail. A call that was about to be made is told as well.
+      // Only a run whose model was called twice may fail. The events also show a call that was about to be made.
       if (run.status === RunStatus.FAILED) expect(run.error?.message).toContain("the model was called twice");
       expect(callsWith(text)).toBeLessThanOrEqual(run.attempts.length);
       expect(run.attempts.length).toBeLessThanOrEqual(2);
@@ -245,7 +245,7 @@ function getEnds(events: readonly RunEvent[]): RunStatus[] {
   );
 }
 
-/** What a client gets for a call of a sidecar that is killed: whether the run was created is not known. */
+/** The codes that a client gets if the sidecar is killed during a call: the run may have been created or not. */
 const KILLED: ReadonlySet<Code> = new Set([Code.Unavailable, Code.Internal, Code.Aborted, Code.Canceled]);
 
 function ignoreKill(thrown: unknown): undefined {

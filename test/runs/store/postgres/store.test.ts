@@ -132,7 +132,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       }
     });
 
-    it("fails with a clear error if no server answers, and where the role or the database does not exist", async () => {
+    it("fails with a clear error if no server answers, and if the role or the database does not exist", async () => {
       const secret = "s3cret-p4ssword";
       const dead = `postgres://u:${secret}@127.0.0.1:1/d`;
       const urls = new Map([
@@ -205,7 +205,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       leave();
     });
 
-    it("contain nothing of what was written", async () => {
+    it("contain no part of the written texts", async () => {
       const schema = newSchema();
       const store = await open({ schema });
       const payloads: string[] = [];
@@ -222,7 +222,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
   });
 
   describe("an outage", () => {
-    it("delays what is written to runs under way, and neither loses nor repeats an event", async () => {
+    it("delays writes to runs under way, and neither loses nor repeats an event", async () => {
       const [store] = await openTwo();
       const runs = await Promise.all(Array.from({ length: 10 }, () => createdRun(store)));
       let isStopped = false;
@@ -257,7 +257,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
       }
     }, 40_000);
 
-    it("fails what is asked meanwhile clearly, and everything works afterwards without a restart", async () => {
+    it("fails calls meanwhile with a clear error, and everything works afterwards without a restart", async () => {
       const [here, there] = await openTwo();
       const run = await createdRun(here);
       await postgres.pause();
@@ -388,7 +388,10 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     expect(await fullScans(schema)).toEqual(before);
   });
 
-  /** How often the large tables were read from end to end, once all sessions of stores have ended and said so. */
+  /**
+   * How often the large tables were read from end to end, once all sessions of stores have ended and reported their
+   * statistics.
+   */
   async function fullScans(schema: string): Promise<unknown> {
     const sessions = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'outrigger'";
     await expect.poll(() => postgres.query(sessions)).toEqual([]);
@@ -433,7 +436,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
     await stores[0]?.createThread("owner", conversation, []);
     let ended = 0;
     const work = async (store: RunStore) => {
-      for (let own = 0; own < 4; ) {
+      for (let created = 0; created < 4; ) {
         const result = await store.createRun(creation({ threadId: conversation.id, input: ["q"] }));
         if (result.case !== "created") {
           expect(result.case).toBe("busy");
@@ -441,7 +444,7 @@ describe.skipIf(found === undefined)("a store in PostgreSQL", () => {
           continue;
         }
         await endRun(store, result.run, RunStatus.COMPLETED, "a");
-        own += 1;
+        created += 1;
         ended += 1;
       }
     };
@@ -493,7 +496,7 @@ async function readAll(store: RunStore, runId: string, after: number) {
   }
 }
 
-/** Everything that a log could show of an error. */
+/** All texts of an error that a log could show. */
 function getEverything(thrown: unknown): string {
   const error = thrown instanceof SDKError ? JSON.stringify(thrown) : "";
   const cause = thrown instanceof Error ? String(thrown.cause) : "";

@@ -19,7 +19,7 @@ import { getDriver, newPath, openFile, openMemory } from "./open-store.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** A text that does not get smaller. */
+/** A text that cannot be compressed. */
 function largeText(characters: number): string {
   return Array.from({ length: characters }, () => String.fromCharCode(33 + Math.random() * 90)).join("");
 }
@@ -75,7 +75,7 @@ describe("a SQLite store in memory that is full", () => {
     60_000,
   );
 
-  it("refuses runs before those under way use more than half of it, so that all of these can end", async () => {
+  it("refuses runs before the runs under way use more than half of the space, so that all of these can end", async () => {
     const store = await openMemory({}, 4 * MEBIBYTE);
     const text = largeText(64 * 1024);
     const { runs, failure } = await createUntilFull(store, text);
@@ -132,7 +132,7 @@ describe("a SQLite store in memory that is full", () => {
     await store.close();
   });
 
-  it("tells once that runs are removed, and which settings help", async () => {
+  it("warns once that runs are removed, and names the settings that help", async () => {
     const problems: unknown[] = [];
     const store = await openMemory({ onProblem: (problem) => problems.push(problem) }, 2 * MEBIBYTE);
     for (let index = 0; index < 60; index += 1) await endedRun(store, { input: [largeText(100_000)] });

@@ -14,7 +14,7 @@ import { holder, otherHolder } from "../../contract/data.ts";
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 const MEMORY_BYTES = 64 * 1024 * 1024;
 
-/** The drivers of open stores, so that tests can look into their databases. */
+/** The drivers of open stores, so that tests can query their databases. */
 const drivers = new WeakMap<RunStore, SqliteDriver>();
 
 /** Options of a store in a file. */

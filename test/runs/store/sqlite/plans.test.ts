@@ -17,7 +17,7 @@ import { getDriver, openMemory } from "./open-store.ts";
 /** Statements that read all rows of a small table, or of a partial index. */
 const READS_ALL = [/FROM :schema\.key_checks$/, /DELETE FROM :schema\.processes/];
 
-/** Steps of a plan that read a whole table, or sort. Those of a page that was selected before are small. */
+/** Steps of a plan that read a whole table, or sort. Steps over a page that was selected before are small. */
 const SLOW = /\bSCAN (?!CONSTANT ROW|page\b|measured\b|json_each\b|taken\b|list\d|\(subquery)|TEMP B-TREE/;
 
 /** How often statements sort a page of runs, the places of a page of messages, or rows that were named one by one. */

@@ -33,7 +33,7 @@ describe("a SQLite store that is opened again", () => {
     await second.close();
   });
 
-  it("gives up the runs that were in progress at once, and delivers those that were queued", async () => {
+  it("abandons the runs that were in progress at once, and delivers the queued ones", async () => {
     const path = newPath();
     const first = await openFile({}, path);
     const running = await createdRun(first);
@@ -76,7 +76,7 @@ describe("a SQLite store that is opened again", () => {
     await second.close();
   });
 
-  it("keeps what was acknowledged when the process is killed, and its lock ends with it", async () => {
+  it("keeps acknowledged writes when the process is killed, and releases its lock", async () => {
     const path = newPath();
     const program = `
       import { openSqliteStore } from "./src/runs/store/open-store.ts";
@@ -152,7 +152,7 @@ describe("the file of a SQLite store", () => {
     await expect(openFile({}, path)).rejects.toThrow(`cannot open the run store ${path}: it is not a file`);
   });
 
-  it("is refused if it is not a database, is damaged, or is that of another program", async () => {
+  it("is refused if it is not a database, is damaged, or belongs to another program", async () => {
     const path = newPath();
     writeFileSync(path, "This is a text and no database. ".repeat(100));
     await expect(openFile({}, path)).rejects.toThrow(
@@ -210,7 +210,7 @@ describe("the file of a SQLite store", () => {
 });
 
 describe("the durability of a SQLite store", () => {
-  it("is that of the process by default, and that of the machine if it is configured", async () => {
+  it("survives the process by default, and the machine if that is configured", async () => {
     const readSetting = async (isDurable: boolean) => {
       const store = await openFile({ isDurable });
       const [row] = await getDriver(store).read<{ synchronous: number }>("PRAGMA synchronous", []);

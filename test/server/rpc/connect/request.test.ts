@@ -55,7 +55,7 @@ async function postJson(server: TestServer, method: string, body: string, accept
   return { status: response.status, body: (await response.json()) as FailedCall };
 }
 
-/** Sends a request in chunks and another one behind it on the same connection; gives all that is answered. */
+/** Sends a request in chunks and another one behind it on the same connection; returns all answers. */
 function sendTwo(server: TestServer, chunks: readonly string[]): Promise<string> {
   const [host = "", port = ""] = server.authority.split(":");
   const socket = net.connect(Number(port), host);
@@ -170,7 +170,7 @@ describe("a message that is malformed", () => {
     expect(server.inference.calls).toEqual([]);
   });
 
-  // gRPC's compression.md asks for this code. For all that it is no bug of ours, and not logged as one.
+  // gRPC's compression.md asks for this code. It is still not our bug, and not logged as one.
   it.each(["application/grpc", "application/grpc+json", "application/grpc-web"])(
     "a frame of %s that is compressed without an encoding is INTERNAL",
     async (type) => {
@@ -187,7 +187,7 @@ describe("a message that is malformed", () => {
     },
   );
 
-  it("is reset without an error where it is rejected before its end", async () => {
+  it("is reset without an error if it is rejected before its end", async () => {
     const server = await startAnswering({ maxMessageBytes: LIMIT });
     const session = http2.connect(server.url);
     servers.onEnd(() => session.destroy());
@@ -205,7 +205,7 @@ describe("a message that is malformed", () => {
   it.each([
     ["Complete", "application/json"],
     ["Stream", "text/event-stream"],
-  ])("in JSON of %s names all fields, what was found and what was expected", async (method, accept) => {
+  ])("in JSON of %s names all fields with the found and the expected value", async (method, accept) => {
     const server = await startAnswering();
     const json = `{"model": 7, "max_token": 7, "messages": [{"role": "user"}, {"content": [{"text": "a", "image": {}}]}]}`;
     const { status, body } = await postJson(server, method, json, accept);

@@ -32,9 +32,9 @@ function callStream(session: http2.ClientHttp2Session): ClientHttp2Stream {
 describe("a client that does not read", () => {
   const STREAMS = 50;
   const EVENTS = 10_000;
-  // Longest wait for all of them, on a machine that is busy with something else.
+  // Longest wait for all streams, on a busy machine.
   const BUSY_MS = 60_000;
-  // What may be under way on a stream without being read.
+  // The bytes that may be under way on a stream without being read.
   const WINDOW_BYTES = 4096;
 
   it("holds up its provider instead of filling our memory", { timeout: 4 * BUSY_MS }, async () => {
@@ -46,7 +46,7 @@ describe("a client that does not read", () => {
     const streams = Array.from({ length: STREAMS }, () => callStream(session).pause());
     await expect.poll(() => taken.size, { timeout: BUSY_MS }).toBe(STREAMS);
     await untilSteady(() => total(taken), BUSY_MS);
-    // What the window lets through, and one write that has not left.
+    // The window lets this much through, and one write has not left.
     const frameBytes = 5 + toBinary(StreamEventSchema, tokenEvent("x")).byteLength;
     const most = Math.max(...taken.values());
     expect(most * frameBytes).toBeLessThanOrEqual(WINDOW_BYTES + frameBytes);
@@ -87,7 +87,7 @@ describe("a client that does not read", () => {
     socket.write(REQUEST);
     await expect.poll(() => total(taken)).toBeGreaterThan(10);
     await untilSteady(() => total(taken));
-    // What the kernel's buffers take.
+    // The kernel's buffers take this much.
     expect(total(taken) * LARGE.length).toBeLessThan(32 * 1024 * 1024);
   });
 });
@@ -109,7 +109,7 @@ describe("events that are ready together", () => {
     expect(pieces).toEqual([1, 5, 2]);
   });
 
-  it("leave in pieces where they are large", async () => {
+  it("leave in pieces if they are large", async () => {
     const server = await servers.start({
       stream: async function* (call) {
         yield textEvents(
@@ -125,7 +125,7 @@ describe("events that are ready together", () => {
 });
 
 describe("a client that cancels a lot", () => {
-  // More than Node's own limit of 1000, by which it takes a busy client for an attacker.
+  // More than Node's limit of 1000, by which it takes a busy client for an attacker.
   const CANCELS = 1500;
 
   it("does not lose its other calls on the same connection", async () => {
@@ -159,7 +159,7 @@ describe("a client that cancels a lot", () => {
   });
 });
 
-/** A stream of `count` deltas, one by one, that writes down how many were asked for. */
+/** A stream of `count` deltas, one by one, that counts the deltas that were requested. */
 async function* countedTokens(
   call: ScriptedCall,
   { text, count }: { text: string; count: number },

@@ -21,7 +21,7 @@ const chunks = fc.array(
 );
 
 describe("ByteSink", () => {
-  it("never touches what it handed out", () => {
+  it("never changes bytes that it handed out", () => {
     fc.assert(
       fc.property(chunks, (plan) => {
         const sink = new ByteSink();
@@ -64,7 +64,7 @@ describe("ByteSink", () => {
     expect([...sink.take()]).toEqual([2, 2]);
   });
 
-  it("gives a large chunk a buffer of its own, and does not hold it", () => {
+  it("gives a large chunk a separate buffer, and does not hold it", () => {
     const sink = new ByteSink();
     sink.start();
     write(sink, 10);

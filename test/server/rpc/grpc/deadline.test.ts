@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { parseTimeout } from "../../../../src/server/rpc/grpc/deadline.ts";
 
-describe("timeoutOf", () => {
+describe("parseTimeout", () => {
   it.each([
     ["1H", 3_600_000],
     ["2M", 120_000],

@@ -137,7 +137,7 @@ describe("a unary call", () => {
     });
   });
 
-  it("is INTERNAL where the service has a bug, and its message is not shown", async () => {
+  it("is INTERNAL if the service has a bug, and its message is not shown", async () => {
     const { service, session } = await connect({
       emptyCall: () => {
         throw new Error("secret");
@@ -149,7 +149,7 @@ describe("a unary call", () => {
     await until(() => service.log.some(({ msg }) => msg === "call failed"));
   });
 
-  it("is reset where its headers are invalid in HTTP/2, and the next call is served", async () => {
+  it("is reset if its headers are invalid in HTTP/2, and the next call is served", async () => {
     const { service, session } = await connect({
       emptyCall: (_request, { responseHeader }) => {
         responseHeader.set("connection", "close");
@@ -199,7 +199,7 @@ describe("compression", () => {
     expect(message).toMatchObject({ username: text, hostname: "7" });
   });
 
-  it("is omitted where a message is small, or the client does not compress", async () => {
+  it("is omitted if a message is small, or the client does not compress", async () => {
     const { session } = await connect({
       unaryCall: ({ responseSize }) => ({ username: responseSize === 7 ? "short" : text }),
     });
@@ -213,7 +213,7 @@ describe("compression", () => {
     expect(splitFrames(able.body)).toMatchObject([{ flags: 0 }]);
   });
 
-  it("is UNIMPLEMENTED where it is unknown, and the answer names the known ones", async () => {
+  it("is UNIMPLEMENTED if it is unknown, and the answer names the known ones", async () => {
     const { session } = await connect({ unaryCall: () => ({}) });
     const answer = await readAnswer(call(session, "UnaryCall", gzipped, { "grpc-encoding": "snappy" }));
     expect(answer.trailers["grpc-status"]).toBe("12");
@@ -222,7 +222,7 @@ describe("compression", () => {
 });
 
 describe("a stream of answers", () => {
-  it("leaves in one write where the messages are ready together", async () => {
+  it("leaves in one write if the messages are ready together", async () => {
     const { promise: firstRead, resolve } = Promise.withResolvers<void>();
     const batches = async function* () {
       yield [output(1), output(2), output(3)];
@@ -272,7 +272,7 @@ describe("a stream of answers", () => {
     stream.pause();
     await until(() => given > 1);
     await setTimeout(100);
-    // The client takes the 64 KiB of its window, and Node's stream what it buffers.
+    // The client takes the 64 KiB of its window, and Node's stream buffers some more.
     expect(given).toBeLessThan(20);
     stream.resume();
     const { body, trailers } = await readAnswer(stream);
@@ -328,7 +328,7 @@ describe("a stream of requests", () => {
     stream.write(inputRequest, send);
     await until(() => left > 0);
     await setTimeout(100);
-    // 2 MB were written; of those the server took a window of 256 KiB at the most.
+    // 2 MB were written; the server took at most a window of 256 KiB.
     expect(left * inputRequest.byteLength).toBeLessThan(300 * 1024);
     resolve();
     const { trailers } = await readAnswer(stream);
@@ -336,7 +336,7 @@ describe("a stream of requests", () => {
     expect(left).toBe(2000);
   });
 
-  it("is reset without an error where the answer is complete before its end", async () => {
+  it("is reset without an error if the answer is complete before its end", async () => {
     const { session } = await connect({ streamingInputCall: async () => ({ aggregatedPayloadSize: 1 }) });
     const stream = openStream(session, toPath("StreamingInputCall"));
     stream.write(inputRequest);
@@ -347,7 +347,7 @@ describe("a stream of requests", () => {
     expect(await end).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
-  it("is reset without an error where it is rejected before its end", async () => {
+  it("is reset without an error if it is rejected before its end", async () => {
     const { session } = await connect({ unaryCall: () => ({}) }, { maxMessageBytes: 1000 });
     const stream = openStream(session, toPath("UnaryCall"));
     stream.write(frame(new Uint8Array(), 0, 1001));
@@ -358,7 +358,7 @@ describe("a stream of requests", () => {
 });
 
 describe("a client that disconnects", () => {
-  /** What the service has seen of the end of its call. */
+  /** The end of a call as the service has seen it. */
   interface Seen {
     reason?: unknown;
     left?: boolean;

@@ -1,6 +1,6 @@
 /**
- * Bytes that no well-behaved client sends. Each call must end in a gRPC status or a reset, leave nothing behind, and not
- * affect the next call.
+ * Bytes that no well-behaved client sends. Each call must end in a gRPC status or a reset, release its resources, and
+ * not affect the next call.
  */
 import http2 from "node:http2";
 import { gzipSync } from "node:zlib";
@@ -146,7 +146,7 @@ describe("a request of any bytes", () => {
 });
 
 describe("a connection of any frames", () => {
-  it("ends in answers, resets or GOAWAY, and leaves nothing behind", async () => {
+  it("ends in answers, resets or GOAWAY, and releases all resources", async () => {
     const service = await start();
     const wildFrame = fc.record({
       type: fc.nat({ max: 12 }),

@@ -29,7 +29,7 @@ const modules = readdirSync(generated, { recursive: true, encoding: "utf8" }).fi
 );
 const served = (await Promise.all(modules.map((name) => import(`${generated}/${name}`)))).flatMap(typesIn);
 
-/** Encodes with a sink that has that many bytes left before its slab is full. */
+/** Encodes with a sink whose slab has the given number of bytes left. */
 function encode(desc: DescMessage, message: Message, left: number = SLAB_BYTES): Buffer {
   const sink = new ByteSink();
   sink.reserve(SLAB_BYTES);
@@ -40,7 +40,7 @@ function encode(desc: DescMessage, message: Message, left: number = SLAB_BYTES):
 }
 
 function expectSame(found: Uint8Array, expected: Uint8Array): void {
-  // Hex of what is equal would take longer than all the rest.
+  // Converting equal bytes to hex would take longer than the rest of the test.
   if (Buffer.compare(found, expected) === 0) return;
   expect(Buffer.from(found).toString("hex")).toBe(Buffer.from(expected).toString("hex"));
 }
@@ -58,7 +58,7 @@ function expectLikeToBinary(desc: DescMessage, numRuns: number): void {
   );
 }
 
-/** How often the type of a message is asked for while it is encoded: once, or again by `toBinary`. */
+/** How often the type of a message is read while it is encoded: once, or again by `toBinary`. */
 function typeReads(desc: DescMessage, message: Message): number {
   let reads = 0;
   const watched = Object.defineProperty({ ...message }, "$typeName", {
@@ -80,7 +80,7 @@ function toOutcome(action: () => Uint8Array): string {
   }
 }
 
-describe("messageEncoderOf()", () => {
+describe("toMessageEncoder()", () => {
   it("is tried with the types that are served", () => {
     const names = served.map(({ typeName }) => typeName);
     expect(names).toEqual(
@@ -167,7 +167,7 @@ describe("messageEncoderOf()", () => {
       lastMessage: { $typeName: "kinds.Leaf", text: "" },
     };
     for (let left = 0; left < 200; left++) {
-      // The length of what comes next is expected to be short.
+      // The next length is expected to be short.
       encode(StreamEventSchema, short);
       expectSame(encode(StreamEventSchema, long, left), toBinary(StreamEventSchema, long));
       for (const [name, value] of Object.entries(fields)) {
@@ -212,7 +212,7 @@ describe("messageEncoderOf()", () => {
   });
 });
 
-describe("messageEncoderOf(), where a value is not as its type says", () => {
+describe("toMessageEncoder() for a value that does not fit its type", () => {
   const plain = kindsType("kinds.Plain");
   const wrong: readonly (readonly [string, unknown])[] = [
     ["int32", 2 ** 31],

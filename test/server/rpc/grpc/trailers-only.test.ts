@@ -86,7 +86,7 @@ describe("a gRPC call that fails before its first message", () => {
 });
 
 describe("a gRPC call that ends before its provider answers", () => {
-  it.each(["Complete", "Stream"])("gets one HEADERS frame where %s is over its deadline", async (method) => {
+  it.each(["Complete", "Stream"])("gets one HEADERS frame if %s is over its deadline", async (method) => {
     const server = await servers.start({
       complete: ({ signal }) => silence(signal),
       async *stream({ signal }) {
@@ -100,7 +100,7 @@ describe("a gRPC call that ends before its provider answers", () => {
   it.each([
     ["too large", Buffer.alloc(65), "8"],
     ["not a message of the contract", Buffer.from([0xff]), "3"],
-  ])("gets one HEADERS frame where the request is %s", async (_what, message, status) => {
+  ])("gets one HEADERS frame if the request is %s", async (_what, message, status) => {
     const server = await servers.start(failing, { limits: { maxMessageBytes: 64 } });
     for (const method of ["Complete", "Stream"]) {
       const answer = await callRaw(server, inferencePath(method), GRPC, message);
@@ -109,7 +109,7 @@ describe("a gRPC call that ends before its provider answers", () => {
   });
 
   it.each(["Complete", "Stream"])(
-    "gets one HEADERS frame where the request of %s is invalid",
+    "gets one HEADERS frame if the request of %s is invalid",
     async (method) => {
       const { server } = await startSimulated();
       const answer = await callRaw(server, inferencePath(method), GRPC);
@@ -276,7 +276,7 @@ describe("the retry policy of a gRPC client", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(290);
   });
 
-  it("gives up where grpc-retry-pushback-ms is -1", async () => {
+  it("stops retrying if grpc-retry-pushback-ms is -1", async () => {
     const { server } = await startSimulated();
     const model = "sim-text:status=429,code=insufficient_quota,times=1";
     const error = await completeBy(retryingClient(server), requestTo(model));

@@ -33,7 +33,7 @@ function post(server: TestServer, { accept = SSE, body = BODY, headers = {}, sig
   });
 }
 
-/** Server-sent events by the rules of the HTML standard that apply to ours: their names and their data. */
+/** Reads server-sent events by the rules of the HTML standard that apply to ours. Returns their names and data. */
 function eventsIn(text: string): { name: string | undefined; data: Record<string, JsonValue> }[] {
   expect(text === "" || text.endsWith("\n\n")).toBe(true);
   return text
@@ -100,7 +100,7 @@ describe("a stream as server-sent events", () => {
     expect(eventsIn(text).at(-1)?.name).toBe("finish");
   });
 
-  it("ends with the event of an error and the status where it fails on its way", async () => {
+  it("ends with the event of an error and the status if it fails on its way", async () => {
     const server = await servers.start({ stream: failingAfterOutput });
     const response = await post(server);
     expect(response.status).toBe(200);
@@ -110,7 +110,7 @@ describe("a stream as server-sent events", () => {
     expect(server.log.at(-1)).toMatchObject({ code: "UNAVAILABLE" });
   });
 
-  it("is an HTTP status with Connect's JSON where it fails before its first event", async () => {
+  it("is an HTTP status with Connect's JSON if it fails before its first event", async () => {
     const failure = new RateLimitError("slow down", { provider: "acme", httpStatusCode: 429, retryAfter: 2 });
     const server = await servers.start({
       stream: async function* () {
@@ -168,7 +168,7 @@ describe("a stream of another contract", () => {
       body: "{}",
     });
 
-  it("has events without names where its messages are of one kind", async () => {
+  it("has events without names if its messages are of one kind", async () => {
     const service = await startTestService({
       async *streamingOutputCall() {
         yield { payload: { body: new Uint8Array(3) } };
@@ -178,7 +178,7 @@ describe("a stream of another contract", () => {
     expect(await (await post(service.url)).text()).toBe('data: {"payload":{"body":"AAAA"}}\n\n');
   });
 
-  it("keeps the metadata of an error that is no header of HTTP's own", async () => {
+  it("keeps the metadata of an error that is no header of HTTP itself", async () => {
     const service = await startTestService({
       // biome-ignore lint/correctness/useYield: it fails before its first message.
       async *streamingOutputCall() {
@@ -208,7 +208,7 @@ describe("a stream as JSON lines", () => {
     expect(lines.at(-1)).toHaveProperty("finish");
   });
 
-  it("ends with a line that has the status where it fails on its way", async () => {
+  it("ends with a line that has the status if it fails on its way", async () => {
     const server = await servers.start({ stream: failingAfterOutput });
     const lines = linesIn(await (await post(server, { accept: NDJSON })).text());
     expect(lines.map((line) => Object.keys(line).at(-1))).toEqual([
@@ -231,7 +231,7 @@ describe("a request for lines", () => {
     await response.text();
   });
 
-  it("that accepts anything else is told what to accept", async () => {
+  it("that accepts anything else gets the accepted types", async () => {
     const server = await startTexts();
     const response = await post(server, { accept: "*/*" });
     expect(response.status).toBe(415);

@@ -1,6 +1,6 @@
 /**
- * Bytes that no well-behaved client sends, in every protocol of streams. Each call must end as its protocol says, leave
- * nothing behind, and not affect the next call.
+ * Bytes that no well-behaved client sends, in every protocol of streams. Each call must end as its protocol says,
+ * release its resources, and not affect the next call.
  */
 import http2 from "node:http2";
 import { gzipSync } from "node:zlib";

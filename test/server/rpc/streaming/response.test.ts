@@ -54,7 +54,7 @@ describe.each(Object.entries(FORMS))("a stream as %s", (_name, form) => {
     const stream = callOverHttp2(server.url, form);
     stream.on("data", (chunk: Buffer) => pieces.push(chunk));
     await new Promise((resolve) => stream.once("close", resolve));
-    // Where a status follows it has a frame of its own.
+    // A status that follows has a separate frame.
     expect(pieces.length).toBeGreaterThanOrEqual(3);
     expect(pieces.length).toBeLessThanOrEqual(4);
   });
@@ -68,7 +68,7 @@ describe.each(Object.entries(FORMS))("a stream as %s", (_name, form) => {
     expect(chunks.length).toBeLessThanOrEqual(4);
   });
 
-  it("takes no more from the provider than one write beyond what its reader takes", async () => {
+  it("takes at most one write more from the provider than its reader takes", async () => {
     const WINDOW_BYTES = 4096;
     const EVENT_BYTES = 1000;
     let taken = 0;

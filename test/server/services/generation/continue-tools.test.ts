@@ -140,7 +140,7 @@ it("a caller without a library continues with JSON and reads server-sent events"
   expect(second.at(-1)?.data.result.response.message.content).toEqual([{ text: "noon" }]);
 });
 
-it("the conversation that the model gets is that of RunTools", async () => {
+it("the model gets the same conversation as from RunTools", async () => {
   const { server, goOn } = await begin([[oslo, time], "done"]);
   await goOn([
     { toolCallId: "b", output: { case: "refusal", value: { reason: "no" } } },
@@ -154,7 +154,7 @@ it("the conversation that the model gets is that of RunTools", async () => {
 });
 
 describe("calls with invalid arguments", () => {
-  it("are answered at once, and the model goes on in the same call", async () => {
+  it("are answered at once, and the model continues in the same call", async () => {
     const { server, answer } = await begin([[bad], "sorry"]);
     expect(answer.kinds).toEqual(["1 stepFinish", "2 stepFinish", "2 result"]);
     expect(answer.result).toMatchObject({
@@ -172,7 +172,7 @@ describe("calls with invalid arguments", () => {
     expect(result?.steps[0]?.toolResults.map(({ toolCallId }) => toolCallId)).toEqual(["a", "b"]);
   });
 
-  it("are repaired, then executed, each in a call of its own", async () => {
+  it("are repaired, then executed, each in a separate call", async () => {
     const { server, answer, goOn } = await begin([[bad, time], "done"], getStart({}, { repairCalls: true }));
     expect(answer.executes.map(({ problem }) => problem === "")).toEqual([false, true]);
     const repaired = await goOn([
@@ -240,7 +240,7 @@ describe("the loop ends", () => {
     expect(answer.kinds).toEqual(kinds);
   });
 
-  it("at once where no rounds are allowed", async () => {
+  it("at once if no rounds are allowed", async () => {
     const { answer } = await begin([[time]], getStart({ maxToolRounds: 0 }));
     expect(answer.kinds).toEqual(["1 stepFinish", "1 result"]);
     expect(answer.result).toMatchObject({ stopReason: StopReason.TOOL_CALLS });

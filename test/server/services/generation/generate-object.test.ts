@@ -64,7 +64,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
     expect(kinds).not.toContain("event");
   });
 
-  it("an answer that does not match ends the call with its text and what is wrong", async () => {
+  it("an answer that does not match ends the call with its text and the mistake", async () => {
     const server = await startGenerationServer(servers, ['{"name":"Ann"}']);
     const client = createClient(GenerationService, transportTo(server.url));
     const failed = await client.generateObject({ options, object }).catch(ConnectError.from);
@@ -84,7 +84,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
   });
 });
 
-it("StreamObject has the model's events where the caller asks for them", async () => {
+it("StreamObject has the model's events if the caller asks for them", async () => {
   const server = await startGenerationServer(servers, [ANN]);
   const client = createClient(GenerationService, server.transport);
   const { kinds } = await collect(client.streamObject({ options, object, includeEvents: true }));

@@ -81,7 +81,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
   });
 });
 
-it("a failure before the first message has no headers of its own in gRPC", async () => {
+it("a failure before the first message has no separate headers in gRPC", async () => {
   const server = await startGenerationServer(servers, [new NetworkError("no route", { retryable: false })]);
   const client = grpcClient(server.authority);
   servers.onEnd(() => client.close());
@@ -249,7 +249,7 @@ describe("a call that ends early", () => {
     },
   );
 
-  it("the total time limit is a status of its own", async () => {
+  it("the total time limit is a separate status", async () => {
     const server = await startGenerationServer(servers, ["unused"]);
     server.model.beforeAnswer = silence;
     const client = createClient(GenerationService, server.transport);

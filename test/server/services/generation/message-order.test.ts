@@ -14,7 +14,7 @@ type Request = NonNullable<
   Exclude<MessageInitShape<typeof RunToolsRequestSchema>, { $typeName: string }>["message"]
 >;
 
-/** A message of the caller (`>`), or one of the sidecar with its step. */
+/** A message from the caller (`>`), or from the sidecar with its step. */
 type Line = readonly [">", Request] | readonly [step: number, Response];
 
 const start: Line = [">", { case: "start", value: {} }];

@@ -1,4 +1,4 @@
-/** Properties of RunTools over random callers: slow, failing, out of order, silent, talkative, and gone. */
+/** Properties of RunTools over random callers: slow, failing, out of order, silent, verbose, and disconnected. */
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -19,7 +19,7 @@ const servers = useTestServers();
 
 const TOOLS = [functionTool({ name: "t", parameters: { type: "object", required: ["x"] } })];
 
-/** What a caller does with one call. */
+/** The behaviour of a caller for one call. */
 interface CallPlan {
   readonly isValid: boolean;
   readonly reaction: "answer" | "error" | "refuse" | "never" | "twice";
@@ -49,7 +49,7 @@ const callPlan: fc.Arbitrary<CallPlan> = fc.record({
   isNoisy: fc.boolean(),
 });
 
-const plan: fc.Arbitrary<Plan> = fc.record({
+const arbitraryPlan: fc.Arbitrary<Plan> = fc.record({
   steps: fc.array(fc.array(callPlan, { minLength: 1, maxLength: 4 }), { maxLength: 3 }),
   halfCloseAfter: fc.option(fc.nat(5), { nil: undefined, freq: 3 }),
   disconnectAfter: fc.option(fc.nat(5), { nil: undefined, freq: 4 }),
@@ -99,30 +99,30 @@ async function react(caller: ToolCaller, id: string, problem: string, call: Call
 
 let runs = 0;
 
-async function runPlan(server: GenerationServer, own: Plan): Promise<RunOutcome> {
+async function runPlan(server: GenerationServer, plan: Plan): Promise<RunOutcome> {
   const model = `plan-${runs++}`;
-  plans.set(model, own);
+  plans.set(model, plan);
   let executes = 0;
   const caller: ToolCaller = new ToolCaller(
     onExecute(({ problem }, id) => {
-      const call = findCall(own, id);
+      const call = findCall(plan, id);
       if (call !== undefined) void react(caller, id, problem, call);
-      if (executes++ === own.halfCloseAfter) caller.end();
-      if (executes - 1 === own.disconnectAfter) caller.disconnect();
+      if (executes++ === plan.halfCloseAfter) caller.end();
+      if (executes - 1 === plan.disconnectAfter) caller.disconnect();
     }),
   );
   const timeouts = { perTool: { nanos: PER_TOOL_MS * 1e6 } };
   caller.start({
     options: { request: { model, tools: TOOLS }, prompt: "hi", maxToolRounds: 9, timeouts },
     repairCalls: true,
-    omitEvents: own.omitEvents,
+    omitEvents: plan.omitEvents,
   });
   const outcome = await caller.run(server.transport);
   plans.delete(model);
   return outcome;
 }
 
-/** Whether the tool's own text must reach the model, provided that the caller stays to the end. */
+/** Whether the tool's text must reach the model, provided that the caller stays to the end. */
 function givesText({ isValid, isBadRepair, reaction }: CallPlan): boolean {
   return (isValid || !isBadRepair) && (reaction === "answer" || reaction === "twice");
 }
@@ -131,47 +131,47 @@ function isLate(id: string) {
   return ({ toolCallId, reason }: RejectedOutput): boolean => toolCallId === id && reason === Reason.TOO_LATE;
 }
 
-function checkOutcome(own: Plan, { executes, result, error, rejected }: RunOutcome): void {
+function checkOutcome(plan: Plan, { executes, result, error, rejected }: RunOutcome): void {
   const announced = executes.map(({ toolCall, problem }) => `${toolCall?.id} ${problem === ""}`);
   expect(new Set(announced).size, "a call is announced once for repair and once for execution").toBe(
     announced.length,
   );
   if (error !== undefined) {
     expect(
-      own.disconnectAfter,
+      plan.disconnectAfter,
       `only a caller that disconnects gets an error, found ${error.message}`,
     ).toBeDefined();
     return;
   }
   expect(result).toMatchObject({ stopReason: StopReason.COMPLETED });
-  expect(result?.steps).toHaveLength(own.steps.length + 1);
-  for (const [step, calls] of own.steps.entries()) {
+  expect(result?.steps).toHaveLength(plan.steps.length + 1);
+  for (const [step, calls] of plan.steps.entries()) {
     const results = result?.steps[step]?.toolResults ?? [];
     expect(results.map(({ toolCallId }) => toolCallId)).toEqual(
       calls.map((_call, index) => toId(step, index)),
     );
-    if (own.halfCloseAfter !== undefined) continue;
+    if (plan.halfCloseAfter !== undefined) continue;
     for (const [index, call] of calls.entries()) {
       const { failed, content } = results[index] ?? {};
-      // On a machine that is busy for that long the answer came after the time limit, and was refused for that.
+      // On a machine that is busy for that long the answer came after the time limit, and was refused.
       if (givesText(call) && failed && rejected.some(isLate(toId(step, index)))) continue;
       expect(failed).toBe(!givesText(call));
       if (givesText(call)) expect(content?.[0]?.part.value).toBe(`of ${toId(step, index)}`);
     }
   }
-  if (own.halfCloseAfter !== undefined) return;
-  const noisy = own.steps.flat().filter(({ isNoisy }) => isNoisy);
+  if (plan.halfCloseAfter !== undefined) return;
+  const noisy = plan.steps.flat().filter(({ isNoisy }) => isNoisy);
   expect(rejected.length).toBeGreaterThanOrEqual(noisy.length === 0 ? 0 : 1);
 }
 
 it("gives each call one result, runs none twice and ends, whatever its callers do", async () => {
   const server = await startGenerationServer(servers, [toTurn]);
   await fc.assert(
-    fc.asyncProperty(fc.array(plan, { minLength: 2, maxLength: 6 }), async (all) => {
-      const outcomes = await Promise.all(all.map((own) => runPlan(server, own)));
-      for (const [index, own] of all.entries()) {
+    fc.asyncProperty(fc.array(arbitraryPlan, { minLength: 2, maxLength: 6 }), async (all) => {
+      const outcomes = await Promise.all(all.map((plan) => runPlan(server, plan)));
+      for (const [index, plan] of all.entries()) {
         const outcome = outcomes[index];
-        if (outcome !== undefined) checkOutcome(own, outcome);
+        if (outcome !== undefined) checkOutcome(plan, outcome);
       }
       await expect.poll(() => server.model.open).toBe(0);
     }),

@@ -437,7 +437,7 @@ describe("the loop ends", () => {
     expect(result?.steps).toHaveLength(steps);
   });
 
-  it("by the sidecar's own limit of steps", async () => {
+  it("by the sidecar's limit of steps", async () => {
     const server = await startGenerationServer(servers, [() => [{ name: "get_time" }]], {
       generationLimits: { maxGenerationSteps: 3 },
     });
@@ -527,7 +527,7 @@ it("a server that stops ends loops that wait for tools with their status", async
   expect((await ended).error).toMatchObject({ code: Code.Unavailable });
 });
 
-it("keeps what a conversation grows by within the memory for requests", async () => {
+it("keeps the growth of a conversation within the memory for requests", async () => {
   const big = "x".repeat(100_000);
   const server = await startGenerationServer(servers, [() => [{ name: "get_time" }]], {
     limits: { maxRequestMemoryBytes: 500_000 },

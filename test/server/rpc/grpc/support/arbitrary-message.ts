@@ -11,7 +11,7 @@ import { WireType } from "@bufbuild/protobuf/wire";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 
-/** Around the lengths at which a length takes one byte more. */
+/** Lengths around those whose encoding takes one byte more. */
 const EDGES = [126, 127, 128, 16_383, 16_384] as const;
 
 const edges = fc.constantFrom(...EDGES);
@@ -21,7 +21,7 @@ function rarely<T>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<T>): fc.Arbitrary<
   return fc.oneof({ weight: 12, arbitrary: usual }, { weight: 1, arbitrary: rare });
 }
 
-/** Of one, two, three and four bytes a character, and halves of a pair, which are no text. */
+/** Characters of one, two, three and four bytes, and halves of a surrogate pair, which are no text. */
 const texts: fc.Arbitrary<string> = rarely(
   fc.oneof(
     fc.string({ maxLength: 20 }),
@@ -78,7 +78,7 @@ const unknownFields = fc.array(
   { minLength: 1, maxLength: 2 },
 );
 
-/** Messages of a type, nested at most so deep. */
+/** Messages of a type, nested at most to the given depth. */
 export function arbitraryMessage(desc: DescMessage, depth = 3): fc.Arbitrary<Message> {
   const members: Record<string, fc.Arbitrary<unknown>> = {};
   for (const field of desc.fields) {
@@ -119,7 +119,7 @@ function arbitraryField(field: DescField, depth: number): fc.Arbitrary<unknown> 
     .map((entries) => Object.fromEntries(entries.map(([key, value]) => [String(key), value])));
 }
 
-/** One value, in the form that a message holds it in: some well-known types have one of their own. */
+/** One value, in the form that a message holds it in: some well-known types have a special form. */
 function arbitraryElement(field: DescField, depth: number): fc.Arbitrary<unknown> {
   const { message } = field;
   if (message === undefined) return arbitraryScalar(field);

@@ -11,7 +11,7 @@ import {
   FieldDescriptorProto_Type as Type,
 } from "@bufbuild/protobuf/wkt";
 
-/** What is said of a field here. */
+/** The description of a field. */
 interface FieldInit {
   readonly name?: string;
   readonly number?: number;
@@ -147,7 +147,7 @@ const mapped: MessageInit = {
   })),
 };
 
-/** What protobuf-es holds in another form than its type says. */
+/** Fields that protobuf-es holds in another form than their types say. */
 const borrowed: MessageInit = {
   name: "Borrowed",
   field: numbered([
@@ -243,7 +243,7 @@ export function kindsType(name: string): DescMessage {
   return found;
 }
 
-/** All of them. */
+/** All message types of this file. */
 export const everyKind: readonly DescMessage[] = [
   "kinds.Plain",
   "kinds.Optional",

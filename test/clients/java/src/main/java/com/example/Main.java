@@ -12,7 +12,7 @@ import io.github.outriggerinference.v1.InferenceServiceGrpc;
 
 /**
  * Calls a sidecar the way a Java service would, and checks what comes back. Every check is a method
- * that can be read, and copied, on its own.
+ * that can be read, and copied, alone.
  */
 public final class Main {
   /**

@@ -87,7 +87,7 @@ final class Retries {
     Calls.checkOrder(events);
   }
 
-  /** Checks that a call is not repeated where the sidecar says that repeating it cannot help. */
+  /** Checks that a call is not repeated if the sidecar says that repeating it cannot help. */
   private static void checkRefused(InferenceServiceBlockingStub stub) {
     try {
       stub.complete(askFailing("status=429,code=insufficient_quota,times=1"));

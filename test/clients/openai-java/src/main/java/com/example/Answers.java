@@ -119,7 +119,7 @@ record Answers(Target target) {
     Expect.that(events.get(1).isInProgress(), "the second event is %s", events.get(1));
     Expect.that(joined(events, "response.output_text.delta").equals(textOf(response)), "the deltas are not the text");
     checkUsage(response);
-    // What was streamed is what is stored.
+    // The stored response equals the streamed one.
     Response stored = target.responses().retrieve(response.id());
     Expect.that(json(stored.output()).equals(json(response.output())), "stored %s", stored);
   }
@@ -150,7 +150,7 @@ record Answers(Target target) {
     }
   }
 
-  /** What a structured answer describes. */
+  /** The value that a structured answer describes. */
   public static final class City {
     public String name;
     public double people;

@@ -37,7 +37,7 @@ record Failures(Target target) {
     return target.with(script).input("Hello").build();
   }
 
-  /** What contradicts itself is refused, and the answer says which parameter it is. */
+  /** Checks that a contradiction is refused with the name of the parameter. */
   private void badRequest() {
     Map<String, Object> mistakes =
         Map.of("background", true, "previous_response_id", MISSING, "max_output_tokens", "many");
@@ -76,7 +76,9 @@ record Failures(Target target) {
     Expect.failure(RateLimitException.class, () -> withoutRetries().createStreaming(params));
   }
 
-  /** The SDK repeats what may succeed, after as long as it was told. The delays are of this client alone, see `times`. */
+  /**
+   * The SDK repeats what may succeed, after as long as it was told. The delays are of this client alone, see `times`.
+   */
   private void retry() {
     int delay = 31 + target.number();
     Response response = target.responses().create(hello("text:status=429,retry_after_ms=" + delay + ",times=2"));

@@ -123,7 +123,7 @@ record Stored(Target target) {
     return response.usage().orElseThrow().inputTokens();
   }
 
-  /** Instructions are those of each request alone. */
+  /** Each request has only the instructions that it sets. */
   private void instructions() {
     String long20 = "Answer like a pirate. ".repeat(20);
     Response first = target.responses().create(target.with("text").input("Hello").instructions(long20).build());

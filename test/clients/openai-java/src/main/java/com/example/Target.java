@@ -49,7 +49,7 @@ record Target(OpenAIClient client, String provider, int number) {
     return collect(responses().createStreaming(params), Integer.MAX_VALUE);
   }
 
-  /** The events of a stream to its end, or the first of them. */
+  /** Returns the events of a stream to its end, or only its first events. */
   static List<ResponseStreamEvent> collect(StreamResponse<ResponseStreamEvent> stream, int most) {
     try (stream) {
       return stream.stream().limit(most).collect(Collectors.toCollection(ArrayList::new));

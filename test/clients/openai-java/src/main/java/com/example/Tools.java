@@ -78,7 +78,7 @@ record Tools(Target target) {
     }
   }
 
-  /** Tools are those of the response before, unless the request has its own. */
+  /** A request without tools has the tools of the previous response. */
   private void previousResponse() throws Exception {
     Response first =
         target.responses().create(target.with("tools:calls=2").input(QUESTION).addTool(WEATHER).build());

@@ -1,5 +1,5 @@
-/** Recordings with items that have other fields than OpenAI publishes, or with a URL that is none. */
-export const ownForms: readonly string[] = [
+/** Recordings with items that have fields that OpenAI does not publish, or with an invalid URL. */
+export const unpublishedForms: readonly string[] = [
   "openai-responses/programmatic-tool-calling.1.sse",
   "openai-responses/programmatic-tool-calling.2.sse",
   "openai-responses/programmatic-tool-calling.3.sse",

@@ -1,4 +1,4 @@
-/** Models and prices of your own: in the Client, in one adapter, and for one account. */
+/** Custom models and prices: in the Client, in one adapter, and for one account. */
 import { Client, createCatalog, type ModelSettings, OpenAIAdapter, userMessage } from "outrigger";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Simulator, startSimulator } from "../../simulator/index.ts";
@@ -20,7 +20,7 @@ function adapter(name: string, catalog?: ReturnType<typeof createCatalog>) {
   return new OpenAIAdapter({ name, apiKey: "k", baseUrl: simulator.openaiBaseUrl, catalog });
 }
 
-/** The price of a call, in dollars per million tokens where a token of input and one of output cost the same. */
+/** The price of a call, in dollars per million tokens, if a token of input and a token of output cost the same. */
 async function toPrice(client: Client, provider: string, model: string): Promise<number | undefined> {
   const request = { provider, model, messages: [userMessage("Hello")] };
   const whole = await client.complete(request);
@@ -32,7 +32,7 @@ async function toPrice(client: Client, provider: string, model: string): Promise
 
 const flat = (price: number) => ({ input: price, output: price, cacheRead: price });
 
-describe("a catalog of your own", () => {
+describe("a custom catalog", () => {
   it("prices a model that the shipped catalog does not know", async () => {
     const catalog = catalogWith({ id: "our-model", provider: "openai", prices: flat(3) });
     await using client = new Client({ catalog, providers: { openai: adapter("openai") } });
@@ -40,7 +40,7 @@ describe("a catalog of your own", () => {
     expect(client.catalog.getModelInfo("our-model")?.provider).toBe("openai");
   });
 
-  it("changes nothing without entries of its own", async () => {
+  it("changes nothing without custom entries", async () => {
     await using client = new Client({ providers: { openai: adapter("openai") } });
     expect(await toPrice(client, "openai", "our-model")).toBeUndefined();
     expect(await toPrice(client, "openai", "gpt-5.2")).toBeGreaterThan(0);
@@ -74,8 +74,8 @@ describe("a catalog of your own", () => {
 
   it("of an adapter goes before that of the Client", async () => {
     const model = { id: "our-model", provider: "openai" };
-    const own = catalogWith({ ...model, prices: flat(1) });
-    const providers = { openai: adapter("openai", own) };
+    const catalog = catalogWith({ ...model, prices: flat(1) });
+    const providers = { openai: adapter("openai", catalog) };
     await using client = new Client({ catalog: catalogWith({ ...model, prices: flat(2) }), providers });
     expect(await toPrice(client, "openai", "our-model")).toBeCloseTo(1);
   });
