@@ -53,6 +53,9 @@ func TestSidecar(t *testing.T) {
 		"limits":            sidecarLimits,
 		"runs":              sidecarRuns,
 		"run_tools":         sidecarRunTools,
+		"threads":           sidecarThreads,
+		"thread_messages":   sidecarThreadMessages,
+		"thread_of_runs":    sidecarThreadOfRuns,
 		"catalog":           sidecarCatalog,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, client) })

@@ -36,6 +36,9 @@ const sidecarChecks = [
   "limits",
   "runs",
   "run_tools",
+  "threads",
+  "thread_messages",
+  "thread_of_runs",
   "catalog",
 ];
 
