@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions as ConnectCallOptions, Client as ServiceClient } from "@connectrpc/connect";
 import { type RequestInput, requestOf, type ToolInput } from "../../../src/client/request-input.ts";
-import { NetworkError, NotFoundError, StreamError } from "../../../src/core/errors.ts";
+import { NetworkError, StreamError } from "../../../src/core/errors.ts";
 import type { MessageInput } from "../../../src/core/message.ts";
 import type { ActiveTool } from "../../../src/core/tool-input.ts";
 import type { ToolResult } from "../../../src/gen/outrigger/v1/message_pb.ts";
@@ -21,6 +21,7 @@ import {
 } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import { isActiveTool } from "../../../src/generation/local-executor.ts";
 import type { GenerationLimits } from "../../../src/generation/loop-limits.ts";
+import { connectOptions, fetchAnswer, findAnswer, type RunCallOptions } from "./answer.ts";
 import { failureOf } from "./failure.ts";
 import { limitsInit } from "./loop-start.ts";
 
@@ -70,12 +71,6 @@ export interface RunFilter {
   readonly pageSize?: number | undefined;
 }
 
-/** Options of a call of the run engine. */
-export interface RunCallOptions {
-  /** Cancels the call. A run in the background goes on. */
-  readonly signal?: AbortSignal | undefined;
-}
-
 type Service = ServiceClient<typeof RunService>;
 
 /** How long the events of a run are waited for while the sidecar is away, in milliseconds. */
@@ -97,7 +92,7 @@ export class Runs {
    * does not throw: its `status` and `error` say so.
    */
   create(options: RunOptions, call: RunCallOptions = {}): Promise<Run> {
-    return answerOf(call, (connect) => this.#service.createRun(toRequest(options), connect));
+    return fetchAnswer(call, (connect) => this.#service.createRun(toRequest(options), connect));
   }
 
   /**
@@ -124,19 +119,14 @@ export class Runs {
   }
 
   /** A run with its steps; undefined if there is none. */
-  async get(runId: string, call: RunCallOptions = {}): Promise<Run | undefined> {
-    try {
-      return await answerOf(call, (connect) => this.#service.getRun({ runId }, connect));
-    } catch (error) {
-      if (error instanceof NotFoundError) return undefined;
-      throw error;
-    }
+  get(runId: string, call: RunCallOptions = {}): Promise<Run | undefined> {
+    return findAnswer(call, (connect) => this.#service.getRun({ runId }, connect));
   }
 
   /** Waits until a run has ended or requires action, and returns it with its steps. */
   async wait(runId: string, call: RunCallOptions = {}): Promise<Run> {
     for (;;) {
-      const run = await answerOf(call, (connect) => this.#service.getRun({ runId }, connect));
+      const run = await fetchAnswer(call, (connect) => this.#service.getRun({ runId }, connect));
       if (!isUnderWay(run)) return run;
       try {
         for await (const _ of this.events(runId, { ...call, after: run.lastSequence }));
@@ -154,17 +144,17 @@ export class Runs {
     { approvals = [], ...call }: RunCallOptions & { readonly approvals?: readonly ToolApproval[] } = {},
   ): Promise<Run> {
     const request = { runId, results: [...results], approvals: [...approvals] };
-    return answerOf(call, (connect) => this.#service.submitToolResults(request, connect));
+    return fetchAnswer(call, (connect) => this.#service.submitToolResults(request, connect));
   }
 
   /** Cancels a run. Has no effect on one that has ended. */
   cancel(runId: string, call: RunCallOptions = {}): Promise<Run> {
-    return answerOf(call, (connect) => this.#service.cancelRun({ runId }, connect));
+    return fetchAnswer(call, (connect) => this.#service.cancelRun({ runId }, connect));
   }
 
   /** Deletes a run with its steps and events. One in progress is cancelled first. */
   async delete(runId: string, call: RunCallOptions = {}): Promise<void> {
-    await answerOf(call, (connect) => this.#service.deleteRun({ runId }, connect));
+    await fetchAnswer(call, (connect) => this.#service.deleteRun({ runId }, connect));
   }
 
   /** The caller's runs, newest first, without their steps. Fetches page after page. */
@@ -175,7 +165,7 @@ export class Runs {
     let pageToken = "";
     do {
       const request = { threadId, statuses: [...statuses], pageSize, pageToken };
-      const page = await answerOf(call, (connect) => this.#service.listRuns(request, connect));
+      const page = await fetchAnswer(call, (connect) => this.#service.listRuns(request, connect));
       yield* page.runs;
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
@@ -289,19 +279,4 @@ function toRequest(options: RunOptions): CreateRunRequest {
     approvals: [...approvals],
     inheritTools,
   });
-}
-
-function connectOptions({ signal }: RunCallOptions): ConnectCallOptions {
-  return signal === undefined ? {} : { signal };
-}
-
-async function answerOf<Answer>(
-  call: RunCallOptions,
-  make: (connect: ConnectCallOptions) => Promise<Answer>,
-): Promise<Answer> {
-  try {
-    return await make(connectOptions(call));
-  } catch (thrown) {
-    throw failureOf(thrown, call.signal);
-  }
 }

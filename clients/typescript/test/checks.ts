@@ -31,6 +31,7 @@ import {
 import { runRemoteLoop } from "../src/tool-loop.ts";
 import { reconnectChecks } from "./reconnect.ts";
 import { runChecks } from "./runs.ts";
+import { threadChecks } from "./threads.ts";
 
 const messages = [userMessage("What is the weather in Paris?")];
 
@@ -47,6 +48,7 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ["no_sidecar", noSidecar],
   ...reconnectChecks,
   ...runChecks,
+  ...threadChecks,
   ["wrong_address", wrongAddress],
   ["access_key", accessKey],
   ["cut_stream", cutStream],
