@@ -51,6 +51,7 @@ func TestSidecar(t *testing.T) {
 		"max_tool_rounds":   sidecarMaxToolRounds,
 		"stop_when":         sidecarStopWhen,
 		"limits":            sidecarLimits,
+		"failed_generation": sidecarFailedGeneration,
 		"runs":              sidecarRuns,
 		"run_tools":         sidecarRunTools,
 		"threads":           sidecarThreads,

@@ -34,6 +34,7 @@ const sidecarChecks = [
   "max_tool_rounds",
   "stop_when",
   "limits",
+  "failed_generation",
   "runs",
   "run_tools",
   "threads",
