@@ -32,7 +32,7 @@ public record MessageThread(Thread toProto) {
   }
 
   /** Whether a caller created the thread. Otherwise a run created it. */
-  public boolean conversation() {
+  public boolean isConversation() {
     return toProto.getConversation();
   }
 }

@@ -45,7 +45,7 @@ class ThreadsTest {
     Threads threads =
         client.withHeaders(Map.of("x-request-id", "mine-1")).onCall(calls::add).threads();
     MessageThread created = threads.create(t -> t.labels(Map.of("user", "ada", "topic", "boats")));
-    assertTrue(created.conversation());
+    assertTrue(created.isConversation());
     Duration age = Duration.between(created.createdAt(), Instant.now());
     assertTrue(age.abs().compareTo(Duration.ofHours(1)) < 0, "created at " + created.createdAt());
     MessageThread updated = threads.update(created.id(), Map.of("topic", "canoes"));
