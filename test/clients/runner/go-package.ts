@@ -36,6 +36,7 @@ const sidecarChecks = [
   "limits",
   "failed_generation",
   "runs",
+  "failed_run",
   "run_tools",
   "threads",
   "thread_messages",

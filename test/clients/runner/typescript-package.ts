@@ -27,6 +27,7 @@ export const typescriptPackage: TestClient = {
     "sidecar_that_returns",
     "resumed_events",
     "failed_run",
+    "failed_run_of_the_sidecar",
     "cancelled_run",
     "run_with_tools",
     "listed_runs",
