@@ -14,7 +14,7 @@ export function connectOptions({ signal }: RunCallOptions): ConnectCallOptions {
 }
 
 /** Makes a call with one answer. Throws the error of this package if it fails. */
-export async function fetchAnswer<Answer>(
+export async function getAnswer<Answer>(
   call: RunCallOptions,
   make: (connect: ConnectCallOptions) => Promise<Answer>,
 ): Promise<Answer> {
@@ -31,7 +31,7 @@ export async function findAnswer<Answer>(
   make: (connect: ConnectCallOptions) => Promise<Answer>,
 ): Promise<Answer | undefined> {
   try {
-    return await fetchAnswer(call, make);
+    return await getAnswer(call, make);
   } catch (error) {
     if (error instanceof NotFoundError) return undefined;
     throw error;

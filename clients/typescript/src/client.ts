@@ -28,7 +28,7 @@ import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.
 import { ThreadService } from "../../../src/gen/outrigger/v1/thread_service_pb.ts";
 import type { LoopItem, LoopOptions } from "../../../src/generation/tool-loop.ts";
 import { DEFAULT_ADDRESS, targetOf } from "./address.ts";
-import { fetchAnswer, findAnswer } from "./answer.ts";
+import { findAnswer, getAnswer } from "./answer.ts";
 import { type CallSettings, observeCalls } from "./call-info.ts";
 import { failureOf } from "./failure.ts";
 import { retryUnsent } from "./reconnect.ts";
@@ -171,7 +171,7 @@ export class Client {
     let pageToken = "";
     do {
       const request = { provider, capabilities: [...capabilities], pageToken };
-      const page = await fetchAnswer({}, () => this.#catalog.listModels(request));
+      const page = await getAnswer({}, () => this.#catalog.listModels(request));
       yield* page.models;
       pageToken = page.nextPageToken;
     } while (pageToken !== "");

@@ -21,7 +21,7 @@ import {
 } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import { isActiveTool } from "../../../src/generation/local-executor.ts";
 import type { GenerationLimits } from "../../../src/generation/loop-limits.ts";
-import { connectOptions, fetchAnswer, findAnswer, type RunCallOptions } from "./answer.ts";
+import { connectOptions, findAnswer, getAnswer, type RunCallOptions } from "./answer.ts";
 import { failureOf } from "./failure.ts";
 import { limitsInit } from "./loop-start.ts";
 
@@ -92,7 +92,7 @@ export class Runs {
    * does not throw: its `status` and `error` say so.
    */
   create(options: RunOptions, call: RunCallOptions = {}): Promise<Run> {
-    return fetchAnswer(call, (connect) => this.#service.createRun(toRequest(options), connect));
+    return getAnswer(call, (connect) => this.#service.createRun(toRunRequest(options), connect));
   }
 
   /**
@@ -101,7 +101,7 @@ export class Runs {
    * event, and then throws.
    */
   createStream(options: RunOptions, call: RunCallOptions = {}): AsyncGenerator<RunEvent> {
-    const request = toRequest(options);
+    const request = toRunRequest(options);
     return this.#follow((connect) => this.#service.createRunStream(request, connect), new Position(), call);
   }
 
@@ -127,7 +127,7 @@ export class Runs {
   /** Waits until a run has ended or requires action, and returns it with its steps. */
   async wait(runId: string, call: RunCallOptions = {}): Promise<Run> {
     for (;;) {
-      const run = await fetchAnswer(call, (connect) => this.#service.getRun({ runId }, connect));
+      const run = await getAnswer(call, (connect) => this.#service.getRun({ runId }, connect));
       if (!isUnderWay(run)) return run;
       const position = new Position(runId, run.lastSequence);
       try {
@@ -147,17 +147,17 @@ export class Runs {
     { approvals = [], ...call }: RunCallOptions & { readonly approvals?: readonly ToolApproval[] } = {},
   ): Promise<Run> {
     const request = { runId, results: [...results], approvals: [...approvals] };
-    return fetchAnswer(call, (connect) => this.#service.submitToolResults(request, connect));
+    return getAnswer(call, (connect) => this.#service.submitToolResults(request, connect));
   }
 
   /** Cancels a run. Has no effect on one that has ended. */
   cancel(runId: string, call: RunCallOptions = {}): Promise<Run> {
-    return fetchAnswer(call, (connect) => this.#service.cancelRun({ runId }, connect));
+    return getAnswer(call, (connect) => this.#service.cancelRun({ runId }, connect));
   }
 
   /** Deletes a run with its steps and events. One in progress is cancelled first. */
   async delete(runId: string, call: RunCallOptions = {}): Promise<void> {
-    await fetchAnswer(call, (connect) => this.#service.deleteRun({ runId }, connect));
+    await getAnswer(call, (connect) => this.#service.deleteRun({ runId }, connect));
   }
 
   /** The caller's runs, newest first, without their steps. Fetches page after page. */
@@ -168,7 +168,7 @@ export class Runs {
     let pageToken = "";
     do {
       const request = { threadId, statuses: [...statuses], pageSize, pageToken };
-      const page = await fetchAnswer(call, (connect) => this.#service.listRuns(request, connect));
+      const page = await getAnswer(call, (connect) => this.#service.listRuns(request, connect));
       yield* page.runs;
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
@@ -248,7 +248,7 @@ function isUnderWay({ status }: Run): boolean {
   return status === RunStatus.QUEUED || status === RunStatus.IN_PROGRESS;
 }
 
-function toRequest(options: RunOptions): CreateRunRequest {
+function toRunRequest(options: RunOptions): CreateRunRequest {
   const {
     prompt = "",
     system = "",

@@ -10,7 +10,7 @@ import {
   type ThreadService,
   UpdateThreadRequestSchema,
 } from "../../../src/gen/outrigger/v1/thread_service_pb.ts";
-import { fetchAnswer, findAnswer, type RunCallOptions } from "./answer.ts";
+import { findAnswer, getAnswer, type RunCallOptions } from "./answer.ts";
 
 /** What a new thread begins with. */
 export interface ThreadOptions {
@@ -38,7 +38,7 @@ export class Threads {
 
   /** Creates a thread. */
   create({ messages = [], labels = {} }: ThreadOptions = {}, call: RunCallOptions = {}): Promise<Thread> {
-    return fetchAnswer(call, (connect) => {
+    return getAnswer(call, (connect) => {
       const request = toChecked(CreateThreadRequestSchema, {
         messages: [...messages],
         metadata: { ...labels },
@@ -58,7 +58,7 @@ export class Threads {
     labels: Readonly<Record<string, string>>,
     call: RunCallOptions = {},
   ): Promise<Thread> {
-    return fetchAnswer(call, (connect) => {
+    return getAnswer(call, (connect) => {
       const request = toChecked(UpdateThreadRequestSchema, { threadId, metadata: { ...labels } });
       return this.#service.updateThread(request, connect);
     });
@@ -66,7 +66,7 @@ export class Threads {
 
   /** Deletes a thread with its messages. Its runs can still be read, and cannot be continued. */
   async delete(threadId: string, call: RunCallOptions = {}): Promise<void> {
-    await fetchAnswer(call, (connect) => this.#service.deleteThread({ threadId }, connect));
+    await getAnswer(call, (connect) => this.#service.deleteThread({ threadId }, connect));
   }
 
   /**
@@ -78,7 +78,7 @@ export class Threads {
     messages: readonly MessageInput[],
     call: RunCallOptions = {},
   ): Promise<ThreadMessage[]> {
-    const answer = await fetchAnswer(call, (connect) => {
+    const answer = await getAnswer(call, (connect) => {
       const request = toChecked(AppendMessagesRequestSchema, { threadId, messages: [...messages] });
       return this.#service.appendMessages(request, connect);
     });
@@ -94,7 +94,7 @@ export class Threads {
     let pageToken = "";
     do {
       const request = { threadId, newestFirst, pageSize, pageToken };
-      const page = await fetchAnswer(call, (connect) => this.#service.listMessages(request, connect));
+      const page = await getAnswer(call, (connect) => this.#service.listMessages(request, connect));
       yield* page.messages;
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
@@ -107,7 +107,7 @@ export class Threads {
 
   /** Deletes a message from a thread. Forks of the thread keep it. */
   async deleteMessage(threadId: string, messageId: string, call: RunCallOptions = {}): Promise<void> {
-    await fetchAnswer(call, (connect) => this.#service.deleteMessage({ threadId, messageId }, connect));
+    await getAnswer(call, (connect) => this.#service.deleteMessage({ threadId, messageId }, connect));
   }
 }
 
