@@ -72,6 +72,7 @@ export class ToolCallIdMapper {
 function digestOf(text: string, length: number): string {
   const digest = hash("sha256", text, "buffer");
   let letters = "";
-  for (let index = 0; index < length; index += 1) letters += ALPHABET[digest.readUInt8(index) % ALPHABET.length];
+  for (let index = 0; index < length; index += 1)
+    letters += ALPHABET[digest.readUInt8(index) % ALPHABET.length];
   return letters;
 }
