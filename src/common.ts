@@ -117,6 +117,7 @@ export { ObjectResult } from "./generation/object-result.ts";
 export type { ObjectStrategy } from "./generation/objects/object-format.ts";
 export { type PartialOf, StreamObjectResult } from "./generation/stream-object-result.ts";
 export { type GenerationEvent, type StepFinishEvent, StreamResult } from "./generation/stream-result.ts";
+export { attemptsOf } from "./middleware/attempts.ts";
 export {
   DEFAULT_RETRY_POLICY,
   type RetryOptions,

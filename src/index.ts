@@ -31,7 +31,6 @@ export {
   type AliasWithFallbacks,
   createAliasFallbacks,
 } from "./middleware/alias-fallbacks.ts";
-export { attemptsOf } from "./middleware/attempts.ts";
 export type { CircuitState } from "./middleware/breaker.ts";
 export { type BudgetOptions, createBudget } from "./middleware/budget.ts";
 export type { BudgetPeriod } from "./middleware/budget-window.ts";

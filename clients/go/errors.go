@@ -103,7 +103,7 @@ type Error struct {
 	Retryable bool
 	// OutputStarted says whether the model had begun to produce output, for which a retry pays again.
 	OutputStarted bool
-	// Usage has the tokens that were used before the failure. Nil where unknown.
+	// Usage has the tokens that were used before the failure, in all steps. Nil where unknown.
 	Usage *Usage
 	// ProviderFailure has what the provider said. Nil where the failure is not the provider's.
 	ProviderFailure *ProviderFailure
@@ -111,6 +111,12 @@ type Error struct {
 	NoObject *NoObject
 	// Violations names the fields of the request that are wrong.
 	Violations []FieldViolation
+	// Steps are the steps of a generation that were complete before it failed. Messages returns what to
+	// append to the conversation to go on from there.
+	Steps []*StepResult
+	// Attempts are the calls of providers in a generation that failed after a step was complete: as many of
+	// the latest as the sidecar could send with the failure.
+	Attempts []*Attempt
 
 	retryAfter *time.Duration
 	status     *status.Status
@@ -126,6 +132,12 @@ func (e *Error) Error() string {
 // false says that a provider refused the key that the sidecar has for it.
 func (e *Error) IsAccessKey() bool {
 	return e.Kind == ErrAuthentication && e.ProviderFailure == nil
+}
+
+// Messages returns what Steps add to the conversation: the model's messages, unchanged, and the results of
+// the tools. A generation whose messages end with them executes none of these tools again.
+func (e *Error) Messages() []*Message {
+	return messagesOfSteps(e.Steps)
 }
 
 // RetryAfter returns how long to wait before a retry. The second result is false where that is unknown.
@@ -205,15 +217,19 @@ func errorOf(ctx context.Context, err error) *Error {
 func fromStatus(state *status.Status) *Error {
 	converted := ofCode(state)
 	var violations []FieldViolation
+	var progress *pb.FailedGeneration
 	for _, detail := range state.Details() {
 		switch d := detail.(type) {
 		case *pb.InferenceError:
 			converted = fromProto(d)
 		case *errdetails.BadRequest:
 			violations = violationsOf(d)
+		case *pb.FailedGeneration:
+			progress = d
 		}
 	}
 	converted.Violations = violations
+	converted.Steps, converted.Attempts = progress.GetSteps(), progress.GetAttempts()
 	converted.status = state
 	return converted
 }

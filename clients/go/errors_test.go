@@ -22,13 +22,20 @@ import (
 // failing returns a client whose calls of Complete fail with a status.
 func failing(t *testing.T, code codes.Code, message string, details ...protoadapt.MessageV1) *outrigger.Client {
 	t.Helper()
+	failure := statusWith(t, code, message, details...)
+	return connect(t, &fakeSidecar{complete: func(context.Context, *pb.Request) (*pb.Response, error) {
+		return nil, failure
+	}})
+}
+
+// statusWith returns a status with details as an error.
+func statusWith(t *testing.T, code codes.Code, message string, details ...protoadapt.MessageV1) error {
+	t.Helper()
 	state, err := status.New(code, message).WithDetails(details...)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
-	return connect(t, &fakeSidecar{complete: func(context.Context, *pb.Request) (*pb.Response, error) {
-		return nil, state.Err()
-	}})
+	return state.Err()
 }
 
 // failureOf returns the error of a call that must fail.

@@ -46,8 +46,12 @@ func (r *Result) Usage() *Usage {
 // Messages returns what to append to the history to go on with the conversation: the model's messages of
 // all steps, unchanged, and the results of the tools.
 func (r *Result) Messages() []*Message {
+	return messagesOfSteps(r.GetSteps())
+}
+
+func messagesOfSteps(steps []*StepResult) []*Message {
 	var messages []*Message
-	for _, step := range r.GetSteps() {
+	for _, step := range steps {
 		messages = append(messages, messagesOf(step)...)
 	}
 	return messages

@@ -30,6 +30,8 @@ type (
 	StreamEvent = pb.StreamEvent
 	// StepResult is one call of the model and the results of the tools that it called.
 	StepResult = pb.StepResult
+	// Attempt is one call of a provider's API: the first one, a retry, or a fallback.
+	Attempt = pb.Attempt
 	// InferenceError is a failure, as the contract has it.
 	InferenceError = pb.InferenceError
 	// ProviderFailure is what a provider said about its failure.

@@ -106,7 +106,7 @@ func (r *Runs) CreateStream(ctx context.Context, options RunOptions) iter.Seq2[*
 
 // Events returns the events of a run after one with this number, past ones first, until it has ended or
 // requires action; -1 gives all. It resumes by itself when the connection is lost, for up to a minute.
-// Leaving the loop does not affect the run.
+// Leaving the loop does not affect the run. A run that failed ends with its run event, and then with the failure.
 func (r *Runs) Events(ctx context.Context, runID string, after int32) iter.Seq2[*RunEvent, error] {
 	follower := &runFollower{runs: r, runID: runID, last: after}
 	return follower.events(ctx, follower.resume)
@@ -124,9 +124,10 @@ func (r *Runs) Wait(ctx context.Context, runID string) (*Run, error) {
 		if err != nil || !isUnderWay(run) {
 			return run, err
 		}
-		// A failure of the run itself is in what Get returns.
-		for _, err := range r.Events(ctx, runID, run.GetLastSequence()) {
-			if err != nil && (errors.Is(err, ErrNetwork) || ctx.Err() != nil) {
+		follower := &runFollower{runs: r, runID: runID, last: run.GetLastSequence()}
+		for _, err := range follower.events(ctx, follower.resume) {
+			// A failure of the run itself is in what Get returns.
+			if err != nil && !follower.isOver && (errors.Is(err, ErrNetwork) || ctx.Err() != nil) {
 				return nil, err
 			}
 		}
@@ -193,6 +194,8 @@ type runFollower struct {
 	last int32
 	// isOver says that the run has ended or requires action.
 	isOver bool
+	// failure is why the run failed, in its last state. Nil unless it failed.
+	failure *InferenceError
 }
 
 type openRun func(context.Context) (grpc.ServerStreamingClient[RunEvent], error)
@@ -214,7 +217,14 @@ func (f *runFollower) events(ctx context.Context, open openRun) iter.Seq2[*RunEv
 		for {
 			before := f.last
 			isLeft, err := f.read(ctx, open, yield)
-			if isLeft || f.isOver && err == nil {
+			if isLeft {
+				return
+			}
+			if f.isOver && err == nil {
+				if f.failure != nil {
+					// Only the stream that created the run ends with its failure.
+					yield(nil, fromProto(f.failure))
+				}
 				return
 			}
 			if f.last > before {
@@ -256,6 +266,7 @@ func (f *runFollower) note(event *RunEvent) {
 	f.last = event.GetSequence()
 	if run := event.GetRun(); run != nil {
 		f.isOver = !isUnderWay(run)
+		f.failure = failureOfState(run)
 		if run.GetBackground() {
 			f.runID = run.GetId()
 		}
@@ -266,6 +277,14 @@ func (f *runFollower) note(event *RunEvent) {
 // without an error, and without the end of its run, when the sidecar drains.
 func isResumable(err error) bool {
 	return err == nil || errors.Is(errorOf(context.Background(), err), ErrNetwork)
+}
+
+// failureOfState returns why a run failed; nil in any other state.
+func failureOfState(run *Run) *InferenceError {
+	if run.GetStatus() != pb.RunStatus_RUN_STATUS_FAILED {
+		return nil
+	}
+	return run.GetError()
 }
 
 func failureOfRun(ctx context.Context, err error) error {

@@ -51,8 +51,13 @@ func TestSidecar(t *testing.T) {
 		"max_tool_rounds":   sidecarMaxToolRounds,
 		"stop_when":         sidecarStopWhen,
 		"limits":            sidecarLimits,
+		"failed_generation": sidecarFailedGeneration,
 		"runs":              sidecarRuns,
+		"failed_run":        sidecarFailedRun,
 		"run_tools":         sidecarRunTools,
+		"threads":           sidecarThreads,
+		"thread_messages":   sidecarThreadMessages,
+		"thread_of_runs":    sidecarThreadOfRuns,
 		"catalog":           sidecarCatalog,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, client) })
@@ -563,6 +568,36 @@ func sidecarRuns(t *testing.T, client *outrigger.Client) {
 	}
 	_, err = runs.Get(t.Context(), created.GetId())
 	check(t, "is gone", errors.Is(err, outrigger.ErrNotFound), true)
+}
+
+func sidecarFailedRun(t *testing.T, client *outrigger.Client) {
+	runs := client.Runs()
+	// The provider closes its connection, so that the failure is one of the network.
+	created, err := runs.Create(t.Context(), outrigger.RunOptions{
+		GenerateOptions: outrigger.GenerateOptions{
+			Model: "sim-text:drop=1,delay_ms=300", Prompt: "Hello", Retry: outrigger.RetryPolicy{MaxRetries: new(0)},
+		},
+		Background: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, err := runs.Wait(t.Context(), created.GetId())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "status", ended.GetStatus(), pb.RunStatus_RUN_STATUS_FAILED)
+	var last *outrigger.RunEvent
+	var failure error
+	for event, err := range runs.Events(t.Context(), created.GetId(), -1) {
+		if err != nil {
+			failure = err
+			continue
+		}
+		last = event
+	}
+	check(t, "last event", last.GetRun().GetStatus(), pb.RunStatus_RUN_STATUS_FAILED)
+	check(t, "is the failure of the run", errors.Is(failure, outrigger.ErrNetwork), true)
 }
 
 func sidecarRunTools(t *testing.T, client *outrigger.Client) {

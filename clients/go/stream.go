@@ -121,15 +121,23 @@ func newStream(ctx context.Context, open func(context.Context) (nextFrame, error
 		defer cancel()
 		next, err := open(callCtx)
 		outputStarted := false
+		var steps []*StepResult
 		if err == nil {
 			err = forward(next, func(event *Event) bool {
 				outputStarted = outputStarted || isOutput(event)
+				if event.StepFinish != nil {
+					steps = append(steps, event.StepFinish)
+				}
 				return yield(event, nil)
 			})
 		}
 		if err != nil {
 			failure := errorOf(ctx, err)
 			failure.OutputStarted = failure.OutputStarted || outputStarted
+			if len(steps) > len(failure.Steps) {
+				// The status has room for some of them only.
+				failure.Steps = steps
+			}
 			yield(nil, failure)
 		}
 	}

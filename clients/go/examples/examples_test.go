@@ -27,6 +27,7 @@ var outputs = map[string]string{
 		`.*OU 619 to Oslo.*\nstop reason: STOP_REASON_COMPLETED\n`,
 	"runs": `You asked: “Say hello\.”\n.*\nRUN_STATUS_COMPLETED in 1 step\n` +
 		`(in the thread: RUN_STATUS_COMPLETED\n){2}`,
+	"threads":       `USER: My name is Ada\.\nASSISTANT: Hello, Ada\.\nUSER: What is my name\?\nASSISTANT: You asked: .*\n`,
 	"object":        `[^\n]+, (easy|medium|hard)\n\d+ ingredients\n`,
 	"stream_object": `(so far: \d+ facts\n)+complete: \d+ facts about [^\n]+\n`,
 	"errors": `rate limit: true\nfailure of a provider: true\nretryable: true after 2s true\n` +

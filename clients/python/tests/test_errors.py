@@ -9,18 +9,22 @@ from typing import Any
 import grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.message import Message
+from google.protobuf.message import Message as AnyProto
 
 import outrigger_client
 from outrigger_client import errors
 from outrigger_client.errors import FieldViolation, OutriggerError, ProviderError, error_of, error_of_call
 from outrigger_client.status_details_pb2 import BadRequest, Status
 from outrigger_client.v1 import error_pb2
+from outrigger_client.v1.attempt_pb2 import Attempt
 from outrigger_client.v1.error_pb2 import ErrorKind, InferenceError, NoObject, ProviderFailure
+from outrigger_client.v1.generation_pb2 import FailedGeneration, StepResult
+from outrigger_client.v1.message_pb2 import ContentPart, Message
+from outrigger_client.v1.response_pb2 import Response
 from outrigger_client.v1.usage_pb2 import Usage
 
 
-def failed_call(code: grpc.StatusCode, *details: Message, text: str = "") -> grpc.aio.AioRpcError:
+def failed_call(code: grpc.StatusCode, *details: AnyProto, text: str = "") -> grpc.aio.AioRpcError:
     packed = []
     for detail in details:
         entry = AnyMessage()
@@ -136,6 +140,20 @@ class ErrorTest(unittest.TestCase):
             raise error_of(InferenceError(kind=error_pb2.ERROR_KIND_REQUEST_TIMEOUT))
         with self.assertRaises(ConnectionError):
             raise error_of(InferenceError(kind=error_pb2.ERROR_KIND_NETWORK))
+
+    def test_what_a_generation_had_done_is_decoded(self) -> None:
+        failure = InferenceError(kind=error_pb2.ERROR_KIND_SERVER)
+        answer = Message(content=[ContentPart(text="looking")])
+        progress = FailedGeneration(
+            steps=[StepResult(response=Response(message=answer))],
+            step_count=2,
+            attempts=[Attempt(step=1), Attempt(step=3)],
+        )
+        error = error_of_call(failed_call(grpc.StatusCode.UNAVAILABLE, failure, progress))
+        self.assertEqual([step.text for step in error.steps], ["looking"])
+        self.assertEqual((error.messages, error.generation.step_count), ([answer], 2))
+        self.assertEqual([attempt.step for attempt in error.attempts], [1, 3])
+        self.assertEqual(pickle.loads(pickle.dumps(error)).generation, progress)
 
     def test_an_error_can_be_sent_to_another_process(self) -> None:
         for kind in (error_pb2.ERROR_KIND_RATE_LIMIT, error_pb2.ERROR_KIND_REQUEST_TIMEOUT):

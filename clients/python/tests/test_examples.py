@@ -22,6 +22,10 @@ OUTPUTS = {
     "object": r"Ticket with urgency (low|high) and \d+ products\n",
     "stream_object": r"1: has .*\n.*complete: name, ingredients, steps\n",
     "runs": (r"You asked: .*\nRUN_STATUS_COMPLETED in 1 step\n(in the thread: RUN_STATUS_COMPLETED\n){2}"),
+    "threads": (
+        r"USER: My name is Ada\.\nASSISTANT: Hello, Ada\.\n"
+        r"USER: What is my name\?\nASSISTANT: You asked: .*\n"
+    ),
     "errors": (
         r"RATE_LIMIT by openai: retryable True, after 2\.0 s\n"
         r"INVALID_REQUEST: messages is empty, expected at least one message\n"

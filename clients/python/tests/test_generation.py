@@ -196,6 +196,30 @@ class GenerationCases:
                 )
                 self.test.assertEqual((len(result.steps), result.stop_reason), (2, stop_reason))
 
+    def test_a_generation_that_failed_in_a_later_step_goes_on_from_there(self) -> None:
+        executed: list[str] = []
+
+        @tool
+        def look_up(city: str) -> str:
+            """Reports the weather."""
+            executed.append(city)
+            return "drizzle"
+
+        arguments: Any = {"model": "sim-tools:rounds=3", "tools": [look_up], "max_tool_rounds": 9}
+        history = [user_message("Weather in Oslo?")]
+        with self.test.assertRaises(InvalidRequestError) as caught:
+            # There is no tenth step, so that the second evaluation fails.
+            condition = "steps.size() == 2 && steps[9].response.id == ''"
+            self.generate(**arguments, messages=history, stop_when=condition)
+        error = caught.exception
+        self.test.assertEqual((len(error.steps), len(error.attempts)), (2, 2))
+        assert error.usage is not None
+        tokens = sum(step.response.usage.total_tokens for step in error.steps)
+        self.test.assertEqual(error.usage.total_tokens, tokens)
+        result = self.generate(**arguments, messages=[*history, *error.messages])
+        self.test.assertEqual((len(result.steps), result.stop_reason), (2, "completed"))
+        self.test.assertEqual(len(executed), 3)
+
     def test_an_invalid_condition_is_refused_before_anything_is_sent(self) -> None:
         with self.test.assertRaises(InvalidRequestError) as caught:
             self.generate(

@@ -15,6 +15,7 @@ from outrigger_client import (
     CallInfo,
     Capability,
     Client,
+    NetworkError,
     NotFoundError,
     Request,
     Run,
@@ -126,6 +127,28 @@ class SidecarTest(unittest.IsolatedAsyncioTestCase):
             await other.runs.cancel(run.id)
             self.assertEqual((await other.runs.wait(run.id)).status, RunStatus.RUN_STATUS_CANCELLED)
             await other.runs.delete(run.id)
+
+    async def test_the_events_of_a_run_that_failed_end_with_its_failure(self) -> None:
+        # The provider closes its connection, so that the failure is one of the network.
+        dropped: Any = {
+            "model": "sim-text:drop=1,delay_ms=300",
+            "prompt": "Hi",
+            "background": True,
+            "retry": 0,
+        }
+        with Client() as client:
+            run = client.runs.wait(client.runs.create(**dropped).id)
+            self.assertEqual(run.status, RunStatus.RUN_STATUS_FAILED)
+            seen = []
+            with self.assertRaises(NetworkError):
+                for event in client.runs.events(run.id):
+                    seen.append(event)
+            self.assertEqual(seen[-1].run.status, RunStatus.RUN_STATUS_FAILED)
+        async with AsyncClient() as other:
+            run = await other.runs.wait((await other.runs.create(**dropped)).id)
+            self.assertEqual(run.status, RunStatus.RUN_STATUS_FAILED)
+            with self.assertRaises(NetworkError):
+                [event async for event in other.runs.events(run.id)]
 
     async def test_a_run_that_requires_action_is_continued_with_results(self) -> None:
         arguments: Any = {"model": "sim-tools", "prompt": "Weather in Oslo?", "tools": [WEATHER]}

@@ -372,8 +372,9 @@ class LoopCases:
             yield next(finished(DONE))
             peer.context.abort(grpc.StatusCode.UNAVAILABLE, "going away")
 
-        with fake_sidecar(play) as address, self.test.assertRaisesRegex(StreamError, "going away"):
+        with fake_sidecar(play) as address, self.test.assertRaisesRegex(StreamError, "going away") as caught:
             self.generate(address, tools=[double])
+        self.test.assertEqual(caught.exception.messages, [DONE.response.message])
 
     def test_an_error_of_the_loop_is_raised_as_its_kind(self) -> None:
         def play(peer: Peer) -> Iterator[RunToolsResponse]:

@@ -11,7 +11,6 @@ import { type RequestInput, toRequest } from "../../../src/client/request-input.
 import type { CallOptions } from "../../../src/core/adapter.ts";
 import { type Batches, lazyBatches, toBatches } from "../../../src/core/batches.ts";
 import { CallScope } from "../../../src/core/call-scope.ts";
-import { NotFoundError } from "../../../src/core/errors.ts";
 import { EventStream } from "../../../src/core/event-stream.ts";
 import { type CompleteResponse, completeResponse } from "../../../src/core/response.ts";
 import { withTerminalEvent } from "../../../src/core/terminal-event.ts";
@@ -26,12 +25,15 @@ import { InferenceService } from "../../../src/gen/outrigger/v1/inference_servic
 import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { RunService } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { ThreadService } from "../../../src/gen/outrigger/v1/thread_service_pb.ts";
 import type { LoopItem, LoopOptions } from "../../../src/generation/loop/tool-loop.ts";
 import { DEFAULT_ADDRESS, toTarget } from "./address.ts";
+import { findAnswer, getAnswer } from "./answer.ts";
 import { type CallSettings, observeCalls } from "./call-info.ts";
 import { toFailure } from "./failure.ts";
 import { retryUnsent } from "./reconnect.ts";
 import { Runs } from "./runs.ts";
+import { Threads } from "./threads.ts";
 import { isRemoteLoop, runRemoteLoop } from "./tool-loop.ts";
 import { VERSION } from "./version.ts";
 
@@ -73,6 +75,8 @@ export class Client {
   readonly hideToolErrors: boolean;
   /** The run engine: generations that are stored, and that may go on in the background. */
   readonly runs: Runs;
+  /** The stored conversations, which runs read and append to. */
+  readonly threads: Threads;
   readonly #sessions: Http2SessionManager;
   readonly #options: ClientOptions;
   readonly #service: ServiceClient<typeof InferenceService>;
@@ -103,6 +107,7 @@ export class Client {
       writeMaxBytes: MAX_MESSAGE_BYTES,
     });
     this.runs = new Runs(createClient(RunService, this.transport));
+    this.threads = new Threads(createClient(ThreadService, this.transport));
     this.#service = createClient(InferenceService, this.transport);
     this.#generation = createClient(GenerationService, this.transport);
     this.#catalog = createClient(CatalogService, this.transport);
@@ -161,7 +166,7 @@ export class Client {
 
   /** What the catalog knows about a model, by its id or an alias; undefined if it does not know it. */
   async getModelInfo(model: string, provider = ""): Promise<ModelInfo | undefined> {
-    return unlessNotFound(() => this.#catalog.getModel({ model, provider }));
+    return findAnswer({}, () => this.#catalog.getModel({ model, provider }));
   }
 
   /** The known models that have all `capabilities`, newest first within a provider. Fetches page after page. */
@@ -169,9 +174,7 @@ export class Client {
     let pageToken = "";
     do {
       const request = { provider, capabilities: [...capabilities], pageToken };
-      const page = await this.#catalog.listModels(request).catch((thrown) => {
-        throw toFailure(thrown, undefined);
-      });
+      const page = await getAnswer({}, () => this.#catalog.listModels(request));
       yield* page.models;
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
@@ -183,7 +186,7 @@ export class Client {
     capabilities: readonly Capability[] = [],
   ): Promise<ModelInfo | undefined> {
     const request = { provider, capabilities: [...capabilities] };
-    return unlessNotFound(() => this.#catalog.getLatestModel(request));
+    return findAnswer({}, () => this.#catalog.getLatestModel(request));
   }
 
   /** Closes the connection. Calls under way fail. */
@@ -212,16 +215,6 @@ function openSessions({ address = defaultAddress(), ca, tls }: ClientOptions): H
     ...(connect === undefined ? {} : { createConnection: connect }),
     ...(ca === undefined ? {} : { ca }),
   });
-}
-
-async function unlessNotFound<Found>(find: () => Promise<Found>): Promise<Found | undefined> {
-  try {
-    return await find();
-  } catch (thrown) {
-    const failure = toFailure(thrown, undefined);
-    if (failure instanceof NotFoundError) return undefined;
-    throw failure;
-  }
 }
 
 function callOptionsOf({ signal }: CallOptions): ConnectCallOptions {

@@ -8,14 +8,18 @@ import {
   RequestTimeoutError,
   SDKError,
   toSdkError,
+  withEarlierSteps,
 } from "../../../src/core/errors.ts";
 import { BadRequestSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
 import { ErrorKind, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { FailedGenerationSchema } from "../../../src/gen/outrigger/v1/generation_pb.ts";
+import { StepResult } from "../../../src/generation/loop/generate-result.ts";
+import { noteAttempts } from "../../../src/middleware/attempts.ts";
 
 /**
  * Turns what a call of the sidecar threw into one of our errors: the sidecar's own error where the status has one, else
  * the error of its code, for instance NetworkError where no sidecar answers. Fields of a request are named as TypeScript
- * does.
+ * does. The error of a tool loop has its complete steps, as many as the status has room for, and its attempts.
  * @param signal The caller's own signal: what it was aborted with decides.
  */
 export function toFailure(thrown: unknown, signal: AbortSignal | undefined): SDKError {
@@ -24,7 +28,13 @@ export function toFailure(thrown: unknown, signal: AbortSignal | undefined): SDK
   const [error] = thrown.findDetails(InferenceErrorSchema);
   const [badRequest] = thrown.findDetails(BadRequestSchema);
   if (error === undefined) return errorOfCode(thrown);
-  return withTypeScriptPaths(errorFromProto(error, badRequest?.fieldViolations));
+  const failure = withTypeScriptPaths(errorFromProto(error, badRequest?.fieldViolations));
+  const [generation] = thrown.findDetails(FailedGenerationSchema);
+  if (generation === undefined) return failure;
+  const steps = generation.steps.map((step) => new StepResult(step));
+  const failed = withEarlierSteps(failure, undefined, steps);
+  noteAttempts(failed, generation.attempts);
+  return failed;
 }
 
 function toAbortError(reason: unknown): SDKError {

@@ -14,10 +14,13 @@ export {
   RunStatus,
   type ToolApproval,
 } from "../../../src/gen/outrigger/v1/run_pb.ts";
+export type { Thread, ThreadMessage } from "../../../src/gen/outrigger/v1/thread_pb.ts";
+export type { RunCallOptions } from "./answer.ts";
 export type { CallInfo, CallLog, CallSettings } from "./call-info.ts";
 export { Client, type ClientOptions } from "./client.ts";
 export { toFailure as toSdkFailure } from "./failure.ts";
-export { type RunCallOptions, type RunFilter, type RunOptions, Runs } from "./runs.ts";
+export { type RunFilter, type RunOptions, Runs } from "./runs.ts";
+export { type MessageListOptions, type ThreadOptions, Threads } from "./threads.ts";
 export { getDefaultClient, setDefaultClient };
 
 setModelClientSource(getDefaultClient);

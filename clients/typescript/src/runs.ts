@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions as ConnectCallOptions, Client as ServiceClient } from "@connectrpc/connect";
 import { type RequestInput, type ToolInput, toRequest } from "../../../src/client/request-input.ts";
-import { NetworkError, NotFoundError, StreamError } from "../../../src/core/errors.ts";
+import { errorFromProto, NetworkError, type SDKError, StreamError } from "../../../src/core/errors.ts";
 import type { MessageInput } from "../../../src/core/message.ts";
 import type { ActiveTool } from "../../../src/core/tool-input.ts";
 import type { ToolResult } from "../../../src/gen/outrigger/v1/message_pb.ts";
@@ -21,6 +21,7 @@ import {
 } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import { isActiveTool } from "../../../src/generation/local-executor.ts";
 import type { GenerationLimits } from "../../../src/generation/loop/loop-limits.ts";
+import { connectOptions, findAnswer, getAnswer, type RunCallOptions } from "./answer.ts";
 import { toFailure } from "./failure.ts";
 import { limitsInit } from "./loop-start.ts";
 
@@ -70,12 +71,6 @@ export interface RunFilter {
   readonly pageSize?: number | undefined;
 }
 
-/** Options of a call of the run engine. */
-export interface RunCallOptions {
-  /** Cancels the call. A run in the background goes on. */
-  readonly signal?: AbortSignal | undefined;
-}
-
 type Service = ServiceClient<typeof RunService>;
 
 /** How long the events of a run are waited for while the sidecar is away, in milliseconds. */
@@ -112,7 +107,8 @@ export class Runs {
 
   /**
    * The events of a run, past ones first, until it has ended or requires action. They resume by themselves when the
-   * connection is lost, for up to a minute. Leaving the loop does not affect the run.
+   * connection is lost, for up to a minute. Leaving the loop does not affect the run. A run that failed ends with its
+   * `run` event, and then throws.
    * @param after Only the events after this number.
    */
   events(
@@ -124,13 +120,8 @@ export class Runs {
   }
 
   /** A run with its steps; undefined if there is none. */
-  async get(runId: string, call: RunCallOptions = {}): Promise<Run | undefined> {
-    try {
-      return await getAnswer(call, (connect) => this.#service.getRun({ runId }, connect));
-    } catch (error) {
-      if (error instanceof NotFoundError) return undefined;
-      throw error;
-    }
+  get(runId: string, call: RunCallOptions = {}): Promise<Run | undefined> {
+    return findAnswer(call, (connect) => this.#service.getRun({ runId }, connect));
   }
 
   /** Waits until a run has ended or requires action, and returns it with its steps. */
@@ -138,11 +129,13 @@ export class Runs {
     for (;;) {
       const run = await getAnswer(call, (connect) => this.#service.getRun({ runId }, connect));
       if (!isUnderWay(run)) return run;
+      const position = new Position(runId, run.lastSequence);
       try {
-        for await (const _ of this.events(runId, { ...call, after: run.lastSequence }));
+        for await (const _ of this.#follow((connect) => this.#resume(position, connect), position, call));
       } catch (error) {
         // A failure of the run is in what the next look finds.
-        if (error instanceof NetworkError || call.signal?.aborted) throw error;
+        const isOfRun = position.isOver || !(error instanceof NetworkError);
+        if (!isOfRun || call.signal?.aborted) throw error;
       }
     }
   }
@@ -215,7 +208,9 @@ export class Runs {
 class Position {
   runId: string;
   last: number | undefined;
-  #isOver = false;
+  /** Whether the run has ended or requires action. */
+  isOver = false;
+  #failure: SDKError | undefined;
   #giveUp = performance.now() + RESUME_MS;
 
   constructor(runId = "", last?: number) {
@@ -227,15 +222,24 @@ class Position {
     this.last = sequence;
     this.#giveUp = performance.now() + RESUME_MS;
     if (event.case !== "run") return;
-    this.#isOver = !isUnderWay(event.value);
+    const { status, error } = event.value;
+    this.isOver = !isUnderWay(event.value);
+    this.#failure = status === RunStatus.FAILED && error !== undefined ? errorFromProto(error) : undefined;
     if (event.value.background) this.runId = event.value.id;
   }
 
-  /** Whether there are further events after a stream ended like this. Throws if it failed for good. */
+  /**
+   * Whether there are further events after a stream ended like this. Throws if it failed for good, or if the run failed:
+   * only the stream that created it says so itself.
+   */
   mustResume(lost: unknown): boolean {
-    if (this.#isOver && lost === undefined) return false;
+    if (this.isOver) {
+      const failure = lost ?? this.#failure;
+      if (failure === undefined) return false;
+      throw failure;
+    }
     const isLost = lost === undefined || lost instanceof NetworkError || lost instanceof StreamError;
-    if (!this.#isOver && this.runId !== "" && isLost && performance.now() < this.#giveUp) return true;
+    if (this.runId !== "" && isLost && performance.now() < this.#giveUp) return true;
     throw lost ?? new StreamError("the events of the run ended without its last one");
   }
 }
@@ -289,19 +293,4 @@ function toRunRequest(options: RunOptions): CreateRunRequest {
     approvals: [...approvals],
     inheritTools,
   });
-}
-
-function connectOptions({ signal }: RunCallOptions): ConnectCallOptions {
-  return signal === undefined ? {} : { signal };
-}
-
-async function getAnswer<Answer>(
-  call: RunCallOptions,
-  make: (connect: ConnectCallOptions) => Promise<Answer>,
-): Promise<Answer> {
-  try {
-    return await make(connectOptions(call));
-  } catch (thrown) {
-    throw toFailure(thrown, call.signal);
-  }
 }

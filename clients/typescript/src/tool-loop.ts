@@ -4,6 +4,7 @@ import { withFieldPaths } from "../../../src/client/field-paths.ts";
 import { AbortError, SDKError, StreamError, withEarlierSteps } from "../../../src/core/errors.ts";
 import { closeAtOnce } from "../../../src/core/item-iterator.ts";
 import { textOf } from "../../../src/core/message.ts";
+import { addUsage } from "../../../src/core/usage.ts";
 import type { GenerateResult, StepResult } from "../../../src/gen/outrigger/v1/generation_pb.ts";
 import {
   type ExecuteTool,
@@ -21,11 +22,13 @@ import {
   type ToolResult,
 } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import type { Usage } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { messagesOfStep } from "../../../src/generation/loop/continuation.ts";
 import { StepResult as StepResultView } from "../../../src/generation/loop/generate-result.ts";
 import { LinkedSignal } from "../../../src/generation/loop/linked-signal.ts";
 import type { ToolOutcome } from "../../../src/generation/loop/step-tools.ts";
 import type { LoopItem, LoopOptions } from "../../../src/generation/loop/tool-loop.ts";
+import { attemptsOf, noteAttempts } from "../../../src/middleware/attempts.ts";
 import { toFailure } from "./failure.ts";
 import { executableNames, loopStart } from "./loop-start.ts";
 import { OutputQueue } from "./output-queue.ts";
@@ -87,8 +90,7 @@ class RemoteLoop {
         if (response.message.case === "result") result = response.message.value;
       }
     } catch (thrown) {
-      const failure = withOwnFields(toFailure(thrown, signal));
-      throw this.#steps.length === 0 ? failure : withEarlierSteps(failure, undefined, this.#steps);
+      throw this.#withSteps(toFailure(thrown, signal));
     } finally {
       this.#requests.end();
       // Tools that still run are told that nobody waits for them.
@@ -97,6 +99,22 @@ class RemoteLoop {
     }
     if (result === undefined) throw new StreamError("the tool loop ended without a result");
     return result;
+  }
+
+  /** The failure with all steps that arrived: the status has room for some of them only. */
+  #withSteps(failure: SDKError): SDKError {
+    const named = withOwnFields(failure);
+    if (this.#steps.length === 0) return named;
+    // A failure on this side, such as an abort, does not know what the steps cost.
+    const usage = failure.usage === undefined ? this.#totalUsage() : undefined;
+    const failed = withEarlierSteps(named, usage, this.#steps);
+    noteAttempts(failed, attemptsOf(failure));
+    return failed;
+  }
+
+  #totalUsage(): Usage | undefined {
+    const usages = this.#steps.flatMap(({ response }) => response.usage ?? []);
+    return usages.length === 0 ? undefined : usages.reduce(addUsage);
   }
 
   #take({ message, step }: RunToolsResponse): LoopItem | undefined {

@@ -29,8 +29,10 @@ import {
   type RunToolsResponseSchema,
 } from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { runRemoteLoop } from "../src/tool-loop.ts";
+import { failedGenerationChecks } from "./failed-generations.ts";
 import { reconnectChecks } from "./reconnect.ts";
 import { runChecks } from "./runs.ts";
+import { threadChecks } from "./threads.ts";
 
 const messages = [userMessage("What is the weather in Paris?")];
 
@@ -47,6 +49,7 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ["no_sidecar", noSidecar],
   ...reconnectChecks,
   ...runChecks,
+  ...threadChecks,
   ["wrong_address", wrongAddress],
   ["access_key", accessKey],
   ["cut_stream", cutStream],
@@ -64,6 +67,7 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ["loop_violations", loopViolations],
   ["retries", retries],
   ["no_object", noObject],
+  ...failedGenerationChecks,
 ];
 
 /** The keys with which a call of a client arrives at a server, which refuses it. */

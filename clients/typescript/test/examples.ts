@@ -13,6 +13,7 @@ const OUTPUTS: Readonly<Record<string, RegExp>> = {
   object: /^string, number\n$/,
   stream_object: /^grew to \d+ steps\n$/,
   runs: /^\S.+\ncompleted: true, 1 step\nin the thread: another run\nin the thread: the first run\n$/s,
+  threads: /^user: My name is Ada\.\nmodel: Hello, Ada\.\nuser: What is my name\?\nmodel: You asked: .*\n$/s,
   errors: /^rate limit of \w+: retry after 2 s\ntimed out\ncancelled\n$/,
 };
 

@@ -26,6 +26,7 @@ const WEATHER = {
 export const runChecks: readonly (readonly [name: string, check: () => Promise<void>])[] = [
   ["resumed_events", resumedEvents],
   ["failed_run", failedRun],
+  ["failed_run_of_the_sidecar", failedRunOfTheSidecar],
   ["cancelled_run", cancelledRun],
   ["run_with_tools", runWithTools],
   ["listed_runs", listedRuns],
@@ -82,6 +83,19 @@ async function failedRun(): Promise<void> {
     for await (const _ of runs.events("run_1"));
   }, NetworkError);
   assert.deepEqual(resumedAfter, [undefined, 2]);
+}
+
+async function failedRunOfTheSidecar(): Promise<void> {
+  await using client = new Client();
+  // The provider closes its connection, so that the failure is one of the network.
+  const options = { model: "sim-text:drop=1,delay_ms=300", prompt: "Hi", background: true, maxRetries: 0 };
+  const { id } = await client.runs.create(options);
+  assert.equal((await client.runs.wait(id)).status, RunStatus.FAILED);
+  let last: unknown;
+  await assert.rejects(async () => {
+    for await (const { event } of client.runs.events(id)) last = event.case === "run" && event.value.status;
+  }, NetworkError);
+  assert.equal(last, RunStatus.FAILED);
 }
 
 async function cancelledRun(): Promise<void> {

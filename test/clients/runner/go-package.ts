@@ -34,8 +34,13 @@ const sidecarChecks = [
   "max_tool_rounds",
   "stop_when",
   "limits",
+  "failed_generation",
   "runs",
+  "failed_run",
   "run_tools",
+  "threads",
+  "thread_messages",
+  "thread_of_runs",
   "catalog",
 ];
 

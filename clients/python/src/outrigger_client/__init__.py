@@ -7,6 +7,7 @@ it may change.
 from outrigger_client.async_client import AsyncClient
 from outrigger_client.async_runs import AsyncRunEvents, AsyncRuns
 from outrigger_client.async_streams import AsyncCompletionStream, AsyncGenerationStream, AsyncObjectStream
+from outrigger_client.async_threads import AsyncThreads
 from outrigger_client.call_info import CallInfo
 from outrigger_client.client import Client
 from outrigger_client.decoders import GenerationEvent, ModelEvent, StepFinished, ToolStarted
@@ -53,15 +54,18 @@ from outrigger_client.results import GenerateResult, ObjectResult, Step
 from outrigger_client.run_requests import RunArguments
 from outrigger_client.runs import RunEvents, Runs
 from outrigger_client.streams import CompletionStream, GenerationStream, ObjectStream
+from outrigger_client.threads import Threads
 from outrigger_client.tool_loop import RepairFunction
 from outrigger_client.tools import AnyTool, Tool, ToolContext, ToolError, ToolRefused, custom_tool, tool
+from outrigger_client.v1.attempt_pb2 import Attempt
 from outrigger_client.v1.catalog_service_pb2 import Capability, ModelInfo, Price
-from outrigger_client.v1.generation_pb2 import GenerationLimits
+from outrigger_client.v1.generation_pb2 import FailedGeneration, GenerationLimits
 from outrigger_client.v1.message_pb2 import ContentPart, Message, ToolCall, ToolResult
 from outrigger_client.v1.request_pb2 import Request, ResponseFormat, Timeouts, ToolChoice
 from outrigger_client.v1.response_pb2 import Response
 from outrigger_client.v1.run_pb2 import McpServer, Run, RunEvent, RunStatus, ToolApproval
 from outrigger_client.v1.stream_event_pb2 import StreamEvent
+from outrigger_client.v1.thread_pb2 import Thread, ThreadMessage
 from outrigger_client.v1.tool_pb2 import Tool as ToolDefinition
 from outrigger_client.v1.usage_pb2 import Usage
 from outrigger_client.version import VERSION as __version__
@@ -76,6 +80,8 @@ __all__ = [
     "AsyncObjectStream",
     "AsyncRunEvents",
     "AsyncRuns",
+    "AsyncThreads",
+    "Attempt",
     "AuthenticationError",
     "CallInfo",
     "Capability",
@@ -85,6 +91,7 @@ __all__ = [
     "ContentFilterError",
     "ContentPart",
     "ContextLengthError",
+    "FailedGeneration",
     "FieldViolation",
     "GenerateResult",
     "GenerationArguments",
@@ -127,6 +134,9 @@ __all__ = [
     "StepFinished",
     "StreamError",
     "StreamEvent",
+    "Thread",
+    "ThreadMessage",
+    "Threads",
     "Timeouts",
     "Tool",
     "ToolApproval",

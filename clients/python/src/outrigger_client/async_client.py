@@ -15,6 +15,7 @@ from outrigger_client.access_key import access_key_of, async_interceptors
 from outrigger_client.async_calls import AsyncCalls
 from outrigger_client.async_runs import AsyncRuns
 from outrigger_client.async_streams import AsyncCompletionStream, AsyncGenerationStream, AsyncObjectStream
+from outrigger_client.async_threads import AsyncThreads
 from outrigger_client.call_info import CallSettings, OnCall
 from outrigger_client.channel import channel_options, target_of
 from outrigger_client.decoders import CompletionDecoder, GenerationDecoder, ObjectDecoder, object_result
@@ -51,6 +52,7 @@ from outrigger_client.v1.inference_service_pb2_grpc import InferenceServiceStub
 from outrigger_client.v1.request_pb2 import Request
 from outrigger_client.v1.response_pb2 import Response
 from outrigger_client.v1.run_service_pb2_grpc import RunServiceStub
+from outrigger_client.v1.thread_service_pb2_grpc import ThreadServiceStub
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -152,6 +154,11 @@ class AsyncClient:
     def runs(self) -> AsyncRuns:
         """The run engine: generations that are stored, and that may go on in the background."""
         return AsyncRuns(self._calls, RunServiceStub(self.channel))
+
+    @property
+    def threads(self) -> AsyncThreads:
+        """The stored conversations, which runs read and append to."""
+        return AsyncThreads(self._calls, ThreadServiceStub(self.channel))
 
     @cached_property
     def _catalog(self) -> CatalogServiceAsyncStub:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from outrigger_client.async_calls import AsyncStreamCall
 from outrigger_client.calls import read_twice_error
 from outrigger_client.decoders import Decoder, GenerationEvent, ModelEvent
-from outrigger_client.errors import local_error
+from outrigger_client.errors import OutriggerError, keep_steps, local_error
 from outrigger_client.results import GenerateResult, ObjectResult
 from outrigger_client.tool_loop import ToolRunner
 from outrigger_client.v1.error_pb2 import ErrorKind
@@ -63,7 +63,12 @@ class AsyncStream(Generic[M, E, R]):
         except asyncio.CancelledError:
             if not self._is_cancelled:
                 raise  # The task was cancelled, not the stream.
-            raise local_error(ErrorKind.ERROR_KIND_ABORT, "the call was cancelled") from None
+            cancelled = local_error(ErrorKind.ERROR_KIND_ABORT, "the call was cancelled")
+            keep_steps(cancelled, self._decoder.steps)
+            raise cancelled from None
+        except OutriggerError as error:
+            keep_steps(error, self._decoder.steps)
+            raise
         finally:
             self.cancel()
 

@@ -25,8 +25,9 @@ from outrigger_client.options import (
 from outrigger_client.results import GenerateResult, ObjectResult
 from outrigger_client.runs import Runs
 from outrigger_client.streams import CompletionStream, GenerationStream, ObjectStream
-from outrigger_client.threads import ToolThreads
+from outrigger_client.threads import Threads
 from outrigger_client.tool_loop import MAX_CONCURRENT_TOOLS, RepairFunction, ToolLoop
+from outrigger_client.tool_threads import ToolThreads
 from outrigger_client.tools import AnyTool, ToolSet, tool_set
 from outrigger_client.v1.catalog_service_pb2 import (
     Capability,
@@ -133,6 +134,11 @@ class Client:
     def runs(self) -> Runs:
         """The run engine: generations that are stored, and that may go on in the background."""
         return Runs(self._calls)
+
+    @property
+    def threads(self) -> Threads:
+        """The stored conversations, which runs read and append to."""
+        return Threads(self._calls)
 
     def wait_until_ready(self, timeout: float) -> None:
         """Waits until the sidecar accepts connections. Raises NetworkError if it does not in time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -82,9 +83,16 @@ class Decoder(Protocol[M_contra, E_co, R_co]):
         """What the stream gave. Raises where it did not come to its end."""
         ...
 
+    @property
+    def steps(self) -> Sequence[generation_pb2.StepResult]:
+        """The steps that are complete."""
+        ...
+
 
 class CompletionDecoder:
     """Decodes the events of Stream."""
+
+    steps = ()
 
     def __init__(self) -> None:
         self._last: StreamEvent | None = None
@@ -106,12 +114,14 @@ class GenerationDecoder:
     def __init__(self) -> None:
         self._result: generation_pb2.GenerateResult | None = None
         self._failure: InferenceError | None = None
+        self.steps: list[generation_pb2.StepResult] = []
 
     def receive(self, message: StreamGenerateResponse | RunToolsResponse, /) -> GenerationEvent | None:
         kind = message.WhichOneof("message")
         if kind == "event":
             return ModelEvent(message.step, message.event)
         if kind == "step_finish":
+            self.steps.append(message.step_finish.result)
             return StepFinished(message.step, Step(message.step_finish.result))
         if kind == "result":
             self._result = message.result
@@ -129,6 +139,8 @@ class GenerationDecoder:
 
 class ObjectDecoder(Generic[T]):
     """Decodes the messages of StreamObject."""
+
+    steps = ()
 
     def __init__(self, shape: Shape | None) -> None:
         self._shape = shape

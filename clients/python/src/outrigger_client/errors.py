@@ -7,8 +7,12 @@ from typing import Any, NamedTuple
 
 import grpc
 
+from outrigger_client.results import Step
 from outrigger_client.status_details_pb2 import BadRequest, Status
+from outrigger_client.v1.attempt_pb2 import Attempt
 from outrigger_client.v1.error_pb2 import ErrorKind, InferenceError
+from outrigger_client.v1.generation_pb2 import FailedGeneration, StepResult
+from outrigger_client.v1.message_pb2 import Message
 from outrigger_client.v1.usage_pb2 import Usage
 
 _STATUS_DETAILS = "grpc-status-details-bin"
@@ -26,17 +30,24 @@ class FieldViolation(NamedTuple):
 class OutriggerError(Exception):
     """Base of all errors that a call raises. `str(error)` is the message."""
 
-    def __init__(self, failure: InferenceError, field_violations: Iterable[FieldViolation] = ()) -> None:
+    def __init__(
+        self,
+        failure: InferenceError,
+        field_violations: Iterable[FieldViolation] = (),
+        generation: FailedGeneration | None = None,
+    ) -> None:
         super().__init__(failure.message)
         self.failure = failure
         """The error as it came over the wire."""
         self.field_violations: Sequence[FieldViolation] = tuple(field_violations)
         """Fields of the request that are wrong. Empty where the request is not the reason."""
+        self.generation = FailedGeneration() if generation is None else generation
+        """What a generation had done before it failed, as the contract has it. Empty for other failures."""
         if failure.HasField("cause"):
             self.__cause__ = error_of(failure.cause)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.failure, self.field_violations)
+        return type(self), (self.failure, self.field_violations, self.generation)
 
     @property
     def kind(self) -> str:
@@ -69,8 +80,29 @@ class OutriggerError(Exception):
 
     @property
     def usage(self) -> Usage | None:
-        """Tokens that the call used before it failed, as far as the provider reported them."""
+        """Tokens that the call used before it failed, in all steps, as far as the provider reported them."""
         return self.failure.usage if self.failure.HasField("usage") else None
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps of a generation that were complete before it failed. Empty for other failures."""
+        return [Step(step) for step in self.generation.steps]
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """What `steps` add to the conversation.
+
+        A generation whose messages end with them goes on from there, and executes none of their tools again.
+        """
+        return [message for step in self.steps for message in step.messages]
+
+    @property
+    def attempts(self) -> Sequence[Attempt]:
+        """The calls of providers in a generation that failed after a step was complete.
+
+        As many of the latest as the sidecar could send with the failure.
+        """
+        return self.generation.attempts
 
     @property
     def provider(self) -> str:
@@ -238,10 +270,21 @@ _RETRYABLE = frozenset(
 )
 
 
-def error_of(failure: InferenceError, field_violations: Iterable[FieldViolation] = ()) -> OutriggerError:
+def error_of(
+    failure: InferenceError,
+    field_violations: Iterable[FieldViolation] = (),
+    generation: FailedGeneration | None = None,
+) -> OutriggerError:
     """The error of a kind. An unknown kind below 200 becomes a ProviderError, others an OutriggerError."""
     base = ProviderError if 100 <= failure.kind < 200 else OutriggerError
-    return _CLASSES.get(failure.kind, base)(failure, field_violations)
+    return _CLASSES.get(failure.kind, base)(failure, field_violations, generation)
+
+
+def keep_steps(error: OutriggerError, steps: Sequence[StepResult]) -> None:
+    """Gives an error all steps that arrived: the status has room for some of them only."""
+    if len(steps) > len(error.generation.steps):
+        attempts = error.generation.attempts
+        error.generation = FailedGeneration(steps=steps, step_count=len(steps), attempts=attempts)
 
 
 def local_error(kind: ErrorKind.ValueType, message: str, *, output_started: bool = False) -> OutriggerError:
@@ -284,13 +327,16 @@ def _details_of(error: Any) -> Status:
 def _from_details(status: Status) -> OutriggerError | None:
     failure: InferenceError | None = None
     violations: list[FieldViolation] = []
+    generation: FailedGeneration | None = None
     for detail in status.details:
         if detail.Is(InferenceError.DESCRIPTOR):
             failure = InferenceError.FromString(detail.value)
+        elif detail.Is(FailedGeneration.DESCRIPTOR):
+            generation = FailedGeneration.FromString(detail.value)
         elif detail.TypeName() == "google.rpc.BadRequest":
             found = BadRequest.FromString(detail.value).field_violations
             violations.extend(FieldViolation(entry.field, entry.description) for entry in found)
-    return None if failure is None else error_of(failure, violations)
+    return None if failure is None else error_of(failure, violations, generation)
 
 
 def _from_code(code: grpc.StatusCode, details: str, output_started: bool) -> OutriggerError:

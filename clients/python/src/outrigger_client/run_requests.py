@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from outrigger_client.errors import NetworkError, OutriggerError, local_error
+from outrigger_client.errors import NetworkError, OutriggerError, error_of, local_error
 from outrigger_client.options import GenerationArguments, generation_options
 from outrigger_client.tools import AnyTool, tool_set
 from outrigger_client.v1.error_pb2 import ErrorKind
@@ -103,7 +103,9 @@ class RunPosition:
     def __init__(self, run_id: str, after: int | None) -> None:
         self.run_id = run_id
         self._last = after
-        self._is_over = False
+        self.is_over = False
+        """Whether the run has ended or requires action."""
+        self._failure: OutriggerError | None = None
         self._give_up = time.monotonic() + RESUME_SECONDS
 
     @property
@@ -116,15 +118,21 @@ class RunPosition:
         self._last = event.sequence
         self._give_up = time.monotonic() + RESUME_SECONDS
         if event.HasField("run"):
-            self._is_over = not is_under_way(event.run)
+            self.is_over = not is_under_way(event.run)
+            has_failed = event.run.status == RunStatus.RUN_STATUS_FAILED and event.run.HasField("error")
+            self._failure = error_of(event.run.error) if has_failed else None
             if event.run.background:
                 self.run_id = event.run.id
 
     def must_resume(self, error: OutriggerError | None) -> bool:
-        """Whether there are further events after a stream ended like this. Raises if it failed for good."""
-        if self._is_over:
-            if error is not None:
-                raise error
+        """Whether there are further events after a stream ended like this.
+
+        Raises if it failed for good, or if the run failed: only the stream that created it says so itself.
+        """
+        if self.is_over:
+            failure = error or self._failure
+            if failure is not None:
+                raise failure
             return False
         is_lost = error is None or isinstance(error, NetworkError) or error.kind == "STREAM"
         if self.run_id and is_lost and time.monotonic() < self._give_up:

@@ -133,14 +133,14 @@ class Runs:
     def wait(self, run_id: str) -> Run:
         """Waits until a run has ended or requires action, and returns it with its steps."""
         while is_under_way(run := self.get(run_id)):
+            position = RunPosition(run_id, run.last_sequence)
             try:
-                for _ in self.events(run_id, after=run.last_sequence):
+                for _ in RunEvents(self._open(position), self._open, position):
                     pass
-            except NetworkError:
-                raise
-            except OutriggerError:
+            except OutriggerError as error:
                 # A failure of the run is in what `get` returns.
-                continue
+                if isinstance(error, NetworkError) and not position.is_over:
+                    raise
         return run
 
     def submit_tool_results(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from outrigger_client.calls import StreamCall, read_twice_error
 from outrigger_client.decoders import Decoder, GenerationEvent, ModelEvent
+from outrigger_client.errors import OutriggerError, keep_steps
 from outrigger_client.results import GenerateResult, ObjectResult
 from outrigger_client.tool_loop import ToolRunner
 from outrigger_client.v1.response_pb2 import Response
@@ -53,6 +54,9 @@ class Stream(Generic[M, E, R]):
                     yield event
             self._decoder.result()
             self._is_complete = True
+        except OutriggerError as error:
+            keep_steps(error, self._decoder.steps)
+            raise
         finally:
             self.cancel()
 

@@ -6,8 +6,8 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator
 
-from outrigger_client.threads import DaemonThreads
 from outrigger_client.tool_loop import Job, ToolLoop
+from outrigger_client.tool_threads import DaemonThreads
 from outrigger_client.v1.generation_service_pb2 import RunToolsRequest, RunToolsResponse, ToolOutput
 
 

@@ -1,149 +1,108 @@
-"""Threads for tools."""
+"""Stored conversations of the synchronous client."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import contextvars
-import inspect
-import threading
-from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future
-from queue import SimpleQueue
+from collections.abc import Iterator, Mapping, Sequence
 
-from outrigger_client.tool_loop import Job, ToolLoop
-from outrigger_client.v1.generation_service_pb2 import RunToolsRequest, RunToolsResponse, ToolOutput
-
-_Task = tuple["Future[object]", Callable[[], object]]
-
-
-class DaemonThreads:
-    """Runs functions in a limited number of threads.
-
-    Unlike those of ThreadPoolExecutor they do not keep the process alive: a tool that never returns
-    must not either.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._count = 0
-        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
-
-    def submit(self, function: Callable[[], object]) -> Future[object]:
-        """Runs a function with the caller's context variables, as soon as a thread is free."""
-        future: Future[object] = Future()
-        context = contextvars.copy_context()
-        self._tasks.put((future, lambda: context.run(function)))
-        if self._count < self._limit:
-            self._count += 1
-            threading.Thread(target=self._work, name="outrigger-tool", daemon=True).start()
-        return future
-
-    def close(self) -> None:
-        """Ends each thread once it has nothing to do."""
-        for _ in range(self._count):
-            self._tasks.put(None)
-
-    def _work(self) -> None:
-        while (task := self._tasks.get()) is not None:
-            future, function = task
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(function())
-                except Exception as error:
-                    future.set_exception(error)
-                except BaseException as error:
-                    # As it is, it would end the event loop that waits for the future.
-                    future.set_exception(RuntimeError(f"the function ended its thread with {error!r}"))
+from outrigger_client.calls import Calls
+from outrigger_client.messages import MessageDict
+from outrigger_client.thread_requests import append_request, create_request
+from outrigger_client.v1.message_pb2 import Message
+from outrigger_client.v1.thread_pb2 import Thread, ThreadMessage
+from outrigger_client.v1.thread_service_pb2 import (
+    DeleteMessageRequest,
+    DeleteThreadRequest,
+    GetMessageRequest,
+    GetThreadRequest,
+    ListMessagesRequest,
+    UpdateThreadRequest,
+)
+from outrigger_client.v1.thread_service_pb2_grpc import ThreadServiceStub
 
 
-class ToolThreads:
-    """Runs the tools of one loop in threads, and sends their outputs."""
+class Threads:
+    """The stored conversations. A run with the id of a thread reads its messages and appends its own."""
 
-    def __init__(self, loop: ToolLoop, limit: int) -> None:
-        self._loop = loop
-        self._threads = DaemonThreads(limit)
-        self._outgoing: SimpleQueue[RunToolsRequest | None] = SimpleQueue()
-        self._running: dict[Future[object], _Run] = {}
-        self._is_closed = False
-        # A stream may be cancelled in another thread than the one that reads it.
-        self._lock = threading.Lock()
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._stub = ThreadServiceStub(calls.channel)
 
-    def requests(self) -> Iterator[RunToolsRequest]:
-        """What is sent to the sidecar, until the loop is closed. A second call begins again."""
-        self._outgoing.put(None)
-        self._outgoing = SimpleQueue()
-        self._outgoing.put(RunToolsRequest(start=self._loop.start))
-        return iter(self._outgoing.get, None)
+    def create(
+        self,
+        *,
+        messages: Sequence[Message | MessageDict] = (),
+        labels: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Thread:
+        """Creates a thread.
 
-    def receive(self, message: RunToolsResponse) -> None:
-        """Starts what a message of the sidecar asks for."""
-        job = self._loop.receive(message)
-        if job is None:
-            return
-        with self._lock:
-            if self._is_closed:
+        Args:
+            messages: The first messages, oldest first, of a conversation that began elsewhere. At most 100.
+            labels: Stored with the thread: at most 16.
+            timeout: Seconds for all of it.
+        """
+        request = create_request(messages, labels or {})
+        return self._calls.unary("CreateThread", self._stub.CreateThread, request, timeout)
+
+    def get(self, thread_id: str, *, timeout: float | None = None) -> Thread:
+        """A thread without its messages. Raises NotFoundError if there is none."""
+        request = GetThreadRequest(thread_id=thread_id)
+        return self._calls.unary("GetThread", self._stub.GetThread, request, timeout)
+
+    def update(self, thread_id: str, *, labels: Mapping[str, str], timeout: float | None = None) -> Thread:
+        """Replaces all labels of a thread."""
+        request = UpdateThreadRequest(thread_id=thread_id, metadata=labels)
+        return self._calls.unary("UpdateThread", self._stub.UpdateThread, request, timeout)
+
+    def delete(self, thread_id: str, *, timeout: float | None = None) -> None:
+        """Deletes a thread with its messages. Its runs can still be read, and cannot be continued."""
+        request = DeleteThreadRequest(thread_id=thread_id)
+        self._calls.unary("DeleteThread", self._stub.DeleteThread, request, timeout)
+
+    def append_messages(
+        self, thread_id: str, messages: Sequence[Message | MessageDict], *, timeout: float | None = None
+    ) -> Sequence[ThreadMessage]:
+        """Appends from 1 to 100 messages without calling a model, and returns them with their ids.
+
+        Waits while a run of the thread is in progress.
+        """
+        request = append_request(thread_id, messages)
+        answer = self._calls.unary("AppendMessages", self._stub.AppendMessages, request, timeout)
+        return answer.messages
+
+    def list_messages(
+        self,
+        thread_id: str,
+        *,
+        newest_first: bool = False,
+        page_size: int = 0,
+        timeout: float | None = None,
+    ) -> Iterator[ThreadMessage]:
+        """The messages of a thread. Fetches page after page.
+
+        Args:
+            thread_id: Id of the thread.
+            newest_first: Whether the newest message comes first. By default the oldest does.
+            page_size: Messages that are fetched at once, up to 100. Default 20.
+            timeout: Seconds for each page.
+        """
+        token = ""
+        while True:
+            request = ListMessagesRequest(
+                thread_id=thread_id, page_size=page_size, page_token=token, newest_first=newest_first
+            )
+            page = self._calls.unary("ListMessages", self._stub.ListMessages, request, timeout)
+            yield from page.messages
+            token = page.next_page_token
+            if not token:
                 return
-            run = _Run(job)
-            future = self._threads.submit(run)
-            self._running[future] = run
-        future.add_done_callback(self._send)
 
-    def close(self) -> None:
-        """Ends the loop: tools that still run are cancelled, and what they give is not sent."""
-        with self._lock:
-            if self._is_closed:
-                return
-            self._is_closed = True
-            running = list(self._running.items())
-        for future, run in running:
-            future.cancel()
-            run.cancel()
-        self._threads.close()
-        self._outgoing.put(None)
+    def get_message(self, message_id: str, *, timeout: float | None = None) -> ThreadMessage:
+        """A message. Raises NotFoundError if there is none."""
+        request = GetMessageRequest(message_id=message_id)
+        return self._calls.unary("GetMessage", self._stub.GetMessage, request, timeout)
 
-    def _send(self, future: Future[object]) -> None:
-        self._running.pop(future, None)
-        if not future.cancelled():
-            output = future.result()
-            if isinstance(output, ToolOutput):
-                self._outgoing.put(RunToolsRequest(output=output))
-
-
-class _Run:
-    """One run of a job in a thread. An async tool gets an event loop of its own."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._cancel_task: Callable[[], object] | None = None
-
-    def __call__(self) -> ToolOutput:
-        job = self._job
-        try:
-            job.context.check()
-            value = job.run()
-            if inspect.iscoroutine(value):
-                value = asyncio.run(self._await(value))
-            # Whichever clock is ahead, what came after the time limit is no result.
-            job.context.check()
-            return job.output(value)
-        except BaseException as error:
-            return job.failure(error)
-
-    def cancel(self) -> None:
-        """Cancels the run as far as it can be: a function has to look at its context."""
-        self._job.context.cancel()
-        cancel_task = self._cancel_task
-        if cancel_task is not None:
-            # An event loop that is closed has just ended.
-            with contextlib.suppress(RuntimeError):
-                cancel_task()
-
-    async def _await(self, coroutine: Coroutine[object, object, object]) -> object:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        if task is not None:
-            self._cancel_task = lambda: loop.call_soon_threadsafe(task.cancel)
-        if self._job.context.cancelled:  # Before there was a task to cancel.
-            coroutine.close()
-            raise asyncio.CancelledError
-        return await asyncio.wait_for(coroutine, self._job.context.remaining)
+    def delete_message(self, thread_id: str, message_id: str, *, timeout: float | None = None) -> None:
+        """Deletes a message from a thread. Forks of the thread keep it."""
+        request = DeleteMessageRequest(thread_id=thread_id, message_id=message_id)
+        self._calls.unary("DeleteMessage", self._stub.DeleteMessage, request, timeout)

@@ -3,7 +3,10 @@ package io.github.outriggerinference;
 import io.github.outriggerinference.errors.OutriggerException;
 import io.github.outriggerinference.v1.ErrorKind;
 import io.github.outriggerinference.v1.InferenceError;
+import io.github.outriggerinference.v1.StepResult;
 import io.github.outriggerinference.v1.StreamEvent;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * Turns the messages of one streaming call into events, and knows whether the stream is complete.
@@ -16,6 +19,7 @@ abstract class EventDecoder<M, E> {
   private boolean complete;
   private boolean outputStarted;
   private InferenceError failure;
+  private final List<StepResult> steps = new ArrayList<>();
 
   /** The event of a message; null where the message is none. */
   abstract E decode(M message);
@@ -37,6 +41,17 @@ abstract class EventDecoder<M, E> {
         ? null
         : OutriggerException.of(
             ErrorKind.ERROR_KIND_STREAM, "the stream ended without its last message", null);
+  }
+
+  /** The failure of the call with all steps that were complete before it. */
+  final OutriggerException withSteps(OutriggerException failure) {
+    return failure.withSteps(steps);
+  }
+
+  /** Notes that a step is complete. */
+  protected final void noteStep(StepResult step) {
+    outputStarted = true;
+    steps.add(step);
   }
 
   /** Notes that the last message of a complete stream has come. */

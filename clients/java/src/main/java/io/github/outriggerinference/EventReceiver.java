@@ -146,7 +146,7 @@ final class EventReceiver<Q, M, E> implements ClientResponseObserver<Q, M> {
     if (!ended) {
       ended = true;
       decoder.close();
-      sink.end(failure);
+      sink.end(failure == null ? null : decoder.withSteps(failure));
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.github.outriggerinference;
 
+import io.github.outriggerinference.v1.StepResult;
 import io.github.outriggerinference.v1.StreamGenerateResponse;
 
 /** The messages of StreamGenerate. */
@@ -11,9 +12,9 @@ final class GenerationDecoder extends EventDecoder<StreamGenerateResponse, Gener
         noteOutput(message.getEvent());
         return new GenerationEvent.Model(message.getStep(), message.getEvent());
       case STEP_FINISH:
-        noteOutput();
-        return new GenerationEvent.StepFinish(
-            message.getStep(), message.getStepFinish().getResult());
+        StepResult step = message.getStepFinish().getResult();
+        noteStep(step);
+        return new GenerationEvent.StepFinish(message.getStep(), step);
       case RESULT:
         completed();
         return new GenerationEvent.Finish(new GenerationResult(message.getResult()));

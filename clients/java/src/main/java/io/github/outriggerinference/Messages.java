@@ -80,7 +80,7 @@ public final class Messages {
   /**
    * The messages that a step adds to the conversation: the answer, and the results of its tools.
    */
-  static List<Message> ofStep(StepResult step) {
+  public static List<Message> ofStep(StepResult step) {
     List<Message> messages = new ArrayList<>();
     messages.add(step.getResponse().getMessage());
     if (step.getToolResultsCount() > 0) {

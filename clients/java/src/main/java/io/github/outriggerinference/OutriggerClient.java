@@ -230,6 +230,11 @@ public final class OutriggerClient implements AutoCloseable {
     return new Runs(calls);
   }
 
+  /** The stored conversations, which runs read and append to. */
+  public Threads threads() {
+    return new Threads(calls);
+  }
+
   /**
    * What the catalog knows about a model, by its id or an alias. Empty if it does not know it.
    *

@@ -29,6 +29,10 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
   private String runId;
   private Integer last;
   private boolean over;
+
+  /** Why the run failed, in its last state; null unless it failed. */
+  private OutriggerException failure;
+
   private long giveUp;
   private volatile boolean closed;
 
@@ -70,7 +74,12 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
     last = event.getSequence();
     extend();
     if (event.hasRun()) {
-      over = !isUnderWay(event.getRun());
+      Run run = event.getRun();
+      over = !isUnderWay(run);
+      failure =
+          run.getStatus() == RunStatus.RUN_STATUS_FAILED && run.hasError()
+              ? OutriggerException.fromProto(run.getError())
+              : null;
       if (event.getRun().getBackground()) {
         runId = event.getRun().getId();
       }
@@ -91,6 +100,11 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
     events.close();
   }
 
+  /** Whether the run has ended or requires action. */
+  boolean isOver() {
+    return over;
+  }
+
   static boolean isUnderWay(Run run) {
     return run.getStatus() == RunStatus.RUN_STATUS_QUEUED
         || run.getStatus() == RunStatus.RUN_STATUS_IN_PROGRESS;
@@ -99,6 +113,10 @@ public final class RunStream implements Iterator<RunEvent>, Iterable<RunEvent>, 
   /** Opens a further stream if the run goes on. Throws what ended the last one for good. */
   private boolean mustResume(OutriggerException lost) {
     if (over && lost == null) {
+      if (failure != null) {
+        // Only the stream that created the run ends with its failure.
+        throw failure;
+      }
       return false;
     }
     boolean isLost =

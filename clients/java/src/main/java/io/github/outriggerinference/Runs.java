@@ -96,14 +96,7 @@ public final class Runs {
     Run run = get(runId);
     while (RunStream.isUnderWay(run)) {
       try (RunStream events = events(runId, run.getLastSequence())) {
-        events.forEachRemaining(event -> {});
-      } catch (NetworkException unreachable) {
-        throw unreachable;
-      } catch (OutriggerException ofRun) {
-        if (Thread.currentThread().isInterrupted()) {
-          throw ofRun;
-        }
-        // A failure of the run is in what the next look finds.
+        readAll(events);
       }
       run = get(runId);
     }
@@ -162,6 +155,18 @@ public final class Runs {
                 Optional.empty()),
         ListRunsResponse::getRunsList,
         ListRunsResponse::getNextPageToken);
+  }
+
+  /** Reads events to their end. A failure of the run is in what the next look finds. */
+  private static void readAll(RunStream events) {
+    try {
+      events.forEachRemaining(event -> {});
+    } catch (OutriggerException failure) {
+      boolean unreachable = failure instanceof NetworkException && !events.isOver();
+      if (unreachable || Thread.currentThread().isInterrupted()) {
+        throw failure;
+      }
+    }
   }
 
   private StreamingCall<RunEvent> eventsCall(String runId, @Nullable Integer after) {

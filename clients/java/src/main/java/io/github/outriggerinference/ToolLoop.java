@@ -64,7 +64,6 @@ final class ToolLoop extends EventDecoder<RunToolsResponse, GenerationEvent> {
         noteOutput();
         return execute(message.getStep(), message.getExecute());
       case STEP_FINISH:
-        noteOutput();
         return finishStep(message.getStep(), message.getStepFinish().getResult());
       case RESULT:
         completed();
@@ -95,6 +94,7 @@ final class ToolLoop extends EventDecoder<RunToolsResponse, GenerationEvent> {
   }
 
   private GenerationEvent finishStep(int step, StepResult result) {
+    noteStep(result);
     List<Message> longer = new ArrayList<>(conversation);
     longer.addAll(Messages.ofStep(result));
     conversation = Collections.unmodifiableList(longer);

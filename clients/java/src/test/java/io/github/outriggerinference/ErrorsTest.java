@@ -21,6 +21,7 @@ import io.github.outriggerinference.v1.InferenceError;
 import io.github.outriggerinference.v1.NoObject;
 import io.github.outriggerinference.v1.ProviderFailure;
 import io.github.outriggerinference.v1.Request;
+import io.github.outriggerinference.v1.StepResult;
 import io.github.outriggerinference.v1.Usage;
 import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
@@ -231,12 +232,15 @@ class ErrorsTest {
   @Test
   void survivesSerialization() throws Exception {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    List<StepResult> steps = List.of(StepResult.getDefaultInstance());
     try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
-      out.writeObject(OutriggerException.fromProto(RATE_LIMIT));
+      out.writeObject(OutriggerException.fromProto(RATE_LIMIT).withSteps(steps));
     }
     try (ObjectInputStream in =
         new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
-      assertEquals(RATE_LIMIT, ((OutriggerException) in.readObject()).toProto());
+      RateLimitException read = assertInstanceOf(RateLimitException.class, in.readObject());
+      assertEquals(RATE_LIMIT, read.toProto());
+      assertEquals(steps, read.steps());
     }
   }
 }

@@ -173,6 +173,14 @@ class ExamplesTest {
   }
 
   @Test
+  void threadsPrintsTheConversation() throws Exception {
+    assertPrints(
+        "ThreadsExample",
+        "ROLE_USER: My name is Ada.\nROLE_ASSISTANT: Hello, Ada.\n"
+            + "ROLE_USER: What is my name\\?\nROLE_ASSISTANT: You asked: .*\n");
+  }
+
+  @Test
   void errorsPrintsEachFailure() throws Exception {
     assertPrints(
         "ErrorsExample",
@@ -198,6 +206,7 @@ class ExamplesTest {
             "StreamExample.java",
             "StreamObjectExample.java",
             "StreamToolsExample.java",
+            "ThreadsExample.java",
             "ToolsExample.java"),
         names);
   }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.outriggerinference.errors.NetworkException;
 import io.github.outriggerinference.errors.NotFoundException;
 import io.github.outriggerinference.errors.OutriggerException;
 import io.github.outriggerinference.v1.Capability;
@@ -12,6 +13,7 @@ import io.github.outriggerinference.v1.CreateRunRequest;
 import io.github.outriggerinference.v1.ListRunsRequest;
 import io.github.outriggerinference.v1.ModelInfo;
 import io.github.outriggerinference.v1.Request;
+import io.github.outriggerinference.v1.RetryPolicy;
 import io.github.outriggerinference.v1.Run;
 import io.github.outriggerinference.v1.RunEvent;
 import io.github.outriggerinference.v1.RunServiceGrpc;
@@ -127,6 +129,29 @@ class RunsTest {
 
   @Test
   @EnabledIfEnvironmentVariable(named = "OUTRIGGER_ADDRESS", matches = ".+")
+  void thatFailedIsAwaitedAndItsEventsEndWithTheFailure() {
+    RetryPolicy none = RetryPolicy.newBuilder().setMaxRetries(0).build();
+    try (OutriggerClient client = OutriggerClient.connect()) {
+      // The provider closes its connection, so that the failure is one of the network.
+      Run run =
+          client
+              .runs()
+              .create(
+                  o ->
+                      o.generate(
+                              g -> g.model("sim-text:drop=1,delay_ms=300").prompt("Hi").retry(none))
+                          .background(true));
+      assertEquals(RunStatus.RUN_STATUS_FAILED, client.runs().await(run.getId()).getStatus());
+      List<RunEvent> seen = new ArrayList<>();
+      try (RunStream events = client.runs().events(run.getId())) {
+        assertThrows(NetworkException.class, () -> events.forEachRemaining(seen::add));
+      }
+      assertEquals(RunStatus.RUN_STATUS_FAILED, seen.get(seen.size() - 1).getRun().getStatus());
+    }
+  }
+
+  @Test
+  @EnabledIfEnvironmentVariable(named = "OUTRIGGER_ADDRESS", matches = ".+")
   void thatRequiresActionIsContinuedWithResults() {
     try (OutriggerClient client = OutriggerClient.connect()) {
       Run run =
@@ -159,8 +184,7 @@ class RunsTest {
       client
           .runs()
           .create(
-              o ->
-                  o.generate(g -> g.model("sim-text").prompt("Two")).previousRunId(first.getId()));
+              o -> o.generate(g -> g.model("sim-text").prompt("Two")).previousRunId(first.getId()));
       ListRunsRequest request =
           ListRunsRequest.newBuilder().setThreadId(first.getThreadId()).setPageSize(1).build();
       List<String> ids = client.runs().list(request).map(Run::getId).toList();

@@ -246,6 +246,36 @@ class SidecarTest {
   }
 
   @Test
+  void goOnFromTheStepsOfAGenerationThatFailedInALaterOne() {
+    AtomicInteger executed = new AtomicInteger();
+    Tool tool = weather(city -> executed.incrementAndGet());
+    List<Message> history = new ArrayList<>(List.of(Messages.user("How is the weather?")));
+    GenerateOptions.Builder options =
+        GenerateOptions.builder()
+            .model("sim-tools:rounds=3")
+            .messages(history)
+            .tools(tool)
+            .maxToolRounds(9)
+            .deadline(TIMEOUT);
+    // There is no tenth step, so that the second evaluation fails.
+    GenerateOptions failing =
+        options.stopWhen("steps.size() == 2 && steps[9].response.id == ''").build();
+    InvalidRequestException failure =
+        assertThrows(InvalidRequestException.class, () -> client.generate(failing));
+    assertEquals(2, failure.steps().size());
+    assertEquals(2, failure.attempts().size());
+    assertEquals(
+        failure.steps().stream()
+            .mapToInt(step -> step.getResponse().getUsage().getTotalTokens())
+            .sum(),
+        failure.usage().orElseThrow().getTotalTokens());
+    history.addAll(failure.messages());
+    GenerationResult rest = client.generate(options.stopWhen("").messages(history).build());
+    assertEquals(2, rest.steps().size());
+    assertEquals(3, executed.get());
+  }
+
+  @Test
   void returnTheCallOfAPassiveToolAndGoOnFromItsResult() {
     Tool ask = Tool.passive("ask_person", "Asks a person.", City.class);
     AtomicInteger executed = new AtomicInteger();

@@ -6,14 +6,20 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.Any;
 import com.google.protobuf.Duration;
 import io.github.outriggerinference.errors.AbortException;
 import io.github.outriggerinference.errors.NetworkException;
+import io.github.outriggerinference.errors.ServerException;
 import io.github.outriggerinference.errors.StreamException;
+import io.github.outriggerinference.v1.Attempt;
 import io.github.outriggerinference.v1.ContentPart;
+import io.github.outriggerinference.v1.ErrorKind;
 import io.github.outriggerinference.v1.ExecuteTool;
+import io.github.outriggerinference.v1.FailedGeneration;
 import io.github.outriggerinference.v1.GenerateResult;
 import io.github.outriggerinference.v1.Image;
+import io.github.outriggerinference.v1.InferenceError;
 import io.github.outriggerinference.v1.Message;
 import io.github.outriggerinference.v1.RejectedOutput;
 import io.github.outriggerinference.v1.Response;
@@ -28,6 +34,7 @@ import io.github.outriggerinference.v1.ToolOutput;
 import io.github.outriggerinference.v1.ToolResult;
 import io.grpc.Context;
 import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -572,6 +579,35 @@ class ToolLoopTest {
     NetworkException thrown =
         assertThrows(NetworkException.class, () -> client.generate(with(weather(city -> "rain"))));
     assertTrue(thrown.outputStarted());
+  }
+
+  @Test
+  void failsWithAllItsStepsAndTheAttemptsOfTheStatus() {
+    InferenceError error = InferenceError.newBuilder().setKind(ErrorKind.ERROR_KIND_SERVER).build();
+    // A status has no room for the second step.
+    FailedGeneration progress =
+        FailedGeneration.newBuilder()
+            .addSteps(step("one"))
+            .setStepCount(2)
+            .addAttempts(Attempt.newBuilder().setStep(3))
+            .build();
+    sidecar.runTools =
+        loop -> {
+          loop.receive();
+          loop.send(stepFinish(step("one")));
+          loop.send(stepFinish(step("two")));
+          throw StatusProto.toStatusException(
+              com.google.rpc.Status.newBuilder()
+                  .setCode(Status.Code.UNAVAILABLE.value())
+                  .addDetails(Any.pack(error))
+                  .addDetails(Any.pack(progress))
+                  .build());
+        };
+    ServerException thrown =
+        assertThrows(ServerException.class, () -> client.generate(with(weather(city -> "rain"))));
+    assertEquals(List.of("one", "two"), thrown.messages().stream().map(Messages::textOf).toList());
+    assertEquals(progress.getAttemptsList(), thrown.attempts());
+    assertEquals(2, thrown.generation().getStepCount());
   }
 
   @Test

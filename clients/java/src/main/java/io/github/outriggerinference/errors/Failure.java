@@ -1,27 +1,36 @@
 package io.github.outriggerinference.errors;
 
+import io.github.outriggerinference.v1.FailedGeneration;
 import io.github.outriggerinference.v1.InferenceError;
 import java.util.List;
 
 /** What an exception is made of, and the choice of its class. */
-record Failure(InferenceError error, List<FieldViolation> fieldViolations, Throwable cause) {
+record Failure(
+    InferenceError error,
+    List<FieldViolation> fieldViolations,
+    FailedGeneration generation,
+    Throwable cause) {
   /** Where causes are nested deeper, the rest is left out. */
   private static final int MAX_CAUSES = 16;
 
   static OutriggerException exceptionOf(
-      InferenceError error, List<FieldViolation> fieldViolations, Throwable cause) {
+      InferenceError error,
+      List<FieldViolation> fieldViolations,
+      FailedGeneration generation,
+      Throwable cause) {
     Throwable reason = error.hasCause() ? causeOf(error.getCause(), cause, 1) : cause;
-    return new Failure(error, fieldViolations, reason).toException();
+    return new Failure(error, fieldViolations, generation, reason).toException();
   }
 
   /** The chain of causes, with the exception of gRPC at its end. */
   private static Throwable causeOf(InferenceError error, Throwable last, int depth) {
     boolean goesOn = error.hasCause() && depth < MAX_CAUSES;
     Throwable cause = goesOn ? causeOf(error.getCause(), last, depth + 1) : last;
-    return new Failure(error, List.of(), cause).toException();
+    return new Failure(error, List.of(), FailedGeneration.getDefaultInstance(), cause)
+        .toException();
   }
 
-  private OutriggerException toException() {
+  OutriggerException toException() {
     return switch (error.getKind()) {
       case ERROR_KIND_AUTHENTICATION -> new AuthenticationException(this);
       case ERROR_KIND_ACCESS_DENIED -> new AccessDeniedException(this);

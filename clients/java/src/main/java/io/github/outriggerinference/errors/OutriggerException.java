@@ -3,11 +3,15 @@ package io.github.outriggerinference.errors;
 import com.google.protobuf.Any;
 import com.google.protobuf.Duration;
 import com.google.protobuf.InvalidProtocolBufferException;
-import com.google.protobuf.Message;
 import com.google.rpc.BadRequest;
+import io.github.outriggerinference.Messages;
+import io.github.outriggerinference.v1.Attempt;
 import io.github.outriggerinference.v1.ErrorKind;
+import io.github.outriggerinference.v1.FailedGeneration;
 import io.github.outriggerinference.v1.InferenceError;
+import io.github.outriggerinference.v1.Message;
 import io.github.outriggerinference.v1.NoObject;
+import io.github.outriggerinference.v1.StepResult;
 import io.github.outriggerinference.v1.Usage;
 import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
@@ -27,11 +31,13 @@ public class OutriggerException extends RuntimeException {
 
   private final InferenceError error;
   private final List<FieldViolation> fieldViolations;
+  private final FailedGeneration generation;
 
   OutriggerException(Failure failure) {
     super(failure.error().getMessage(), failure.cause());
     this.error = failure.error();
     this.fieldViolations = failure.fieldViolations();
+    this.generation = failure.generation();
   }
 
   /** The kind of failure. {@code UNRECOGNIZED} where this package does not know it yet. */
@@ -54,7 +60,9 @@ public class OutriggerException extends RuntimeException {
     return error.getOutputStarted();
   }
 
-  /** Tokens that the call used before it failed, as far as the provider reported them. */
+  /**
+   * Tokens that the call used before it failed, in all steps, as far as the provider reported them.
+   */
   public Optional<Usage> usage() {
     return error.hasUsage() ? Optional.of(error.getUsage()) : Optional.empty();
   }
@@ -67,6 +75,52 @@ public class OutriggerException extends RuntimeException {
   /** The invalid fields of the request. Empty where the request is not the problem. */
   public List<FieldViolation> fieldViolations() {
     return fieldViolations;
+  }
+
+  /** The steps of a generation that were complete before it failed. Empty for other failures. */
+  public List<StepResult> steps() {
+    return generation.getStepsList();
+  }
+
+  /**
+   * What the steps add to the conversation. A generation whose messages end with them goes on from
+   * there, and executes none of their tools again.
+   */
+  public List<Message> messages() {
+    return steps().stream().flatMap(step -> Messages.ofStep(step).stream()).toList();
+  }
+
+  /**
+   * The calls of providers in a generation that failed after a step was complete: as many of the
+   * latest as the sidecar could send with the failure.
+   */
+  public List<Attempt> attempts() {
+    return generation.getAttemptsList();
+  }
+
+  /**
+   * What a generation had done before it failed, as the contract has it. Empty for other failures.
+   * For a status of the generated stubs it may have fewer steps than its {@code step_count}.
+   */
+  public FailedGeneration generation() {
+    return generation;
+  }
+
+  /** The same exception with these complete steps, unless it has as many. */
+  public OutriggerException withSteps(List<StepResult> steps) {
+    if (steps.size() <= generation.getStepsCount()) {
+      return this;
+    }
+    FailedGeneration whole =
+        generation.toBuilder()
+            .clearSteps()
+            .addAllSteps(steps)
+            .setStepCount(steps.size())
+            .build();
+    OutriggerException copy =
+        new Failure(error, fieldViolations, whole, getCause()).toException();
+    copy.setStackTrace(getStackTrace());
+    return copy;
   }
 
   /** The error as the contract has it. */
@@ -98,18 +152,22 @@ public class OutriggerException extends RuntimeException {
             .flatMap(request -> request.getFieldViolationsList().stream())
             .map(violation -> new FieldViolation(violation.getField(), violation.getDescription()))
             .toList();
-    return Failure.exceptionOf(error, violations, thrown);
+    FailedGeneration generation =
+        find(details, FailedGeneration.getDefaultInstance())
+            .orElseGet(FailedGeneration::getDefaultInstance);
+    return Failure.exceptionOf(error, violations, generation, thrown);
   }
 
   /** The exception for an error of the contract, for instance one in an {@code error} event. */
   public static OutriggerException fromProto(InferenceError error) {
-    return Failure.exceptionOf(error, List.of(), null);
+    return Failure.exceptionOf(error, List.of(), FailedGeneration.getDefaultInstance(), null);
   }
 
   /** An exception that this package finds itself. */
   public static OutriggerException of(
       ErrorKind kind, String message, @Nullable Throwable cause) {
-    return Failure.exceptionOf(errorOf(kind, message, false), List.of(), cause);
+    InferenceError error = errorOf(kind, message, false);
+    return Failure.exceptionOf(error, List.of(), FailedGeneration.getDefaultInstance(), cause);
   }
 
   private static InferenceError ofStatus(Status status, boolean outputStarted) {
@@ -158,7 +216,7 @@ public class OutriggerException extends RuntimeException {
     };
   }
 
-  private static <T extends Message> Optional<T> find(List<Any> details, T example) {
+  private static <T extends com.google.protobuf.Message> Optional<T> find(List<Any> details, T example) {
     for (Any detail : details) {
       if (detail.isSameTypeAs(example)) {
         try {
