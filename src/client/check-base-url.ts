@@ -1,12 +1,12 @@
 import type { WireApi } from "./providers.ts";
 
-/** How the base URLs of a wire API are written. */
+/** The form of base URLs of a wire API. */
 interface BaseUrlForm {
   /** Ends of paths that the adapter adds, longest first. */
   readonly added: readonly string[];
-  /** Segment with the version that the base URL has itself. */
+  /** Segment with the version, which is a part of the base URL. */
   readonly version?: string;
-  /** The provider's own host, which serves nothing outside of the version. */
+  /** The provider's host, which serves nothing outside of the version. */
   readonly host?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Which providers the environment registers. */
+/** Reads the providers that the environment registers. */
 
 import { ConfigurationError } from "../core/errors.ts";
 import { parseBaseUrl } from "../kit/http/transport.ts";
@@ -17,7 +17,7 @@ export interface ProvidersOfEnvironment {
   readonly keyVariables: ReadonlyMap<string, string>;
   /** The variables that are set of each registered provider, its key first. */
   readonly variables: ReadonlyMap<string, readonly string[]>;
-  /** The provider that `OUTRIGGER_DEFAULT_PROVIDER` names, else the first. Undefined where there is none. */
+  /** The provider that `OUTRIGGER_DEFAULT_PROVIDER` names, else the first. Undefined if there is none. */
   readonly defaultProvider: string | undefined;
   /** Invalid variables: each problem names its variable and what was expected. */
   readonly problems: readonly string[];
@@ -25,10 +25,10 @@ export interface ProvidersOfEnvironment {
   readonly notices: readonly string[];
 }
 
-/** How a provider is read from the environment. */
+/** Describes how a provider is read from the environment. */
 interface EnvironmentProvider {
   readonly name: string;
-  /** The provider is registered where one of these is set. */
+  /** The provider is registered if one of these is set. */
   readonly keys: readonly string[];
   /** Further variables of a registered provider. */
   readonly others: readonly string[];
@@ -89,7 +89,7 @@ export const providerVariables: readonly string[] = PROVIDERS.flatMap(({ keys })
 
 const DEFAULT_PROVIDER = "OUTRIGGER_DEFAULT_PROVIDER";
 
-/** Reads the providers' own variables. An empty variable counts as unset. */
+/** Reads the variables of all providers. An empty variable counts as unset. */
 export function readProviders(environment: Environment): ProvidersOfEnvironment {
   const variables = new Variables(environment);
   const providers = new Map<string, ProviderSettings>();

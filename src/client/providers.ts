@@ -1,4 +1,4 @@
-/** The adapters by wire API: the only module that knows all of them. */
+/** The adapters by wire API. No other module knows all of them. */
 
 import type { ProviderAdapter } from "../core/adapter.ts";
 import {
@@ -32,7 +32,7 @@ interface OptionsOfApi {
   command: CommandAdapterOptions;
 }
 
-/** What an adapter speaks: a wire API, or the output of a local program. */
+/** The protocol of an adapter: a wire API, or the output of a local program. */
 export type ProviderApi = keyof OptionsOfApi;
 
 /** Name of a wire API with an adapter. */
@@ -46,7 +46,7 @@ export const wireApis = [
   "openai-chat",
 ] as const satisfies readonly WireApi[];
 
-/** All that an entry of a configuration may name as its API. */
+/** All values that an entry of a configuration may have as its API. */
 export const providerApis = [...wireApis, "command"] as const satisfies readonly ProviderApi[];
 
 /** Fields of a configuration entry that not every API has, and the APIs that have them. */
@@ -79,7 +79,7 @@ export const requiredFields: Readonly<Partial<Record<ProviderApi, Readonly<Recor
   command: { command: "a list of the program and its arguments", format: "the format of its output" },
 };
 
-/** Whether an entry of an API needs no key: the user's own servers and programs. */
+/** Whether an entry of an API needs no key, as for servers and programs that users run themselves. */
 export function needsNoKey(api: unknown): boolean {
   return api === "openai-chat" || api === "command";
 }
@@ -92,7 +92,7 @@ export type ProviderSettings = {
 /** An entry of a wire API, whose adapter takes a key. */
 export type WireSettings = Extract<ProviderSettings, { readonly api: WireApi }>;
 
-/** Where a provider with a wire API is: the address of its entry, else that of the provider itself. */
+/** Returns the address of a provider with a wire API: the address of its entry, else the provider's default. */
 export function getBaseUrl(settings: WireSettings): string {
   switch (settings.api) {
     case "openai-responses":
@@ -106,7 +106,7 @@ export function getBaseUrl(settings: WireSettings): string {
   }
 }
 
-/** Creates the adapter of a provider. Throws ConfigurationError where its settings are invalid. */
+/** Creates the adapter of a provider. Throws ConfigurationError if its settings are invalid. */
 export function createAdapter(name: string, settings: ProviderSettings): ProviderAdapter {
   switch (settings.api) {
     case "openai-responses":

@@ -6,7 +6,7 @@ const MAX_VIOLATIONS = 10;
 /** Maximum number of characters of a found value in an error. */
 const MAX_SHOWN = 48;
 
-/** Collects what is wrong with a request, so that one error reports all of it. */
+/** Collects the violations of a request, so that one error reports them all. */
 export class Violations {
   readonly #found: FieldViolation[] = [];
   #omitted = 0;
@@ -21,7 +21,7 @@ export class Violations {
     else this.#omitted += 1;
   }
 
-  /** Throws InvalidRequestError where anything was recorded. */
+  /** Throws InvalidRequestError if anything was recorded. */
   throwIfAny(): void {
     if (this.#found.length === 0) return;
     throw invalidFields(this.#omitted === 0 ? this.#found : [...this.#found, this.#rest()]);
