@@ -58,7 +58,7 @@ export class AnthropicAdapter extends HttpAdapter {
       catalog: options.catalog,
       keyOrigin: options.keyOrigin,
       catalogProvider: PROVIDER_NAME,
-      ownPrices: true,
+      pricesAnswers: true,
       protocol: createProtocol(name, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({

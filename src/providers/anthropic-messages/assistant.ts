@@ -109,7 +109,7 @@ class AssistantWriter implements AssistantContent {
   #addThinking(text: string, whole: ContentPart, field: string): void {
     const { provider, request, loss } = this.#context;
     const block = getStateBlock(whole, provider);
-    if (block === undefined || getOrigin(whole, provider, request.model) !== "own") {
+    if (block === undefined || getOrigin(whole, provider, request.model) !== "current_model") {
       const replacement = replaceForeignPart(whole, request.foreignState, field, loss);
       if (replacement?.part.case === "text") this.content.push(...textBlocks(replacement.part.value));
     } else if (block.type === "redacted_thinking") {

@@ -74,9 +74,18 @@ class AssistantWriter implements AssistantContent {
       case "text":
         return this.#addText(part.value, rest ?? {});
       case "reasoning":
-        return this.#addReasoning(whole, part.value.text, origin === "own" ? rest : undefined, field);
+        return this.#addReasoning(
+          whole,
+          part.value.text,
+          origin === "current_model" ? rest : undefined,
+          field,
+        );
       case "toolCall":
-        return this.#addCall(part.value, origin === "own" ? (rest ?? {}) : undefined, `${field}.tool_call`);
+        return this.#addCall(
+          part.value,
+          origin === "current_model" ? (rest ?? {}) : undefined,
+          `${field}.tool_call`,
+        );
       case "image":
         return this.#addImage(part, rest ?? {}, `${field}.image`);
       case "native":
@@ -158,7 +167,7 @@ class AssistantWriter implements AssistantContent {
 function getRest(whole: ContentPart, origin: Origin): Untrusted<Part> | undefined {
   if (origin === "none" || origin === "foreign") return undefined;
   const part = getStatePart(whole);
-  return part === undefined || origin === "own" ? part : without(part, "thoughtSignature");
+  return part === undefined || origin === "current_model" ? part : without(part, "thoughtSignature");
 }
 
 /** A part without its signature, the other fields as they are spelled. */

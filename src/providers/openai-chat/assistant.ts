@@ -168,7 +168,7 @@ class AssistantMessageBuilder {
   }
 
   #addText(text: string, whole: ContentPart): void {
-    const isOwn = this.#getOrigin(whole) === "own";
+    const isOwn = this.#getOrigin(whole) === "current_model";
     const field = isOwn ? readTextField(whole) : "content";
     if (isOwn) this.#signatures = { ...this.#signatures, ...readSignatures(whole) };
     if (field === "refusal") this.#refusal += text;
@@ -188,7 +188,7 @@ class AssistantMessageBuilder {
 
   #addReasoning(whole: ContentPart, text: string, field: string): void {
     const { request, loss, profile } = this.#context;
-    if (this.#getOrigin(whole) !== "own") {
+    if (this.#getOrigin(whole) !== "current_model") {
       const replaced = replaceForeignPart(whole, request.foreignState, field, loss);
       if (replaced?.part.case === "text") this.#addContentText(`${replaced.part.value}\n\n`);
       return;
@@ -216,7 +216,7 @@ class AssistantMessageBuilder {
 
   #addCall(call: ToolCall, whole: ContentPart, field: string): void {
     const id = this.#context.callIds.ofCall(call.id, `${field}.id`);
-    const rest = this.#getOrigin(whole) === "own" ? readCall(whole) : {};
+    const rest = this.#getOrigin(whole) === "current_model" ? readCall(whole) : {};
     this.#calls.push(this.#wireCall(id, call, rest, field));
     this.#pending.push({ id: call.id, field });
   }
@@ -253,7 +253,7 @@ class AssistantMessageBuilder {
   /** An image that the server made goes back as it came; others the API takes from no assistant. */
   async #addImage(part: MediaPart & { case: "image" }, whole: ContentPart, field: string): Promise<void> {
     const { loss, media, profile } = this.#context;
-    const state = this.#getOrigin(whole) === "own" ? readImage(whole) : undefined;
+    const state = this.#getOrigin(whole) === "current_model" ? readImage(whole) : undefined;
     const entry = state && toImageEntry(part.value, state);
     if (entry !== undefined) {
       this.#images.push(entry);

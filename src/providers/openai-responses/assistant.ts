@@ -56,7 +56,7 @@ class ItemsBuilder {
     if (!isReasoning(part) && part.part.case !== "text" && part.part.case !== "toolCall") return true;
     const item = isReasoning(part)
       ? toReasoningItem(part, this.#context)
-      : this.#getOrigin(part) === "own" && readState(part.providerState)?.item;
+      : this.#getOrigin(part) === "current_model" && readState(part.providerState)?.item;
     return item !== undefined && item !== false && textIn(item.id) !== "";
   }
 
@@ -96,7 +96,7 @@ class ItemsBuilder {
     const origin = this.#getOrigin(part);
     if (origin === "none" || origin === "foreign") return undefined;
     const state = readState(part.providerState);
-    if (state === undefined || (origin === "own" && this.#keepsIds)) return state;
+    if (state === undefined || (origin === "current_model" && this.#keepsIds)) return state;
     return { ...state, item: without(state.item, "id") };
   }
 
@@ -146,7 +146,10 @@ class ItemsBuilder {
     // Reasoning without content of its own is found by its id alone.
     const needsId = item !== undefined && !isSelfContained(item);
     if (item !== undefined) return this.#addItem(this.#keepsIds || needsId ? item : without(item, "id"));
-    if (this.#getOrigin(contentPart) === "own" && readState(contentPart.providerState) !== undefined) {
+    if (
+      this.#getOrigin(contentPart) === "current_model" &&
+      readState(contentPart.providerState) !== undefined
+    ) {
       const message = "reasoning without encrypted content cannot be sent back; it was left out";
       return loss.note(field, "foreign_state_stripped", message);
     }

@@ -34,7 +34,7 @@ export function toReasoningItem(
   part: ContentPart,
   { provider, request, store }: RequestContext,
 ): JsonObject | undefined {
-  if (getOrigin(part, provider, request.model) !== "own") return undefined;
+  if (getOrigin(part, provider, request.model) !== "current_model") return undefined;
   const item = readState(part.providerState)?.item;
   if (item === undefined) return undefined;
   return store || isSelfContained(item) ? asJson(item) : undefined;
