@@ -133,7 +133,7 @@ async function measure(implementation: Implementation, text: string, leastMs: nu
   return milliseconds / times;
 }
 
-/** One row of the table: the medians of all implementations, and the ratios of those of others to ours. */
+/** Returns one row of the table: the medians of all implementations, and the ratios of the others to Outrigger's. */
 async function toRow(
   shape: string,
   text: string,

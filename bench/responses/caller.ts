@@ -11,7 +11,7 @@ export interface ResponsesCaller {
   ended(id: string): Promise<string>;
   /** Streams a completed response. Throws if an event is missing. @returns The number of its events. */
   countEvents(id: string): Promise<number>;
-  /** Reads a path, or posts JSON to it. Throws where it fails. @returns The milliseconds that it took. */
+  /** Reads a path, or posts JSON to it. Throws if that fails. @returns The milliseconds that it took. */
   time(path: string, body?: object): Promise<number>;
 }
 

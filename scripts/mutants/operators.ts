@@ -1,4 +1,4 @@
-/** The places of a source file where it can be changed, and the changes. */
+/** Finds the places of a source file that can be changed, and the changes. */
 import { parseAst } from "vitest/node";
 
 /** One change of a source file. */

@@ -8,7 +8,7 @@ import { findNearestTests, readImportGraph } from "./nearest-tests.ts";
 import { applyMutant, listMutants, type Mutant } from "./operators.ts";
 import { createWorkspace, listFiles, type Workspace } from "./workspace.ts";
 
-/** What is to be changed. */
+/** Selects the code to change. */
 export interface Selection {
   /** Folders or files. */
   readonly paths: readonly string[];
@@ -29,13 +29,13 @@ export interface Options {
   readonly onProgress: (line: string) => void;
 }
 
-/** What became of a mutant. */
+/** The outcome of a mutant. */
 export interface Result {
   readonly mutant: Mutant;
   readonly verdict: "killed" | "timed out" | "survived" | "no test" | "equivalent";
 }
 
-/** What became of all. */
+/** The outcomes of all mutants. */
 export interface Outcome {
   readonly results: readonly Result[];
   /** Mutants that were chosen and not tried, because the time was over. */

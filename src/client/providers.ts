@@ -1,4 +1,4 @@
-/** The adapters by wire API. No other module knows all of them. */
+/** The adapters by wire API. No other module knows every adapter. */
 
 import type { ProviderAdapter } from "../core/adapter.ts";
 import {

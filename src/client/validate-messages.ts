@@ -145,7 +145,7 @@ export function checkToolResult(
   violations: Violations,
 ): void {
   if (outerId !== "" && toolCallId !== "" && outerId !== toolCallId) {
-    const expected = `${quote(outerId)} like the message's own`;
+    const expected = `${quote(outerId)} as in the message`;
     violations.add(`${field}.tool_call_id`, `expected ${expected}, found ${quote(toolCallId)}`);
   }
   for (const [index, part] of content.entries())

@@ -1,6 +1,6 @@
 /**
  * Limits the time that calls may take in one turn of the event loop, over the whole process. One system call can report
- * hundreds of readable or closed sockets; without a common limit, the work for all of them would be one turn.
+ * hundreds of readable or closed sockets; without a common limit, the work for all these sockets would be one turn.
  */
 import { setImmediate } from "node:timers";
 
@@ -13,8 +13,8 @@ let startedAt: number | undefined;
 
 /**
  * Returns a promise only if the share of this turn is used up. It resolves in a later turn, in the order of the calls.
- * If there is no promise, the caller must continue without an `await`: otherwise many callers could ask before any of
- * them works, and all would be let through.
+ * If there is no promise, the caller must continue without an `await`: otherwise many callers could ask before the
+ * first one works, and all would be let through.
  */
 export function yieldTurn(): Promise<void> | undefined {
   return hasShare() ? undefined : new Promise((resolve) => waiting.push(resolve));

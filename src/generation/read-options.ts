@@ -38,7 +38,7 @@ export function toLoopOptions(options: GenerateOptions, isStreamed: boolean): Lo
   };
 }
 
-/** Returns the request, without the options that are not part of it. */
+/** Returns the request, without the options that belong to the generation alone. */
 function requestIn(options: GenerateOptions): Request {
   const { maxToolRounds, stopWhen, onStepFinish, repairToolCall, maxRetries, retry, onRetry, ...rest } =
     options;

@@ -53,7 +53,7 @@ export const DEFAULT_FALLBACK_KINDS: readonly FallbackKind[] = [
   "STREAM",
 ];
 
-/** Maximum number of targets in a chain: a caller waits for all of them one after the other. */
+/** Maximum number of targets in a chain: a caller waits for all, one after the other. */
 export const MAX_FALLBACK_TARGETS = 8;
 
 /** Options of the calls that a chain makes. Nested chains would multiply the calls. */

@@ -32,7 +32,7 @@ export function watchStream(batches: Batches<StreamEvent>, watcher: StreamWatche
 
 /**
  * Neither a generator nor an async function: a read of the source costs one promise and no closure. If the source is
- * watched as well, this stream notifies its watchers too, so that one promise serves all of them.
+ * watched as well, this stream notifies its watchers too, so that one promise serves all.
  */
 class WatchedStream implements AsyncIterator<Batch> {
   #source: AsyncIterator<Batch>;

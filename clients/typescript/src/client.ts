@@ -53,11 +53,11 @@ export interface ClientOptions extends CallSettings {
    * otherwise. Default false.
    */
   readonly hideToolErrors?: boolean | undefined;
-  /** Interceptors of Connect, around every attempt of a call, for instance those of OpenTelemetry. */
+  /** Interceptors of Connect around every attempt of a call, for instance from OpenTelemetry. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
-/** Largest message, in bytes: that of the sidecar's default. */
+/** Largest message, in bytes: the same as the sidecar's default. */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 
 const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
@@ -79,7 +79,7 @@ export class Client {
   readonly #generation: ServiceClient<typeof GenerationService>;
   readonly #catalog: ServiceClient<typeof CatalogService>;
 
-  /** @throws ConfigurationError where the address has another form than those that `toTarget` reads. */
+  /** @throws ConfigurationError if the address has another form than `toTarget` reads. */
   constructor(options: ClientOptions = {}, sessions = openSessions(options)) {
     const {
       address = defaultAddress(),
@@ -143,8 +143,8 @@ export class Client {
 
   /**
    * Runs a loop with tools of this program on the sidecar. For `generate` and `stream`.
-   * @returns Undefined where functions of this program decide about its steps: the loop then runs here, with one call of
-   * the sidecar for each step.
+   * @returns Undefined if functions of this program decide about its steps: the loop then runs here, with one call of
+   *   the sidecar for each step.
    */
   runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> | undefined {
     return isRemoteLoop(options) ? runRemoteLoop(this.#generation, options) : undefined;
@@ -159,7 +159,7 @@ export class Client {
     return new Client({ ...this.#options, ...settings, headers }, this.#sessions);
   }
 
-  /** What the catalog knows about a model, by its id or an alias; undefined if it does not know it. */
+  /** Returns the catalog's entry for a model, by its id or an alias; undefined if the catalog does not know it. */
   async getModelInfo(model: string, provider = ""): Promise<ModelInfo | undefined> {
     return unlessNotFound(() => this.#catalog.getModel({ model, provider }));
   }

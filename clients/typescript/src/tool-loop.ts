@@ -87,7 +87,7 @@ class RemoteLoop {
         if (response.message.case === "result") result = response.message.value;
       }
     } catch (thrown) {
-      const failure = withOwnFields(toFailure(thrown, signal));
+      const failure = withOptionFields(toFailure(thrown, signal));
       throw this.#steps.length === 0 ? failure : withEarlierSteps(failure, undefined, this.#steps);
     } finally {
       this.#requests.end();
@@ -146,7 +146,7 @@ class RemoteLoop {
 }
 
 /** The error with the fields of the loop's request named as this program has them. */
-function withOwnFields(error: SDKError): SDKError {
+function withOptionFields(error: SDKError): SDKError {
   return withFieldPaths(error, (field) => field.replace(/^start\.options\.(?:request\.)?/, ""));
 }
 
@@ -165,7 +165,7 @@ class Conversation {
     if (message !== undefined && message.content.length > 0) this.#setAnswer(message);
   }
 
-  /** Where the sidecar sends no events, the calls are what is known of the answer. */
+  /** If the sidecar sends no events, the calls are all that is known of the answer. */
   takeCall(value: ToolCall): void {
     const part = { part: { case: "toolCall", value } } as const;
     if (this.#answer === undefined)

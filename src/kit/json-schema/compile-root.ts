@@ -64,7 +64,7 @@ function toObjectRoot({ schema, place }: Placed<JsonObject>): Placed<JsonObject>
 
 /**
  * Returns one object that accepts what any of several schemas accepts, and more: it requires only the properties that
- * all of them require.
+ * every schema requires.
  */
 function joinObjects(schemas: readonly JsonObject[]): JsonObject {
   const properties = new Map<string, JsonValue[]>();

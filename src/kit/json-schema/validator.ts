@@ -9,7 +9,10 @@ import { checkSize } from "./work-budget.ts";
 export interface SchemaViolation {
   /** JSON Pointer into the value, `""` for the root. One of more than 200 characters is cut. */
   readonly path: string;
-  /** What was expected and what was found, so that the model can repair it. Says only types and counts of the value. */
+  /**
+   * Names what was expected and what was found, so that the model can repair it. Says only types and counts of the
+   * value.
+   */
   readonly message: string;
 }
 

@@ -116,7 +116,7 @@ const CACHED_KEYS: readonly (keyof GenerateContentRequest)[] = ["systemInstructi
 
 function withoutCached(body: JsonObject, options: JsonObject, loss: LossReport): JsonObject {
   if (typeof options.cachedContent !== "string" || !CACHED_KEYS.some((key) => key in body)) return body;
-  const message = "the cached content has its own instructions and tools; those of the request were left out";
+  const message = "the cached content has instructions and tools; the ones in the request were left out";
   loss.lose("messages", "adjusted_setting", message);
   return without(body, ...CACHED_KEYS);
 }

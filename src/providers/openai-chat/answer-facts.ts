@@ -15,7 +15,7 @@ import { countsIn, mismatchesIn, toUsage } from "./usage.ts";
 
 /**
  * The facts beside the message that the chunks of one stream, or the body of a whole answer, hold. Every chunk may
- * repeat or complete those of earlier ones.
+ * repeat or complete earlier facts.
  */
 export class AnswerFacts {
   readonly #facts: CallFacts;
