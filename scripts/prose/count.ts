@@ -30,7 +30,8 @@ export interface Figure {
   readonly places: readonly string[];
 }
 
-const OWN = /\bown(?:\b|(?=[A-Z]))|[a-z]Own(?=[A-Z]|\b)/g;
+/** `Object.hasOwn` is a name of JavaScript. */
+const OWN = /\bown(?:\b|(?=[A-Z]))|(?<!\bObject\.ha)[a-z]Own(?=[A-Z]|\b)/g;
 
 /** Reads the names, comments and test titles of a program. */
 export function readSource(path: string, text: string): Text {

@@ -79,7 +79,7 @@ function checkAbsolutePath(path: string, fieldPath: string): string {
   if (/^file:/i.test(path)) return pathOfFileUrl(path, fieldPath);
   if (!path.startsWith("~")) return resolve(path);
   if (path !== "~" && !path.startsWith("~/")) {
-    throw invalidField(fieldPath, "names the home folder of another user; expected ~/ for the home folder of this user");
+    throw invalidField(fieldPath, "names the home folder of another user; expected ~/ for the current user");
   }
   return resolve(homedir(), path.slice(2));
 }

@@ -15,6 +15,7 @@ class Reader {
 }
 
 export const toText = (ownName: string) => ownName;
+export const isSet = Object.hasOwn({}, "set");
 it("fails where it must", () => {});
 it.each([1])("reads %d", () => {});
 `;
