@@ -35,7 +35,7 @@ const PANELS: readonly Panel[] = [
   },
 ];
 
-/** The implementations in the order of their bars: column of the tables, and what a reader is told. */
+/** The implementations in the order of their bars: column of the tables, and label for the reader. */
 const BARS = [
   ["outrigger", "Outrigger"],
   ["stock", "the same on connect-node"],

@@ -89,7 +89,7 @@ function getImplementations({
   };
 }
 
-/** As long as they may be, by doubling what is repeated. */
+/** Returns a text of the maximum length, by doubling the repeated part. */
 function textOf(make: (count: number) => unknown): string {
   let count = 1;
   while (JSON.stringify(make(count + 1)).length <= TEXT_LENGTH) count += 1;

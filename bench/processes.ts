@@ -10,7 +10,7 @@ import { PROJECT_FOLDER } from "./work-folder.ts";
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
-  /** All of its environment. */
+  /** The whole environment of the program. */
   readonly env?: Readonly<Record<string, string>>;
   /** Working directory. Default: the project's folder. */
   readonly folder?: string;
@@ -76,7 +76,7 @@ export async function run(command: Command): Promise<string> {
 
 /** A program that pauses at a known point until it is resumed. */
 export interface Paused {
-  /** Resumes it. @returns What it printed since. */
+  /** Resumes it. @returns The output since. */
   resume(): Promise<string>;
 }
 

@@ -110,7 +110,10 @@ export function formatFailures(failures: Failures | null): string {
 export interface CallReport {
   readonly calls: number;
   readonly failed: number;
-  /** Numbers of failed calls by their failures, of which only the first few kinds are told apart; null without any. */
+  /**
+   * Numbers of failed calls by their failures, of which only the first few kinds are distinguished; null if there are
+   * none.
+   */
   readonly failures: Failures | null;
   readonly messages: number;
   /** DATA frames, or chunks of HTTP/1.1. */
@@ -154,7 +157,7 @@ export interface ReadReport {
   readonly readers: number;
   /** Readers that got all events, from the first to `response.completed`, without a gap. */
   readonly complete: number;
-  /** Numbers of the other readers by what they missed; null without any. */
+  /** Numbers of the other readers by the events that they missed; null if there are none. */
   readonly failures: Failures | null;
   /** Events of the complete readers: the least and the most of one. */
   readonly leastEvents: number;

@@ -1,4 +1,4 @@
-/** Calls `/v1/responses` of a sidecar, for measurements that need what it answers. */
+/** Calls `/v1/responses` of a sidecar, for measurements that need its answers. */
 import { Pool } from "undici";
 
 /** A caller of one sidecar. */
@@ -64,7 +64,7 @@ export function responsesCaller(address: string): ResponsesCaller {
   };
 }
 
-/** Does something a number of times, some at once. @returns What each gave, in order. */
+/** Does something a number of times, some at once. @returns The results, in order. */
 export async function inParallel<Result>(
   times: number,
   concurrency: number,

@@ -53,8 +53,8 @@ function getChunk(piece: Piece, first: Piece, loaders: readonly Piece[]): string
 }
 
 /**
- * The roots (the first piece, and the targets of dynamic imports) that can be what brings a piece into
- * memory. Follows every order in which roots can be loaded, each up to the first root that needs the piece.
+ * The roots (the first piece, and the targets of dynamic imports) that can bring a piece into memory. Follows every
+ * order in which roots can be loaded, each up to the first root that needs the piece.
  */
 function firstLoaders(piece: Piece, first: Piece): Piece[] {
   const loaders: Piece[] = [];
@@ -71,7 +71,7 @@ function firstLoaders(piece: Piece, first: Piece): Piece[] {
 function isSmall(piece: Piece, first: Piece): boolean {
   const needed = [...piece.closure].filter((other) => !first.closure.has(other));
   return needed.every(({ output: { bytes, entryPoint, imports } }) => {
-    // Modules of Node can be far larger than what imports them.
+    // Modules of Node can be far larger than their importers.
     const needsNode = imports.some(({ external }) => external);
     return bytes < SMALL_BYTES && entryPoint === undefined && !needsNode;
   });

@@ -113,7 +113,7 @@ async function withWorkspaces<Value>(
   }
 }
 
-/** Tries mutants until the time is over. Returns what became of those that were tried. */
+/** Tries mutants until the time is up. Returns the outcomes of the mutants that were tried. */
 async function tryMutants(
   workspaces: readonly Workspace[],
   mutants: readonly Mutant[],

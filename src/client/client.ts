@@ -51,7 +51,7 @@ export interface ClientOptions {
    */
   readonly catalog?: Catalog | undefined;
   /**
-   * Sends models "the tool failed" instead of the message of what a tool's function threw, unless the tool says
+   * Sends models "the tool failed" instead of the message of an error that a tool throws, unless the tool says
    * otherwise. Default false.
    */
   readonly hideToolErrors?: boolean | undefined;

@@ -19,7 +19,7 @@ export interface ProvidersOfEnvironment {
   readonly variables: ReadonlyMap<string, readonly string[]>;
   /** The provider that `OUTRIGGER_DEFAULT_PROVIDER` names, else the first. Undefined if there is none. */
   readonly defaultProvider: string | undefined;
-  /** Invalid variables: each problem names its variable and what was expected. */
+  /** Invalid variables: each problem names its variable and the expected value. */
   readonly problems: readonly string[];
   /** Variables that are set without effect, and why. */
   readonly notices: readonly string[];
@@ -130,7 +130,7 @@ function optionalKey(apiKey: string | undefined): { apiKey?: string } {
   return apiKey === undefined ? {} : { apiKey };
 }
 
-/** Reads variables and collects what is wrong with them. */
+/** Reads variables and collects their problems. */
 class Variables {
   readonly problems: string[] = [];
   readonly notices: string[] = [];

@@ -14,7 +14,7 @@ export class Violations {
   /**
    * Records an invalid field.
    * @param field Path in proto names, for instance `messages[2].content[0].image`.
-   * @param description What was found and what was expected. Holds no prompt text.
+   * @param description The value that was found and what was expected. Holds no prompt text.
    */
   add(field: string, description: string): void {
     if (this.#found.length < MAX_VIOLATIONS) this.#found.push({ field, description });

@@ -30,8 +30,8 @@ export class EventStream extends BatchStream<StreamEvent> {
   }
 
   /**
-   * Returns the whole response. Reads the stream if nobody reads it, else waits until the loop that reads it ends. A
-   * loop that begins later still gets every event.
+   * Returns the whole response. Reads the stream if no loop does, and otherwise waits for the end of that loop. A loop
+   * that begins later still gets every event.
    * @throws SDKError the stream's error if it failed, and AbortError if the loop was left early. TypeError if the
    *   stream was read by its batches.
    */

@@ -95,7 +95,7 @@ export class MemoryPool {
   /**
    * Opens a share that holds nothing yet.
    * @param owner Name of the access key; empty if there is none.
-   * @param weight How many times each byte of what the share holds is in memory.
+   * @param weight Number of copies in memory of each byte that the share holds.
    */
   open(owner: string, weight = 1): MemoryShare {
     this.#opened += 1;
@@ -260,7 +260,7 @@ interface Waiter {
 /** The memory that one call, run or socket holds of a pool, beyond the free bytes of each share. */
 export class MemoryShare {
   readonly owner: string;
-  /** How many times each byte of what the share holds is in memory. */
+  /** Number of copies in memory of each byte that the share holds. */
   readonly weight: number;
   /** Older shares have lower numbers. */
   readonly age: number;

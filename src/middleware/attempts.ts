@@ -12,7 +12,7 @@ import type { Response } from "../gen/outrigger/v1/response_pb.ts";
  */
 export const MAX_ATTEMPTS = 32;
 
-/** Longest message of an attempt's error, in UTF-16 code units: what a log or a trace can show. */
+/** Longest message of an attempt's error, in UTF-16 code units: as much as a log or a trace can show. */
 const MAX_MESSAGE_LENGTH = 256;
 
 const behind = new WeakMap<SDKError, readonly Attempt[]>();

@@ -18,7 +18,7 @@ export interface BudgetOptions {
   readonly requests?: number | undefined;
   /** Tokens of prompts and answers together. */
   readonly tokens?: number | undefined;
-  /** US dollars, by the prices of the catalog or what the provider reports. */
+  /** US dollars, by the prices of the catalog or the cost that the provider reports. */
   readonly usd?: number | undefined;
   /**
    * Whether a call passes a limit in dollars if the price of its model is unknown. Such a call counts only if the

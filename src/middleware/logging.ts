@@ -117,7 +117,7 @@ class LoggedAttempt {
     try {
       this.#settings.log(this.#entry(response, error));
     } catch {
-      // The call goes on.
+      // A failing log does not fail the call.
     }
   }
 

@@ -5,7 +5,7 @@ export class ProtoWriter {
   #buffer = Buffer.allocUnsafe(16 * 1024);
   #at = 0;
 
-  /** Returns a copy of what was written, and resets the writer. */
+  /** Returns a copy of the written bytes, and resets the writer. */
   take(): Buffer {
     const written = Buffer.allocUnsafe(this.#at);
     this.#buffer.copy(written, 0, 0, this.#at);

@@ -39,7 +39,7 @@ import { VERSION } from "./version.ts";
 export interface ClientOptions extends CallSettings {
   /** Address of the sidecar. Default: the variable `OUTRIGGER_ADDRESS`, else `localhost:6190`. */
   readonly address?: string | undefined;
-  /** Certificate authority of a sidecar behind `https://`, in PEM. Default: those that Node trusts. */
+  /** Certificate authority of a sidecar behind `https://`, in PEM. Default: the authorities that Node trusts. */
   readonly ca?: string | Buffer | undefined;
   /**
    * Access key, for a sidecar that asks for one. Without TLS it travels in the clear. Default: the variable
@@ -49,7 +49,7 @@ export interface ClientOptions extends CallSettings {
   /** Settings of TLS for a sidecar behind `https://`: a client certificate, the name that is expected, and so on. */
   readonly tls?: (SecureContextOptions & Pick<TlsOptions, "servername" | "rejectUnauthorized">) | undefined;
   /**
-   * Sends models "the tool failed" instead of the message of what a tool's function threw, unless the tool says
+   * Sends models "the tool failed" instead of the message of an error that a tool throws, unless the tool says
    * otherwise. Default false.
    */
   readonly hideToolErrors?: boolean | undefined;
@@ -69,7 +69,7 @@ const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
 export class Client {
   /** For the services in `outrigger-client/proto` that have no method here. */
   readonly transport: Transport;
-  /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. */
+  /** Whether models learn nothing of errors that tools throw, unless a tool says otherwise. */
   readonly hideToolErrors: boolean;
   /** The run engine: generations that are stored, and that may go on in the background. */
   readonly runs: Runs;
@@ -151,8 +151,8 @@ export class Client {
   }
 
   /**
-   * The same client, over the same connection, with other settings for its calls. Headers are added to those set before.
-   * Closing either client closes the connection.
+   * Returns a client over the same connection, with other settings for its calls. Headers are added to those set
+   * before. Closing either client closes the connection.
    */
   with(settings: CallSettings): Client {
     const headers = { ...this.#options.headers, ...settings.headers };

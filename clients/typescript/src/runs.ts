@@ -141,7 +141,7 @@ export class Runs {
       try {
         for await (const _ of this.events(runId, { ...call, after: run.lastSequence }));
       } catch (error) {
-        // A failure of the run is in what the next look finds.
+        // The next poll finds a failure of the run.
         if (error instanceof NetworkError || call.signal?.aborted) throw error;
       }
     }

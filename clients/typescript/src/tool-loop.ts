@@ -91,7 +91,7 @@ class RemoteLoop {
       throw this.#steps.length === 0 ? failure : withEarlierSteps(failure, undefined, this.#steps);
     } finally {
       this.#requests.end();
-      // Tools that still run are told that nobody waits for them.
+      // Aborts tools that are still running, since nobody waits for their results.
       this.cancel(new AbortError("the generation has ended"));
       this.#scope.release();
     }

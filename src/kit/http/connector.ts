@@ -75,7 +75,7 @@ export class Connector {
       if (socket instanceof Socket) socket.destroy(error);
     };
     const settle: buildConnector.Callback = (...outcome) => {
-      // Settled before: what comes now is the end of an attempt that was given up.
+      // Settled before: this is the end of an attempt that was cancelled.
       if (this.#giveUp !== giveUp) return void outcome[1]?.destroy();
       this.#giveUp = undefined;
       clearTimeout(timer);

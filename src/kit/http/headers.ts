@@ -17,7 +17,7 @@ export function createHeaders(record: HeaderRecord): HttpHeaders {
   return { get, [Symbol.iterator]: () => listEntries(values) };
 }
 
-/** Whether a name is in lower case, as undici gives them. */
+/** Whether a name is in lower case, as names from undici are. */
 function isLowerCase(name: string): boolean {
   return name === name.toLowerCase();
 }

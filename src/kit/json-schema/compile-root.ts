@@ -63,8 +63,8 @@ function toObjectRoot({ schema, place }: Placed<JsonObject>): Placed<JsonObject>
 }
 
 /**
- * Returns one object that accepts what any of several schemas accepts, and more: it requires only the properties that
- * every schema requires.
+ * Returns one object that accepts the values of all given schemas, and more: it requires only the properties that every
+ * schema requires.
  */
 function joinObjects(schemas: readonly JsonObject[]): JsonObject {
   const properties = new Map<string, JsonValue[]>();

@@ -44,7 +44,7 @@ export type CreateParser = (onEvent: (event: SseEvent) => void, maxEventChars: n
 
 /** Options of `decodeStream`. */
 export interface DecodeOptions {
-  /** Default server-sent events, of which those without data are left out. */
+  /** Default: server-sent events, without those that have no data. */
   readonly createParser?: CreateParser | undefined;
   /** Called when the end marker has come: the rest of the body is not needed. */
   readonly release?: () => void;

@@ -46,7 +46,7 @@ export interface BlockEnd {
 export type StreamedAnswer = Omit<Answer, "content">;
 
 /**
- * Writes the events of one stream so that its laws hold by construction: a decoder reports what the provider sent; the
+ * Writes the events of one stream so that its laws hold by construction: a decoder reports the provider's events; the
  * writer numbers events, joins deltas, holds back half surrogate pairs, makes ids unique and builds the final Response.
  * Synchronous. One instance for each call.
  */

@@ -8,7 +8,7 @@ export const commandFormats = ["text", "json-lines", "codex"] as const;
 
 /**
  * Format of a program's output: `text` is the answer itself; `json-lines` has a JSON object in each line, or text;
- * `codex` is what `codex exec --json` writes.
+ * `codex` is the output of `codex exec --json`.
  */
 export type CommandFormat = (typeof commandFormats)[number];
 
