@@ -101,7 +101,7 @@ function stops({ request, profile }: RequestContext): Partial<ChatRequest> {
 }
 
 /**
- * Returns whether the server keeps the answer: only if the caller's options ask for it. Servers that store answers
+ * Returns `store` and `metadata`. Nothing is stored unless the caller's options ask for it. Servers that store answers
  * accept metadata only with stored ones.
  */
 function retention(
