@@ -18,7 +18,7 @@ interface Panel {
   readonly unit: string;
 }
 
-/** Measures that a reader asks for first. Less is better in all of them. */
+/** The measures that interest readers most. Less is better in each. */
 const PANELS: readonly Panel[] = [
   {
     title: "CPU of a streamed answer of 100 events",
@@ -35,7 +35,7 @@ const PANELS: readonly Panel[] = [
   },
 ];
 
-/** The implementations in the order of their bars: column of the tables, and what a reader is told. */
+/** The implementations in the order of their bars: column of the tables, and label for the reader. */
 const BARS = [
   ["outrigger", "Outrigger"],
   ["stock", "the same on connect-node"],
@@ -100,7 +100,7 @@ function drawBar(index: number, y: number, width: number, value: string): string
   ].join("\n");
 }
 
-/** The values of a measure, in the order of the bars. Undefined where the run did not measure it. */
+/** Returns the values of a measure, in the order of the bars. Undefined if the run did not measure it. */
 function collectValues({ section, row }: Panel, results: string): number[] | undefined {
   const [, text = ""] = results.split(`\n## ${section}`);
   const rows = (text.split("\n## ")[0] ?? "").split("\n").map(splitCells);

@@ -85,7 +85,7 @@ function unused(): never {
   throw new Error("not used by streams");
 }
 
-/** Reads all recordings once, as the server does. Throws where one does not end in `finish`. */
+/** Reads all recordings once, as the server does. Throws if one does not end in `finish`. */
 async function readAll(client: Client, recordings: readonly Reads[]): Promise<void> {
   for (const _ of recordings) {
     let last: string | undefined;

@@ -1,8 +1,8 @@
 /**
- * The cost of encoding one event of a stream: `node bench/encode.ts`. Compares the encoder of the
- * gRPC transport with `toBinary` of protobuf-es, for the most frequent event and for the largest.
- * Both alternate in one process; the table shows nanoseconds per event, the median of all rounds.
- * "own" is a chunk for each event, "shared" one chunk for all that are ready.
+ * The cost of encoding one event of a stream: `node bench/encode.ts`. Compares the encoder of the gRPC transport with
+ * `toBinary` of protobuf-es, for the most frequent event and for the largest. Both alternate in one process; the table
+ * shows nanoseconds per event, the median of all rounds. "separate" is a chunk for each event, "shared" one chunk for
+ * all that are ready.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Role } from "../src/gen/outrigger/v1/message_pb.ts";
@@ -32,7 +32,7 @@ const implementations: Readonly<Record<string, Implementation>> = {
     for (const event of events) bytes += toBinary(StreamEventSchema, event).length;
     return bytes;
   },
-  own(events) {
+  separate(events) {
     let bytes = 0;
     for (const event of events) {
       sink.start();
@@ -113,13 +113,13 @@ function getEvents(make: (sequence: number) => StreamEvent): StreamEvent[] {
 const kinds = { "delta of 4 characters": getEvents(delta), "finish with 2 KB": getEvents(finish) };
 // A server encodes messages of many types; V8 must see them before it optimises the code.
 for (const events of Object.values(kinds)) measure(events);
-print(["event", "bytes", "toBinary", "own", "shared", "ratio"]);
+print(["event", "bytes", "toBinary", "separate", "shared", "ratio"]);
 for (const [name, events] of Object.entries(kinds)) {
-  const { toBinary = 0, own = 0, shared = 0 } = measure(events);
+  const { toBinary = 0, separate = 0, shared = 0 } = measure(events);
   const bytes = implementations.toBinary?.(events.slice(0, 1)) ?? 0;
   print([
     name,
-    ...[bytes, toBinary, own, shared].map((cell) => cell.toFixed(0)),
-    (toBinary / own).toFixed(1),
+    ...[bytes, toBinary, separate, shared].map((cell) => cell.toFixed(0)),
+    (toBinary / separate).toFixed(1),
   ]);
 }

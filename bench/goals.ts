@@ -9,7 +9,7 @@ import { type CaseResult, formatRatio, markdownTable, medianIn, ratioIn } from "
 /** An upper bound for a measure. */
 interface Goal {
   readonly text: string;
-  /** Cases that it applies to, each on its own. Absent: it applies to all cases together. */
+  /** Cases that the goal applies to, each separately. Absent: it applies to all cases together. */
   readonly cases?: readonly CaseName[];
   readonly metric: MetricName;
   /** Implementation that the measure is divided by. Absent: the measure itself is compared. */

@@ -89,7 +89,7 @@ function getImplementations({
   };
 }
 
-/** As long as they may be, by doubling what is repeated. */
+/** Returns a text of the maximum length, by doubling the repeated part. */
 function textOf(make: (count: number) => unknown): string {
   let count = 1;
   while (JSON.stringify(make(count + 1)).length <= TEXT_LENGTH) count += 1;
@@ -133,7 +133,7 @@ async function measure(implementation: Implementation, text: string, leastMs: nu
   return milliseconds / times;
 }
 
-/** One row of the table: the medians of all implementations, and the ratios of those of others to ours. */
+/** Returns one row of the table: the medians of all implementations, and the ratios of the others to Outrigger's. */
 async function toRow(
   shape: string,
   text: string,

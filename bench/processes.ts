@@ -10,7 +10,7 @@ import { PROJECT_FOLDER } from "./work-folder.ts";
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
-  /** All of its environment. */
+  /** The whole environment of the program. */
   readonly env?: Readonly<Record<string, string>>;
   /** Working directory. Default: the project's folder. */
   readonly folder?: string;
@@ -19,11 +19,11 @@ export interface Command {
 /** A program that runs until it is stopped. */
 export interface Running {
   readonly pid: number;
-  /** Host and port where it listens. */
+  /** Host and port of the listener. */
   readonly address: string;
   /** Milliseconds from its start to the first connection that it accepted. */
   readonly startMs: number;
-  /** Closes its standard input and sends SIGTERM; kills it where it does not end. Resolves when it has ended. */
+  /** Closes the program's standard input and sends SIGTERM; kills it if it does not end. Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function killAll(): void {
 /**
  * Starts a server, and waits until it accepts connections. Its output is discarded.
  * @param commandFor Returns the command that listens on the given free address.
- * @throws Error with what it printed on standard error, where it ends or does not listen within 90 seconds.
+ * @throws Error with the standard error, if the server ends or does not listen within 90 seconds.
  */
 export async function startListening(commandFor: (address: string) => Command): Promise<Running> {
   const port = await findFreePort();
@@ -67,8 +67,8 @@ export async function startListening(commandFor: (address: string) => Command): 
 
 /**
  * Runs a program to its end.
- * @returns What it printed on standard output.
- * @throws Error with what it printed on standard error, where it fails.
+ * @returns The standard output.
+ * @throws Error with the standard error, if the program fails.
  */
 export async function run(command: Command): Promise<string> {
   return finish(command, spawnChild(command));
@@ -76,7 +76,7 @@ export async function run(command: Command): Promise<string> {
 
 /** A program that pauses at a known point until it is resumed. */
 export interface Paused {
-  /** Resumes it. @returns What it printed since. */
+  /** Resumes it. @returns The output since. */
   resume(): Promise<string>;
 }
 

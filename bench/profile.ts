@@ -1,11 +1,11 @@
-/** Where an implementation spends its time: a V8 profile, by function and by module. */
+/** Shows how an implementation spends its time: a V8 profile, by function and by module. */
 import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BenchCase } from "./cases/case.ts";
 import { buildForProfile, type OwnName } from "./implementations/implementation.ts";
 import { CACHE_FOLDER } from "./work-folder.ts";
 
-/** What to profile. */
+/** Selects the profiled case. */
 export interface ProfileOptions {
   readonly benchCase: BenchCase;
   readonly implementation: OwnName;

@@ -32,7 +32,7 @@ export function getFailures({ rounds }: CaseResult): string[] {
   return rounds.flatMap(({ failures }, index) => failures.map((failure) => `round ${index + 1}: ${failure}`));
 }
 
-/** Medians of a measure over the rounds; NaN where it was not measured. */
+/** Returns the median of a measure over the rounds; NaN if it was not measured. */
 export function medianIn(rounds: readonly Round[], owner: SampleOwner, metric: MetricName): number {
   return getMedian(valuesIn(rounds, owner, metric));
 }

@@ -70,13 +70,16 @@ async function measureAll(options: BenchOptions, args: readonly string[]): Promi
   writeChart();
 }
 
-/** Outrigger and the gateways of others, where a case compares them. */
+/** Returns Outrigger and the third-party gateways, if a case compares them. */
 async function withGateways(
-  own: readonly Implementation[],
+  implementations: readonly Implementation[],
   options: BenchOptions,
 ): Promise<readonly Implementation[]> {
   if (!options.cases.some((name) => CASES[name].besideGateways)) return [];
-  return [...own.filter(({ name }) => name === "outrigger"), ...(await installGateways(progress))];
+  return [
+    ...implementations.filter(({ name }) => name === "outrigger"),
+    ...(await installGateways(progress)),
+  ];
 }
 
 async function runCase(

@@ -14,7 +14,7 @@ import { startUpstream } from "./load/load.ts";
 
 const DELTAS = 20;
 
-/** What a caller sees: the answer of Complete and the events of Stream, as JSON. */
+/** The answers to a caller: the answer of Complete and the events of Stream, as JSON. */
 interface Answers {
   readonly response: unknown;
   readonly events: readonly unknown[];
@@ -22,7 +22,7 @@ interface Answers {
 
 /**
  * Calls each implementation once with Complete and once with Stream.
- * @throws Error with the difference, where one answers differently from the first.
+ * @throws Error with the difference, if one answers differently from the first.
  */
 export async function checkAnswers(implementations: readonly Implementation[]): Promise<void> {
   const files = await writeExchange({ deltas: DELTAS, clocked: false });
@@ -83,7 +83,7 @@ function comparableResponse(original: Response): unknown {
   return toJson(ResponseSchema, response);
 }
 
-/** Removes what differs from call to call; fails where it is missing. */
+/** Removes values that differ from call to call; fails if one is missing. */
 function blankOut(response: Response | undefined): void {
   ok(response?.rateLimit?.resetAt !== undefined, "rate_limit.reset_at is not set");
   delete response.rateLimit.resetAt;

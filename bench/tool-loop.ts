@@ -1,7 +1,7 @@
 /**
  * The cost of the tool loop: `node bench/tool-loop.ts [--write]`. 500 generations of 5 steps at once, compared with the
- * calls of a client that they consist of, made by hand with the same messages. The CPU time is that of this process; the
- * provider is a simulator in another one. `--write` writes the table into RESULTS.md.
+ * same calls of a client made by hand, with the same messages. The CPU time covers this process; the provider is a
+ * simulator in another one. `--write` writes the table into RESULTS.md.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -33,7 +33,7 @@ const ROUNDS = 7;
 const PROMPT = "What is the weather in Paris?";
 const MODEL = `sim-tools:rounds=${STEPS - 1}`;
 
-/** What the tool returns. */
+/** The tool's result. */
 const WEATHER = { sky: "clear", degrees: 21 };
 
 const weather = functionTool({
@@ -73,7 +73,7 @@ async function readStream(client: Client, request: RequestInput): Promise<Comple
   return completeResponse(last.value.response);
 }
 
-/** What is compared: the loop, and the calls that it consists of. */
+/** The compared pairs: the loop, and the calls that it makes. */
 const COMPARED: Readonly<Record<string, { readonly loop: Way; readonly calls: Way }>> = {
   "generate() / complete() × 5": {
     loop: async (client) => (await generate({ client, ...GENERATION })).steps.length,
@@ -89,7 +89,7 @@ const COMPARED: Readonly<Record<string, { readonly loop: Way; readonly calls: Wa
   },
 };
 
-/** A simulator in a process of its own. */
+/** Starts a simulator in a separate process. */
 async function startProvider(): Promise<{ readonly process: ChildProcess; readonly url: string }> {
   const program = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
   const args = [program, "simulate", "--port", "0", "--quiet"];

@@ -21,7 +21,7 @@ interface OverlayTier {
 
 /** The overlay's entry for a model; everything else comes from the source. */
 interface OverlayModel extends Omit<CatalogEntry, "provider" | "prices" | "price_changes"> {
-  /** The source's id for the model's prices, where it is not the model's own. */
+  /** The source's id for the model's prices, if it differs from the model's id. */
   readonly source_model?: string;
   /** Prices of a model that the source does not have. */
   readonly prices?: readonly OverlayTier[];
@@ -32,7 +32,7 @@ interface OverlayModel extends Omit<CatalogEntry, "provider" | "prices" | "price
 interface OverlayProvider extends ProviderNaming {
   /** The source's name for the provider. */
   readonly source_id: string;
-  /** Capabilities of its models unless their entries have their own. */
+  /** Capabilities of the provider's models unless their entries name others. */
   readonly capabilities: NonNullable<CatalogEntry["capabilities"]>;
   /** Wrong thresholds of price tiers in the source, and the right ones. */
   readonly tier_corrections?: Readonly<Record<string, number>>;

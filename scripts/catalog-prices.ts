@@ -31,7 +31,7 @@ const otherUnits = /_(kcount|hours|kpages|gpixels|mchars)$|(audio|image|video)/;
 
 /**
  * Reads the prices of a model.
- * @throws Error that names the model where the source has a form that is not supported.
+ * @throws Error that names the model if the source has a form that is not supported.
  */
 export function readPrices(model: ModelInfo, rules: PriceRules): Prices {
   const periods = Array.isArray(model.prices) ? model.prices : [{ prices: model.prices }];
@@ -44,7 +44,10 @@ export function readPrices(model: ModelInfo, rules: PriceRules): Prices {
   return { prices: current.prices, price_changes: dated.filter(({ from }) => from > rules.day) };
 }
 
-/** A dollar price per million tokens in millionths of a dollar. @throws Error where it is not a whole number of them. */
+/**
+ * Converts a dollar price per million tokens to millionths of a dollar. @throws Error if the result is not a whole
+ * number.
+ */
 export function microUsd(dollars: number, what: string): number {
   const micros = Math.round(dollars * 1e6);
   if (!(dollars >= 0) || Math.abs(dollars * 1e6 - micros) > 1e-6) {

@@ -10,8 +10,8 @@ import { typescript } from "./clients/typescript.ts";
  *
  *   node scripts/generate-clients.ts [name...]
  *
- * Names choose packages; the default is all. The version is that of package.json. A package whose
- * toolchain is not installed is skipped. The exit code is 2 where a name is unknown.
+ * Names choose packages; the default is all. The version comes from package.json. A package whose
+ * toolchain is not installed is skipped. The exit code is 2 if a name is unknown.
  */
 
 const packages: readonly ClientPackage[] = [go, java, python, typescript];

@@ -4,13 +4,13 @@
  *   npm run reduce-schemas openai openapi.yml
  *   npm run reduce-schemas open-responses openapi.json
  *
- * test/endpoints/README.md says where the descriptions come from. The schemas are as published, without what does not
- * restrict a value: descriptions, examples, titles and extensions.
+ * test/endpoints/README.md names the sources of the descriptions. The schemas are as published, without keywords that
+ * do not restrict a value: descriptions, examples, titles and extensions.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parse } from "yaml";
 
-/** The schemas by name, and where they come from. */
+/** The schemas by name, and their source. */
 interface Description {
   readonly info: { readonly title: string; readonly version: string };
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
@@ -49,7 +49,7 @@ const roots: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Keywords that describe a value and do not restrict it; recursion is that of one filter, of an older JSON Schema. */
+/** Keywords that describe a value and do not restrict it, and those for recursion in an older JSON Schema. */
 const annotations = new Set([
   ...["description", "example", "examples", "title", "deprecated", "externalDocs"],
   ...["$recursiveAnchor", "$recursiveRef"],

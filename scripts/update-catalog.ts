@@ -7,7 +7,7 @@ import { buildCatalog, type Overlay, renderCatalog, type Source } from "./catalo
  * Writes src/catalog/catalog.json from the installed price source and catalog-overlay.json.
  *
  *   node scripts/update-catalog.ts           writes the file
- *   node scripts/update-catalog.ts --check   exits 1 where the file is out of date
+ *   node scripts/update-catalog.ts --check   exits 1 if the file is out of date
  */
 
 const sourceName = "@pydantic/genai-prices";

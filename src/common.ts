@@ -1,5 +1,5 @@
 /**
- * What the library (`outrigger`) and the TypeScript client of a sidecar (`clients/typescript`) export alike, so that a
+ * Exports shared by the library (`outrigger`) and the TypeScript client of a sidecar (`clients/typescript`), so that a
  * program changes from one to the other by its import.
  */
 

@@ -1,4 +1,7 @@
-/** `outrigger`: the library. See docs/library.md. Schemas are in `outrigger/proto`, what adapters share in `outrigger/kit`. */
+/**
+ * `outrigger`: the library. See docs/library.md. Schemas are in `outrigger/proto`, the building blocks of adapters in
+ * `outrigger/kit`.
+ */
 
 import "./core/node-version.ts";
 import { getDefaultClient, setDefaultClient } from "./client/default-client.ts";

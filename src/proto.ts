@@ -1,6 +1,6 @@
 /**
  * `outrigger/proto`: the contract as generated code. Its schemas and services are for programs that create, encode or
- * decode messages themselves or call a sidecar; a program that uses the Client needs none of them.
+ * decode messages themselves or call a sidecar; a program that uses the Client does not need them.
  */
 export { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
 export * from "./gen/outrigger/v1/attempt_pb.ts";

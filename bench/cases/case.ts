@@ -9,7 +9,7 @@ import type { CaseName } from "../options.ts";
 /** The source of a sample: an implementation, or the calls that go directly to the upstream. */
 export type SampleOwner = ImplementationName | "direct";
 
-/** What was measured in one round of a case. */
+/** The measurements of one round of a case. */
 export interface Round {
   readonly samples: Partial<Record<SampleOwner, Sample>>;
   /** Descriptions of failures. */
@@ -36,7 +36,7 @@ export interface BenchCase {
   readonly besideGateways?: boolean;
   /** Maximum number of rounds. Absent: as many as requested. */
   readonly maxRounds?: number;
-  /** Runs one round with processes of its own. */
+  /** Runs one round with new processes. */
   runRound(settings: RoundSettings): Promise<Round>;
   /** Puts the load of this case on an implementation once, for a profile. */
   runOnce(settings: RoundSettings): Promise<void>;
@@ -48,7 +48,7 @@ export function rotate<Item>(list: readonly Item[], by: number): Item[] {
   return [...list.slice(at), ...list.slice(0, at)];
 }
 
-/** Stops all, even where stopping one fails. */
+/** Stops all implementations, even if stopping one fails. */
 export async function stopAll(running: readonly RunningImplementation[]): Promise<void> {
   await Promise.allSettled(running.map((implementation) => implementation.stop()));
 }

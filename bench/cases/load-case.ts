@@ -30,14 +30,16 @@ export interface LoadPlan {
   readonly rpc: "Complete" | "Stream";
   /** Default: gRPC. */
   readonly protocol?: Exclude<Protocol, "direct">;
-  /** Compares with the gateways of others, which are called by the provider's own protocol, instead of our own programs. */
+  /**
+   * Compares with third-party gateways, which are called by the provider's protocol, instead of the project's programs.
+   */
   readonly besideGateways?: boolean;
   readonly upstream: UpstreamShape;
   /** Runs until code is compiled and connections are open. Only memory is measured. */
   readonly warmUp: Burst;
   /** Load for measuring CPU. */
   readonly busy: Burst;
-  /** Load for measuring latency, where `busy` leaves no core idle. */
+  /** Load for measuring latency, if `busy` leaves no core idle. */
   readonly calm?: Burst;
 }
 
@@ -53,10 +55,10 @@ export function createLoadCase(plan: LoadPlan): BenchCase {
     besideGateways,
     runRound: (settings) => runRound(settings.quick ? quickened(plan) : plan, settings),
     runOnce(settings) {
-      const own = settings.quick ? quickened(plan) : plan;
+      const effectivePlan = settings.quick ? quickened(plan) : plan;
       const implementations = getImplementations(plan, settings);
       return runLoadOnce({ ...settings, implementations }, upstream, (implementation, context) =>
-        runOnce(own, implementation, context),
+        runOnce(effectivePlan, implementation, context),
       );
     },
   };
@@ -185,7 +187,7 @@ function latenciesIn({ rpc }: LoadPlan, { call, first, event }: CallReport): Sam
   };
 }
 
-/** Latency that an implementation adds to that of the upstream. */
+/** Returns the latency that an implementation adds to the upstream's. */
 function addedTo(direct: Sample, sample: Sample): Sample {
   const added: Sample = {};
   for (const [measured, difference] of ADDED) {

@@ -7,7 +7,7 @@ import type { Sample } from "../measure/metrics.ts";
 import { readResidentMb, watchResident } from "../measure/process-stats.ts";
 import { type Round, type RoundSettings, rotate, type SampleOwner, stopAll } from "./case.ts";
 
-/** What a case needs to put load on an implementation. */
+/** The context for putting load on an implementation. */
 export interface RoundContext {
   readonly files: ExchangeFiles;
   /** Host and port of the upstream. */

@@ -7,9 +7,9 @@ import { CACHE_FOLDER } from "../work-folder.ts";
 /** A gateway cannot be installed on this machine: no Python, no registry. */
 export class GatewayUnavailableError extends Error {}
 
-/** How to install a program of others. */
+/** Describes how to install a third-party program. */
 export interface Installation {
-  /** Name and version: what is installed once under this name is used again. */
+  /** Name and version. A program that is already installed under this name is reused. */
   readonly name: string;
   /** Files that the commands need, by name. */
   readonly files?: Readonly<Record<string, string>>;

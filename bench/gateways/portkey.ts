@@ -34,7 +34,7 @@ export async function portkey(): Promise<Implementation> {
       args: [program, "--headless", `--port=${address.split(":")[1]}`],
       env: { NODE_ENV: "production", TRUSTED_CUSTOM_HOSTS: "127.0.0.1" },
     }),
-    // It is told by each call where to send it.
+    // Each call tells the gateway its destination.
     headers: (upstream) => [
       "authorization: Bearer none",
       "x-portkey-provider: openai",

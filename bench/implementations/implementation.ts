@@ -9,7 +9,7 @@ export const IMPLEMENTATION_NAMES = ["outrigger", "stock", "minimal"] as const;
 /** Name of an implementation of this project. */
 export type OwnName = (typeof IMPLEMENTATION_NAMES)[number];
 
-/** Name of an implementation: of this project, or a gateway of others, which serves the provider's own API. */
+/** Name of an implementation: of this project, or a third-party gateway, which serves the provider's API. */
 export type ImplementationName = OwnName | "litellm" | "portkey";
 
 /** A program that forwards calls to the upstream, built and ready to start. */
@@ -17,7 +17,7 @@ export interface Implementation {
   readonly name: ImplementationName;
   /** Path of the file that starts the program. */
   readonly bundle: string;
-  /** What of others it is and how it is set up, for the results. */
+  /** Name and configuration of a third-party gateway, for the results. */
   readonly configuration?: string;
   /** How to start it on an address, with an upstream. */
   command(address: string, upstream: string): Command;
@@ -66,7 +66,7 @@ export interface RunningImplementation extends Running {
 /** Builds an implementation as it would be released. */
 export async function buildImplementation(name: OwnName): Promise<Implementation> {
   const entryPoint = ENTRY_POINTS[name];
-  // The sidecar's bundler fails where it does not find the modules that it excludes.
+  // The sidecar's bundler fails if it does not find the modules that it excludes.
   const bundle = name === "minimal" ? bundleWhole(name, entryPoint, true) : bundleAsShipped(name, entryPoint);
   return createImplementation(name, await bundle, NODE_OPTIONS);
 }

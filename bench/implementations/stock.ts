@@ -1,6 +1,6 @@
 /**
- * The implementation `stock`: Outrigger's own services, client, log and metrics behind connect-node,
- * set up as in its documentation. The difference to Outrigger is the cost of the transport.
+ * The implementation `stock`: Outrigger's services, client, log and metrics behind connect-node, set up as in its
+ * documentation. The difference from Outrigger is the cost of the transport.
  */
 import { createServer as createHttp1Server, type IncomingMessage, type ServerResponse } from "node:http";
 import {

@@ -5,7 +5,7 @@ import { RUN_FOLDER } from "../work-folder.ts";
 
 const BINARY = join(RUN_FOLDER, "load");
 
-/** Builds them. @throws Error that says what to install where Go is missing. */
+/** Builds the load generator. @throws Error that says how to install Go if it is missing. */
 export async function buildLoad(): Promise<void> {
   await run({ file: "go", args: ["version"] }).catch(() => {
     throw new Error(
@@ -59,8 +59,8 @@ async function startServer([command = "", ...flags]: readonly string[]): Promise
 }
 
 /**
- * What the callers speak: gRPC over connections of HTTP/2 that they share, all others over HTTP/1.1 on a connection for
- * each. `direct` is the provider's own protocol, for calls of an upstream.
+ * Protocol of the callers: gRPC over shared HTTP/2 connections, all others over HTTP/1.1 with one connection each.
+ * `direct` is the provider's protocol, for calls of an upstream.
  */
 export type Protocol = "grpc" | "connect+json" | "connect+proto" | "sse" | "direct";
 
@@ -110,7 +110,10 @@ export function formatFailures(failures: Failures | null): string {
 export interface CallReport {
   readonly calls: number;
   readonly failed: number;
-  /** Numbers of failed calls by their failures, of which only the first few kinds are told apart; null without any. */
+  /**
+   * Numbers of failed calls by their failures, of which only the first few kinds are distinguished; null if there are
+   * none.
+   */
   readonly failures: Failures | null;
   readonly messages: number;
   /** DATA frames, or chunks of HTTP/1.1. */
@@ -122,7 +125,7 @@ export interface CallReport {
   readonly call: Quantiles;
   /** From the call to its first message. */
   readonly first: Quantiles;
-  /** From the upstream's write of an event to its arrival; where the deltas are clocked. */
+  /** From the upstream's write of an event to its arrival, for deltas with a timestamp. */
   readonly event: Quantiles;
 }
 
@@ -154,7 +157,7 @@ export interface ReadReport {
   readonly readers: number;
   /** Readers that got all events, from the first to `response.completed`, without a gap. */
   readonly complete: number;
-  /** Numbers of the other readers by what they missed; null without any. */
+  /** Numbers of the other readers by the events that they missed; null if there are none. */
   readonly failures: Failures | null;
   /** Events of the complete readers: the least and the most of one. */
   readonly leastEvents: number;

@@ -17,7 +17,7 @@ export function readCpuMicros(pid: number): number {
 const UTIME = 11;
 const STIME = 12;
 
-/** Memory that a process has in RAM (RSS), in MB of 1024 × 1024 bytes; NaN where it has ended. */
+/** Returns the memory that a process has in RAM (RSS), in MB of 1024 × 1024 bytes; NaN if it has ended. */
 export function readResidentMb(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");

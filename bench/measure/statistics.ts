@@ -1,4 +1,4 @@
-/** The median; the mean of the two middle values where their count is even. NaN for an empty list. */
+/** Returns the median; the mean of the two middle values if the number of values is even. NaN for an empty list. */
 export function getMedian(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
   const middle = sorted.length >> 1;

@@ -1,4 +1,4 @@
-/** Calls `/v1/responses` of a sidecar, for measurements that need what it answers. */
+/** Calls `/v1/responses` of a sidecar, for measurements that need its answers. */
 import { Pool } from "undici";
 
 /** A caller of one sidecar. */
@@ -11,7 +11,7 @@ export interface ResponsesCaller {
   ended(id: string): Promise<string>;
   /** Streams a completed response. Throws if an event is missing. @returns The number of its events. */
   countEvents(id: string): Promise<number>;
-  /** Reads a path, or posts JSON to it. Throws where it fails. @returns The milliseconds that it took. */
+  /** Reads a path, or posts JSON to it. Throws if that fails. @returns The milliseconds that it took. */
   time(path: string, body?: object): Promise<number>;
 }
 
@@ -64,7 +64,7 @@ export function responsesCaller(address: string): ResponsesCaller {
   };
 }
 
-/** Does something a number of times, some at once. @returns What each gave, in order. */
+/** Does something a number of times, some at once. @returns The results, in order. */
 export async function inParallel<Result>(
   times: number,
   concurrency: number,

@@ -1,4 +1,4 @@
-/** Stores ten times as much as the memory store holds, and compares the rate of a full store with that of an empty one. */
+/** Stores ten times as much as the memory store holds, and compares the rates of a full and an empty store. */
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { writeExchange } from "../exchange.ts";

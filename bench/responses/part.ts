@@ -22,7 +22,7 @@ export type Figures = Readonly<Record<string, number>>;
 export interface Part {
   /** Number of rounds by default. */
   readonly rounds: number;
-  /** Measures once, with processes of its own. No figures: it cannot be measured on this machine. */
+  /** Measures once, with new processes. No figures: this machine cannot measure the part. */
   measure(options: RoundOptions): Promise<Figures>;
   /** The rounds as a table with a sentence before it. */
   describe(rounds: readonly Figures[], quick: boolean): string;

@@ -1,6 +1,7 @@
 /**
  * Measures how readers delay other callers of a sidecar. Two sidecars share a PostgreSQL: one executes runs in the
- * background; many readers stream them from the other one, where a bystander makes stored calls one after the other.
+ * background; many readers stream them from the other one, while a bystander makes stored calls there, one after the
+ * other.
  */
 import { rmSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -133,7 +134,7 @@ async function measureLevels(program: Program, database: string, scale: Scale): 
   }
 }
 
-/** Measures with one number of readers. Their sidecar starts after the runs have, so that it executes none of them. */
+/** Measures with one number of readers. Their sidecar starts after the runs, so that it executes none. */
 async function measureLevel(stage: Stage, level: number): Promise<Level> {
   const { program, unpaced, database, executor, scale } = stage;
   const ids = await inParallel(RUNS, RUNS, () => executor.create({ background: true }));

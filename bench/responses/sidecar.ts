@@ -15,7 +15,7 @@ export interface SidecarOptions {
   readonly runs: Readonly<Record<string, string>>;
 }
 
-/** Number of files of this run, so that each sidecar has its own. */
+/** Counts the files of this run, so that each sidecar has a different one. */
 let files = 0;
 
 /** Path of a new file below the folder of this run. */

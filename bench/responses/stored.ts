@@ -1,4 +1,4 @@
-/** How long it takes to read and to list stored responses, with few and with many of them in the store. */
+/** Measures how long it takes to read and to list stored responses, with few and with many in the store. */
 import { writeExchange } from "../exchange.ts";
 import { startUpstream } from "../load/load.ts";
 import { readResidentMb } from "../measure/process-stats.ts";
@@ -18,7 +18,7 @@ const CONCURRENCY = 50;
 /** Reads of each kind, one after the other. */
 const READS = 300;
 
-/** What is timed. `id` is one of the stored responses. */
+/** The timed requests. `id` is one of the stored responses. */
 const KINDS: Readonly<Record<string, (caller: ResponsesCaller, id: string) => Promise<number>>> = {
   "GET /v1/responses/{id}": (caller, id) => caller.time(`/v1/responses/${id}`),
   "GET …/{id}/input_items": (caller, id) => caller.time(`/v1/responses/${id}/input_items`),

@@ -1,6 +1,6 @@
 /**
- * What a streamed response costs: with and without a store, compared with the same stream over gRPC, and with LiteLLM's
- * `/v1/responses`.
+ * Measures the cost of a streamed response: with and without a store, compared with the same stream over gRPC, and with
+ * LiteLLM's `/v1/responses`.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,11 +1,11 @@
 /**
- * Makes a program of CommonJS files out of its modules, without what a sidecar never runs: a small file
- * to start it, and chunks beside it that are loaded when they are needed.
+ * Bundles a program's modules into CommonJS files, without the code that a sidecar never runs: a small file to start
+ * it, and chunks beside it that are loaded on demand.
  *
- * CommonJS, because Node starts it in a third of the time of unbundled ES modules. esbuild splits code
- * into ES modules only, hence two passes. The first leaves out unused exports and splits the
- * program at its dynamic imports. The second joins the pieces that belong together (chunks.ts) and
- * writes each file as CommonJS, where a dynamic import becomes a `require` that runs later.
+ * CommonJS, because Node starts it in a third of the time of unbundled ES modules. esbuild splits code into ES modules
+ * only, so there are two passes. The first leaves out unused exports and splits the program at its dynamic imports. The
+ * second joins the pieces that belong together (chunks.ts) and writes each file as CommonJS, in which a dynamic import
+ * becomes a `require` that runs later.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
@@ -15,7 +15,7 @@ import { slim } from "./slim.ts";
 
 /** One file of a program. */
 export interface BundleFile {
-  /** Where it belongs, below the folder of the program. */
+  /** Path of the file, below the folder of the program. */
   readonly path: string;
   /** CommonJS for Node 24. ASCII. */
   readonly text: string;
@@ -79,7 +79,7 @@ async function split(entryPoint: string, startFile: string): Promise<Piece[]> {
     splitting: true,
     metafile: true,
     plugins: [slim],
-    // undici's own switch for a bundle without its experimental second HTTP parser.
+    // undici's switch for a bundle without its experimental second HTTP parser.
     define: { esbuildDetection: "true" },
   });
   const first = `${basename(entryPoint, ".ts")}.js`;
@@ -119,7 +119,7 @@ function exportPieces(members: readonly Piece[]): string {
   return lines.join("\n");
 }
 
-/** What stands in a file for a piece that is in another chunk. */
+/** Returns the code that stands for a piece that is in another chunk. */
 function importFromChunk(piece: Piece, file: string): string {
   const names = piece.exports.map((name, index) => `${nameInChunk(piece, index)} as ${name}`);
   return `export { ${names.join(", ")} } from "./${relative(dirname(file), piece.file)}";`;
@@ -150,7 +150,7 @@ function textOf(files: readonly { readonly text: string }[]): string {
   return files.map(({ text }) => text).join("");
 }
 
-/** V8 keeps a program for as long as it runs: at two bytes a character if one of them is beyond Latin-1. */
+/** V8 keeps a program for as long as it runs, at two bytes a character if any character is beyond Latin-1. */
 function assertAscii(file: string, text: string): void {
   const [found] = /.{0,40}[^\0-\x7f].{0,20}/.exec(text) ?? [];
   if (found === undefined) return;

@@ -8,9 +8,9 @@ type Outputs = Metafile["outputs"];
 interface Piece {
   readonly name: string;
   readonly output: Outputs[string];
-  /** What is in memory once the piece is loaded: itself, and all that it imports statically. */
+  /** The pieces in memory once the piece is loaded: the piece, and all its static imports. */
   readonly closure: Set<Piece>;
-  /** What it imports dynamically. */
+  /** The dynamic imports of the piece. */
   readonly loads: Piece[];
 }
 
@@ -21,18 +21,17 @@ const COMMON = "common";
 const SMALL_BYTES = 4096;
 
 /**
- * Assigns the pieces of a program to chunks: as few as possible such that no chunk brings code that is
- * not needed when it is loaded, except for small pieces, which are always loaded. esbuild splits more
- * finely: it makes a piece for each set of dynamic imports that share modules, even where these modules
- * are in memory before such an import can run.
+ * Assigns the pieces of a program to chunks: as few as possible such that no chunk contains code that is not needed
+ * when it is loaded, except small pieces, which are always loaded. esbuild splits more finely: it makes a piece for
+ * each set of dynamic imports that share modules, even if these modules are in memory before such an import can run.
  *
- * Chunks never import each other in a circle. Pieces of one chunk have the same first loaders, so in
- * every run they are loaded at the same moment, and what they need is loaded then or earlier.
+ * Chunks never import each other in a circle. Pieces of one chunk have the same first loaders, so in every run they are
+ * loaded at the same moment, and their dependencies are loaded then or earlier.
  *
- * @param firstName Name of the piece that the program starts with. It shares no file with others: a chunk would
- *   import that file by the name it was built under, and run the program again if it was started by another.
- * @returns Names of chunks by names of pieces, for every piece but the first and those that nothing loads: what imports
- *   them was left out as unused.
+ * @param firstName Name of the piece that the program starts with. It shares no file with others: a chunk would import
+ *   that file by the name under which it was built, and run the program again if it was started under another name.
+ * @returns Names of chunks by names of pieces, for every piece except the first and those that nothing loads: their
+ *   importers were left out as unused.
  */
 export function assignChunks({ outputs }: Metafile, firstName: string): Map<string, string> {
   const pieces = readPieces(outputs);
@@ -54,8 +53,8 @@ function getChunk(piece: Piece, first: Piece, loaders: readonly Piece[]): string
 }
 
 /**
- * The roots (the first piece, and the targets of dynamic imports) that can be what brings a piece into
- * memory. Follows every order in which roots can be loaded, each up to the first root that needs the piece.
+ * The roots (the first piece, and the targets of dynamic imports) that can bring a piece into memory. Follows every
+ * order in which roots can be loaded, each up to the first root that needs the piece.
  */
 function firstLoaders(piece: Piece, first: Piece): Piece[] {
   const loaders: Piece[] = [];
@@ -72,7 +71,7 @@ function firstLoaders(piece: Piece, first: Piece): Piece[] {
 function isSmall(piece: Piece, first: Piece): boolean {
   const needed = [...piece.closure].filter((other) => !first.closure.has(other));
   return needed.every(({ output: { bytes, entryPoint, imports } }) => {
-    // Modules of Node can be far larger than what imports them.
+    // Modules of Node can be far larger than their importers.
     const needsNode = imports.some(({ external }) => external);
     return bytes < SMALL_BYTES && entryPoint === undefined && !needsNode;
   });

@@ -11,7 +11,7 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 
-/** A comment, or a string, which the first group holds: strings may contain what looks like a comment. */
+/** Matches a comment, or a string, which the first group holds: strings may contain text that looks like a comment. */
 const COMMENT_OR_STRING =
   /\/\*[\s\S]*?\*\/|\/\/[^\n]*|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)/g;
 

@@ -2,11 +2,11 @@ import type { OnLoadResult, Plugin } from "esbuild";
 
 /** A module of a dependency in whose place another goes into the bundle. */
 interface Replacement {
-  /** What is imported. */
+  /** Matches the import. */
   readonly path: RegExp;
-  /** Who imports it. */
+  /** Matches the importing module. */
   readonly importer: RegExp;
-  /** What comes instead. */
+  /** The replacement. */
   readonly module: OnLoadResult;
   /** The modules of which one at least is in every program that has the import. Absent: every program has it. */
   readonly within?: RegExp;
@@ -29,9 +29,9 @@ const REPLACEMENTS: readonly Replacement[] = [
     },
   },
   {
-    // Base64 in JavaScript, where descriptors are read, runs hot enough at every start that V8
-    // loads its optimizing compiler for it: 5 MB. Descriptors are generated, so nothing is lost
-    // by Node's own decoder, which overlooks mistakes.
+    // Base64 in JavaScript, with which descriptors are read, is called so often at every start that V8 loads its
+    // optimizing compiler for it: 5 MB. Descriptors are generated, so it is safe that Node's decoder overlooks
+    // mistakes.
     path: /\/wire\/base64-encoding\.js$/,
     importer: /\/codegenv2\/file\.js$/,
     module: {
@@ -61,8 +61,8 @@ const REPLACEMENTS: readonly Replacement[] = [
 ];
 
 /**
- * Leaves out what a sidecar never runs, since every module that is loaded costs memory in each
- * pod. Fails where a replacement finds nothing to replace: a dependency has moved its files.
+ * Leaves out code that a sidecar never runs, since every loaded module costs memory in each pod. Fails if a replacement
+ * finds nothing to replace: a dependency has moved its files.
  */
 export const slim: Plugin = {
   name: "slim",

@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 export interface ClientPackage {
   /** The name of its folder. */
   readonly name: string;
-  /** The toolchain that is missing on this machine; undefined where there is none. */
+  /** Returns the toolchain that is missing on this machine; undefined if there is none. */
   missing(): string | undefined;
-  /** Writes the package's generated code and its version. Throws where a generator fails. */
+  /** Writes the package's generated code and its version. Throws if a generator fails. */
   generate(version: string): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { build, probe } from "../../test/clients/runner/process.ts";
 import { type ClientPackage, packageFolder, root } from "./client-package.ts";
 
-/** Where protoc-gen-go and protoc-gen-go-grpc are pinned: the tools of this module. */
+/** The module that pins protoc-gen-go and protoc-gen-go-grpc as tools. */
 const toolModule = `${root}test/clients/go`;
 const tools = `${toolModule}/build/bin`;
 const stubs = "outrigger/v1";

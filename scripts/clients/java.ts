@@ -4,7 +4,7 @@ import { type ClientPackage, packageFolder, root } from "./client-package.ts";
 
 const folder = packageFolder("java");
 const sources = "src/main/java/io/github/outriggerinference";
-/** Where Maven puts the generators; their versions are those of the libraries in pom.xml. */
+/** Folder for the generators that Maven fetches, in the versions of the libraries in pom.xml. */
 const generators = `${folder}/target/generators`;
 
 /** Java: the stubs, and the version: in pom.xml, in the README, and as the user agent names it. */
@@ -29,7 +29,7 @@ export const java: ClientPackage = {
   },
 };
 
-/** The paths of protoc and of gRPC's plugin for it, fetched by Maven where they are not there yet. */
+/** Returns the paths of protoc and of gRPC's plugin. Maven fetches them if they are not there yet. */
 async function installGenerators(): Promise<[string, string]> {
   const paths: [string, string] = [
     `${generators}/protoc-${classifier()}.exe`,
@@ -49,7 +49,7 @@ async function installGenerators(): Promise<[string, string]> {
   return paths;
 }
 
-/** Maven's name for this platform in the generators' artifacts; undefined where they do not support it. */
+/** Returns Maven's name for this platform in the generators' artifacts; undefined if they do not support it. */
 function classifier(): string | undefined {
   const systems: Partial<Record<NodeJS.Platform, string>> = {
     linux: "linux",
@@ -75,7 +75,7 @@ function template(protoc: string, plugin: string) {
   };
 }
 
-/** Sets the first element `version` of a file: that of the package itself. */
+/** Sets the first element `version` of a file, which is the package's version. */
 function setFirstVersion(file: string, version: string): void {
   const text = readFileSync(file, "utf8");
   writeFileSync(file, text.replace(/<version>[^<]*<\/version>/, `<version>${version}</version>`));

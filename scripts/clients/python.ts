@@ -9,14 +9,14 @@ const environment = `${folder}/build/generate`;
 const interpreter = `${environment}/bin/python`;
 const source = `${folder}/src`;
 const stubs = `${source}/outrigger_client/v1`;
-/** Where protoc writes them, by the folders of the contract. */
+/** Folder for protoc's output, with the folders of the contract below it. */
 const generated = `${folder}/build/stubs`;
 const protos = `${root}proto/outrigger/v1`;
 
 /** The name of the stubs' package in imports. Names of messages and services of the contract do not match. */
 const IMPORT_NAME = /\boutrigger\.v1(?= import |\.\w+_pb2\b)/g;
 
-/** What protoc compiles. */
+/** The files that protoc compiles. */
 interface Compilation {
   /** The folder that the paths of the files are relative to. */
   readonly protoPath: string;
@@ -51,8 +51,8 @@ export const python: ClientPackage = {
       const text = readFileSync(`${generated}/outrigger/v1/${file}`, "utf8");
       writeFileSync(`${stubs}/${file}`, text.replaceAll(IMPORT_NAME, "outrigger_client.v1"));
     }
-    const own = "outrigger_client/status_details.proto";
-    await protoc(["python", "mypy"], { protoPath: `${folder}/protos`, files: [own], out: source });
+    const statusDetails = "outrigger_client/status_details.proto";
+    await protoc(["python", "mypy"], { protoPath: `${folder}/protos`, files: [statusDetails], out: source });
     writeFileSync(`${source}/outrigger_client/version.py`, versionFile(packageVersion));
   },
 };

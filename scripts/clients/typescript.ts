@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { type ClientPackage, packageFolder, root } from "./client-package.ts";
 
-/** TypeScript: the versions of the package and of what it needs. Its stubs are those of the project itself. */
+/** TypeScript: the versions of the package and of its dependencies. Its stubs are the project's. */
 export const typescript: ClientPackage = {
   name: "typescript",
   missing: () => undefined,

@@ -3,7 +3,10 @@ import { execFileSync } from "node:child_process";
 /** Lines of files that a change adds or replaces, from 1, by their paths below the project's folder. */
 export type ChangedLines = ReadonlyMap<string, ReadonlySet<number>>;
 
-/** Finds what differs between the working tree and the last commit that it shares with a base. Undefined: no such base. */
+/**
+ * Finds the differences between the working tree and the last commit that it shares with a base. Undefined if there is
+ * no such base.
+ */
 export function findChangedLines(root: string, base: string): ChangedLines | undefined {
   const git = (...args: string[]) =>
     execFileSync("git", args, {

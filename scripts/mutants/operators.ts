@@ -1,4 +1,4 @@
-/** The places of a source file where it can be changed, and the changes. */
+/** Finds the places of a source file that can be changed, and the changes. */
 import { parseAst } from "vitest/node";
 
 /** One change of a source file. */
@@ -77,7 +77,7 @@ function isNode(value: unknown): value is SyntaxNode {
   return typeof value === "object" && value !== null && "type" in value && "start" in value;
 }
 
-/** Binary and logical operators, and those that replace them. */
+/** Binary and logical operators, with their replacements. */
 const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   "<": ["<=", ">="],
   "<=": ["<", ">"],
@@ -155,7 +155,10 @@ function changeUpdate(node: SyntaxNode): Change[] {
   return (OPERATORS[String(node.operator)] ?? []).map((after) => [{ start, end: start + 2 }, after]);
 }
 
-/** Calls, assignments and counts. Not what a constructor needs, and not directives. */
+/**
+ * Whether a statement can be removed: calls, assignments and counts, except calls that a constructor needs, and
+ * directives.
+ */
 function isRemovable({ expression, directive }: SyntaxNode): boolean {
   if (directive !== undefined && directive !== null) return false;
   const { callee } = expression as { callee?: SyntaxNode };

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { describe, type Outcome, type Result } from "./run.ts";
 
-/** Prints what became of the mutants. Returns the exit code: 1 if the score is below the least one in per cent. */
+/** Prints the outcomes of the mutants. Returns the exit code: 1 if the score in per cent is below the minimum. */
 export function printReport(outcome: Outcome, leastScore: number, print: (line: string) => void): number {
   const { results, untried, stale } = outcome;
   const survivors = results.filter(({ verdict }) => verdict === "survived" || verdict === "no test");

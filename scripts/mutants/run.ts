@@ -8,7 +8,7 @@ import { findNearestTests, readImportGraph } from "./nearest-tests.ts";
 import { applyMutant, listMutants, type Mutant } from "./operators.ts";
 import { createWorkspace, listFiles, type Workspace } from "./workspace.ts";
 
-/** What is to be changed. */
+/** Selects the code to change. */
 export interface Selection {
   /** Folders or files. */
   readonly paths: readonly string[];
@@ -29,13 +29,13 @@ export interface Options {
   readonly onProgress: (line: string) => void;
 }
 
-/** What became of a mutant. */
+/** The outcome of a mutant. */
 export interface Result {
   readonly mutant: Mutant;
   readonly verdict: "killed" | "timed out" | "survived" | "no test" | "equivalent";
 }
 
-/** What became of all. */
+/** The outcomes of all mutants. */
 export interface Outcome {
   readonly results: readonly Result[];
   /** Mutants that were chosen and not tried, because the time was over. */
@@ -113,7 +113,7 @@ async function withWorkspaces<Value>(
   }
 }
 
-/** Tries mutants until the time is over. Returns what became of those that were tried. */
+/** Tries mutants until the time is up. Returns the outcomes of the mutants that were tried. */
 async function tryMutants(
   workspaces: readonly Workspace[],
   mutants: readonly Mutant[],

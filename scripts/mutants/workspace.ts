@@ -67,7 +67,7 @@ async function runTests(folder: string, tests: readonly string[], timeoutMs: num
   const args = ["run", "--bail=1", "--maxWorkers=1", "--reporter=json", `--outputFile=${report}`];
   const child = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", ...args, ...tests], {
     cwd: folder,
-    // A group of its own: the workers and the processes that tests start end with it.
+    // A separate process group: the workers and the processes that tests start end with it.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, CI: "1" },

@@ -30,8 +30,8 @@ export interface Figure {
   readonly places: readonly string[];
 }
 
-/** `Object.hasOwn` is no name of ours. */
-const OWN = /\bown(?:\b|(?=[A-Z]))|(?<!\bha)[a-z]Own(?=[A-Z]|\b)/g;
+/** `Object.hasOwn` is a name of JavaScript. */
+const OWN = /\bown(?:\b|(?=[A-Z]))|(?<!\bObject\.ha)[a-z]Own(?=[A-Z]|\b)/g;
 
 /** Reads the names, comments and test titles of a program. */
 export function readSource(path: string, text: string): Text {

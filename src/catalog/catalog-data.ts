@@ -16,8 +16,8 @@ export const capabilityWords = [
 export type CapabilityWord = (typeof capabilityWords)[number];
 
 /**
- * Prices for prompts above some size, in millionths of a US dollar per million tokens. An absent price is unknown; where
- * the provider charges nothing it is 0.
+ * Prices for prompts above some size, in millionths of a US dollar per million tokens. An absent price is unknown; 0
+ * means that the provider charges nothing.
  */
 export interface PriceTier {
   /** The tier applies to prompts of more input tokens than this. 0 in the lowest tier. */
@@ -26,7 +26,7 @@ export interface PriceTier {
   readonly output_micro_usd_per_million_tokens: number;
   readonly cache_read_micro_usd_per_million_tokens?: number;
   readonly cache_write_micro_usd_per_million_tokens?: number;
-  /** Cache writes with a longer lifetime, where they cost more: one hour at Anthropic. */
+  /** Cache writes with a longer lifetime, if they cost more: one hour at Anthropic. */
   readonly cache_write_long_micro_usd_per_million_tokens?: number;
 }
 
@@ -40,7 +40,7 @@ export interface PriceChange {
 
 /** An entry of the catalog or of a configuration. Only the id and the provider are required. */
 export interface CatalogEntry {
-  /** The provider's own id. */
+  /** Id that the provider gives the model. */
   readonly id: string;
   /** Provider that serves it: `openai`, `anthropic`, `gemini`, ... */
   readonly provider: string;
@@ -64,7 +64,7 @@ export interface CatalogEntry {
   readonly prices?: readonly PriceTier[];
   /** Announced changes of the prices, earliest first. */
   readonly price_changes?: readonly PriceChange[];
-  /** Traits that differ from those of its family. */
+  /** Traits that differ from the traits of the model's family. */
   readonly traits?: TraitsEntry;
 }
 

@@ -9,8 +9,8 @@ import { type ModelSettings, toEntry } from "./model-settings.ts";
 import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts";
 
 /**
- * What is known about models. It is advisory: a model that it does not know is passed through to its provider all the
- * same, with the traits of the family that its id resembles. Reads its data at the first lookup.
+ * The known facts about models. It is advisory: an unknown model is passed through to its provider all the same, with
+ * the traits of the family that its id resembles. Reads its data at the first lookup.
  */
 export class Catalog {
   readonly #data: CatalogData;
@@ -28,9 +28,9 @@ export class Catalog {
   }
 
   /**
-   * The model with that id or alias, or whose snapshot it names (`gpt-5.2-2025-12-11` is `gpt-5.2`).
-   * @param provider Only a model of this provider. Any where absent.
-   * @param at Prices are those of this moment.
+   * Returns the model with that id or alias, or whose snapshot the id names (`gpt-5.2-2025-12-11` is `gpt-5.2`).
+   * @param provider Restricts the lookup to models of this provider. Any provider if absent.
+   * @param at The moment for which prices are returned.
    */
   getModelInfo(model: string, provider?: string, at = new Date()): ModelInfo | undefined {
     const entry = this.#names().find(model, provider);
@@ -38,11 +38,11 @@ export class Catalog {
   }
 
   /**
-   * The known models by provider, newest first; those without a date last. Models that the provider no longer serves are
+   * Lists the known models by provider, newest first; undated ones last. Models that the provider no longer serves are
    * left out; `getModelInfo` still finds them.
-   * @param provider Only models of this provider. All where absent.
-   * @param capabilities Only models that have all of these.
-   * @param at Models and prices are those of this moment.
+   * @param provider Restricts the list to models of this provider. All if absent.
+   * @param capabilities Restricts the list to models that have all of these.
+   * @param at The moment for which models and prices are returned.
    */
   listModels(
     provider?: string,
@@ -55,8 +55,8 @@ export class Catalog {
   }
 
   /**
-   * A provider's newest model that is served at a moment and has the capabilities; a preview only where no stable model
-   * has them. Of models of the same day, the more expensive one.
+   * Returns a provider's newest model that is served at a moment and has the capabilities; a preview only if no stable
+   * model has them. If several are from the same day, the most expensive one.
    */
   getLatestModel(
     provider: string,
@@ -70,8 +70,8 @@ export class Catalog {
   }
 
   /**
-   * How a request to a model has to be written: the traits of its entry, else of its family, else the defaults. Works for
-   * every id.
+   * Returns how a request to a model has to be written: the traits of its entry, else of its family, else the defaults.
+   * Works for every id.
    */
   traitsOf(provider: string, model: string): ModelTraits {
     if (model.length > maxIdLength) return defaultTraits;
@@ -88,8 +88,8 @@ export class Catalog {
   }
 
   /**
-   * Whether two ids are one model: the same id, an alias, or an id and a snapshot of it. Two
-   * snapshots of one model are two models.
+   * Whether two ids name one model: the same id, an alias, or an id and one of its snapshots. Two snapshots of one
+   * model are two models.
    */
   sameModel(left: string, right: string, provider: string): boolean {
     if (left === right) return true;
@@ -99,9 +99,8 @@ export class Catalog {
   }
 
   /**
-   * Price of a call, in billionths of a US dollar. Undefined where a price that it needs is
-   * unknown, never 0 for that. `model` is best the one that the provider reports: providers answer
-   * some ids with another model, at its price.
+   * Returns the price of a call, in billionths of a US dollar. Undefined, never 0, if a required price is unknown.
+   * Prefer the `model` that the provider reports: providers answer some ids with another model, at its price.
    */
   costOf(usage: Usage, model: string, provider: string, options: CostOptions = {}): bigint | undefined {
     const entry = this.#names().find(model, provider);
@@ -110,7 +109,7 @@ export class Catalog {
     return costWith(prices, usage, options.longCacheWriteTokens);
   }
 
-  /** The entry that was added for a model of a provider; undefined where the model has none of its own. */
+  /** Returns the entry that was added for a model of a provider; undefined if none was added. */
   addedEntry(model: string, provider: string): CatalogEntry | undefined {
     if (this.#added.length === 0) return undefined;
     const entry = this.#names().find(model, provider);
@@ -134,14 +133,14 @@ export class Catalog {
   }
 }
 
-/** What a catalog has beside the shipped models. */
+/** Options of a catalog. */
 export interface CatalogOptions {
-  /** Models of your own, and what differs in shipped ones. A later one overrides an earlier one. */
+  /** Additional models, and changes to shipped ones. A later one overrides an earlier one. */
   readonly models?: readonly ModelSettings[] | undefined;
 }
 
 /**
- * The shipped catalog with models of your own.
+ * Creates a catalog of the shipped models with additional or changed ones.
  *
  * ```ts
  * const prices = { input: 3.75, output: 15 }; // US dollars per million tokens
@@ -155,7 +154,7 @@ export function createCatalog({ models = [] }: CatalogOptions = {}): Catalog {
   return new Catalog(catalogFile as CatalogData, added);
 }
 
-/** The catalog that the project ships. The functions below ask it. */
+/** The catalog that the project ships, which the functions below use. */
 export const defaultCatalog: Catalog = createCatalog();
 
 /** As {@link Catalog.getModelInfo}. */

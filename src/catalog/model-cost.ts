@@ -1,7 +1,7 @@
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import type { CatalogEntry, PriceTier } from "./catalog-data.ts";
 
-/** What a price depends on beside `Usage`. */
+/** The inputs of a price beside `Usage`. */
 export interface CostOptions {
   /** Time of the call, since prices change. Defaults to now. */
   readonly at?: Date;
@@ -12,30 +12,30 @@ export interface CostOptions {
   readonly longCacheWriteTokens?: number;
 }
 
-/** The day of a moment by UTC, `YYYY-MM-DD`. */
+/** Returns the day of a moment by UTC, `YYYY-MM-DD`. */
 export function toDay(moment: Date): string {
   return moment.toISOString().slice(0, 10);
 }
 
-/** The price tiers of a model on a day, lowest first. Empty where unknown. */
+/** Returns the price tiers of a model on a day, lowest first. Empty if unknown. */
 export function pricesOn(entry: CatalogEntry, day: string): readonly PriceTier[] {
   const change = entry.price_changes?.findLast(({ from }) => from <= day);
   return change?.prices ?? entry.prices ?? [];
 }
 
-/** The same for a time. Few prices change, and computing the day takes longer than looking a price up. */
+/** Like {@link pricesOn}, for a time. Few prices change, and computing the day takes longer than looking a price up. */
 export function pricesAt(entry: CatalogEntry, moment: Date): readonly PriceTier[] {
   const { price_changes: changes = [], prices = [] } = entry;
   return changes.length === 0 ? prices : pricesOn(entry, toDay(moment));
 }
 
 /**
- * Price of a call in billionths of a US dollar, rounded half up once at the end. The tier is chosen by the whole prompt,
- * cached tokens included, and applies to the whole call.
+ * Returns the price of a call in billionths of a US dollar, rounded half up once at the end. The tier is chosen by the
+ * whole prompt, cached tokens included, and applies to the whole call.
  *
- * Undefined where a price that the call needs is unknown, and where the counts contradict each
- * other (more cached tokens than input tokens). Tokens of text, at the provider's standard service:
- * hosted tools, audio, priority and batch prices are not included.
+ * Undefined if a required price is unknown, or if the counts contradict each other (more cached tokens than input
+ * tokens). Covers tokens of text, at the provider's standard service: hosted tools, audio, priority and batch prices
+ * are not included.
  */
 export function costWith(
   tiers: readonly PriceTier[],

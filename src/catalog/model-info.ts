@@ -10,7 +10,10 @@ import type { CapabilityWord, CatalogEntry, PriceTier } from "./catalog-data.ts"
 import { pricesOn } from "./model-cost.ts";
 import { type ModelTraits, reasons } from "./model-traits.ts";
 
-/** An entry as a message of the contract, with the prices of a day. A new object each time: the caller may change it. */
+/**
+ * Converts an entry to a message of the contract, with the prices of a day. Creates a new object each time: the caller
+ * may change it.
+ */
 export function toInfo(entry: CatalogEntry, traits: ModelTraits, day: string): ModelInfo {
   return create(ModelInfoSchema, {
     id: entry.id,
@@ -27,7 +30,7 @@ export function toInfo(entry: CatalogEntry, traits: ModelTraits, day: string): M
   });
 }
 
-/** Capabilities of a model: those of its entry, and those that follow from its traits. */
+/** Returns the capabilities of a model: the ones in its entry, and the ones that follow from its traits. */
 export function getCapabilities(entry: CatalogEntry, traits: ModelTraits): Set<Capability> {
   const has = new Set((entry.capabilities ?? []).map((word) => capabilityNumbers[word]));
   if (reasons(traits)) has.add(Capability.REASONING);
@@ -38,8 +41,8 @@ export function getCapabilities(entry: CatalogEntry, traits: ModelTraits): Set<C
 }
 
 /**
- * A capability by its number or its word.
- * @throws ConfigurationError for a word that is none.
+ * Returns a capability by its number or its word.
+ * @throws ConfigurationError for an unknown word.
  */
 export function toCapability(capability: Capability | CapabilityWord): Capability {
   if (typeof capability === "number") return capability;
@@ -48,7 +51,7 @@ export function toCapability(capability: Capability | CapabilityWord): Capabilit
   throw new ConfigurationError(`expected a capability, one of ${words}; found ${JSON.stringify(capability)}`);
 }
 
-/** The capabilities of a model in words: `["tools", "image_input"]`. Those that are not known are left out. */
+/** Returns the capabilities of a model in words: `["tools", "image_input"]`. Unknown ones are left out. */
 export function capabilityNames({ capabilities }: ModelInfo): CapabilityWord[] {
   const words = Object.keys(capabilityNumbers) as CapabilityWord[];
   return capabilities.flatMap(

@@ -1,7 +1,7 @@
 import type { CatalogData, CatalogEntry, ModelFamily, ProviderNaming } from "./catalog-data.ts";
 import { fitsPattern } from "./id-pattern.ts";
 
-/** The parts of an id: the model, and its snapshot, empty where none is named. */
+/** The parts of an id: the model, and its snapshot, empty if none is named. */
 export interface ModelName {
   readonly id: string;
   readonly snapshot: string;
@@ -19,7 +19,9 @@ export class ModelNames {
   readonly #namings: ReadonlyMap<string, ProviderNaming>;
   readonly #families: readonly ModelFamily[];
 
-  /** @param added Entries that override those of the data with the same provider and id. */
+  /**
+   * @param added Entries that override the entries of the data with the same provider and id.
+   */
   constructor(data: CatalogData, added: readonly CatalogEntry[]) {
     this.entries = layOver(data.models, added);
     for (const entry of this.entries) this.#add(entry);
@@ -27,7 +29,10 @@ export class ModelNames {
     this.#families = data.families;
   }
 
-  /** The entry with that id or alias, or of whose model it names a snapshot. Of any provider where none is given. */
+  /**
+   * Returns the entry with that id or alias, or the entry of the model whose snapshot the id names. Searches all
+   * providers if none is given.
+   */
   find(model: string, provider?: string): CatalogEntry | undefined {
     if (model.length > maxIdLength) return undefined;
     for (const name of provider === undefined ? this.#byName.keys() : [provider]) {
@@ -75,12 +80,15 @@ export class ModelNames {
   }
 }
 
-/** Snapshots have no `*`, so that a pattern is as long as what it fits. */
+/** Snapshots have no `*`, so a pattern is as long as the text that it matches. */
 function endFits(pattern: string, text: string): boolean {
   return fitsPattern(pattern, text.slice(-pattern.length));
 }
 
-/** One entry for each provider and id; what is added changes the fields that it names, and prices with all their changes. */
+/**
+ * Returns one entry for each provider and id. An added entry changes only the fields that it names, and replaces prices
+ * together with all their changes.
+ */
 function layOver(entries: readonly CatalogEntry[], added: readonly CatalogEntry[]): CatalogEntry[] {
   const byId = new Map<string, CatalogEntry>();
   for (const entry of [...entries, ...added]) {

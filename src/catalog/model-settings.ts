@@ -8,17 +8,17 @@ export interface ModelPrices {
   readonly output: number;
   readonly cacheRead?: number | undefined;
   readonly cacheWrite?: number | undefined;
-  /** Cache writes with a longer lifetime, where they cost more: one hour at Anthropic. */
+  /** Cache writes with a longer lifetime, if they cost more: one hour at Anthropic. */
   readonly cacheWriteLong?: number | undefined;
   /** The prices apply to prompts of more input tokens than this. Default 0. */
   readonly aboveInputTokens?: number | undefined;
 }
 
-/** A model of your own, or what differs in a shipped one. Only the id and the provider are required. */
+/** An additional model, or changes to a shipped one. Only the id and the provider are required. */
 export interface ModelSettings {
-  /** The provider's own id. */
+  /** Id that the provider gives the model. */
   readonly id: string;
-  /** Name under which the provider is registered, or that of a provider in the shipped catalog. */
+  /** Name under which the provider is registered, or name of a provider in the shipped catalog. */
   readonly provider: string;
   readonly displayName?: string | undefined;
   /** Other names that resolve to this model. */
@@ -32,16 +32,16 @@ export interface ModelSettings {
   readonly releaseDate?: string | undefined;
   /** Day on which the provider stops serving it, `YYYY-MM-DD`. */
   readonly endOfLifeDate?: string | undefined;
-  /** Whether it is a preview, which is the latest model only where there is no stable one. Default false. */
+  /** Whether it is a preview, which counts as the latest model only if there is no stable one. Default false. */
   readonly preview?: boolean | undefined;
   /** One set of prices, or one for each size of a prompt, smallest first. */
   readonly prices?: ModelPrices | readonly ModelPrices[] | undefined;
-  /** How requests to the model have to be written, where that differs from its family. */
+  /** Traits of the model that differ from its family. */
   readonly traits?: Partial<ModelTraits> | undefined;
 }
 
 /**
- * A model as the catalog has it.
+ * Converts the settings of a model to an entry of the catalog.
  * @param field Path of the settings, for errors.
  * @throws ConfigurationError naming a value that cannot be right.
  */
@@ -89,7 +89,7 @@ function toTier(prices: ModelPrices, field: string): PriceTier {
   };
 }
 
-/** What a setting becomes, where it is set. */
+/** Converts a setting, if it is set. */
 function converted<Setting, Value>(
   setting: Setting | undefined,
   convert: (setting: Setting, field: string) => Value,
@@ -100,7 +100,7 @@ function converted<Setting, Value>(
 
 type Known<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 
-/** The fields that have a value. */
+/** Returns the fields that have a value. */
 function known<Fields extends object>(fields: Fields): Known<Fields> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),

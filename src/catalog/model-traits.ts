@@ -33,7 +33,7 @@ export type ReasoningControl =
   /** Not known: pass on what the caller requests. */
   | "unknown";
 
-/** What the effort `none` means for a model. */
+/** Meaning of the effort `none` for a model. */
 export type ReasoningOff =
   /** The model does not reason. */
   | "disabled"
@@ -46,17 +46,17 @@ export type ReasoningOff =
 export interface ModelTraits {
   /** How a request controls reasoning. Default `unknown`. */
   readonly reasoningControl: ReasoningControl;
-  /** The efforts that the model has, lowest first. Empty where it has none; undefined where unknown. */
+  /** The efforts that the model has, lowest first. Empty if it has none; undefined if unknown. */
   readonly reasoningEfforts: readonly string[] | undefined;
-  /** The effort of a request that names none; `none` where the model then does not reason. Undefined where unknown. */
+  /** The effort of a request that names none; `none` if the model then does not reason. Undefined if unknown. */
   readonly defaultEffort: string | undefined;
-  /** What the effort `none` means. Default `disabled`. */
+  /** Meaning of the effort `none`. Default `disabled`. */
   readonly reasoningOff: ReasoningOff;
   /** Messages API: whether the model accepts `output_config.effort`. Default false. */
   readonly outputEffort: boolean;
-  /** Minimum thinking budget in tokens that is not off. Undefined where the model has no such limit. */
+  /** Minimum thinking budget in tokens that is not off. Undefined if the model has no such limit. */
   readonly minThinkingBudget: number | undefined;
-  /** Maximum thinking budget in tokens. Undefined where the model has no such limit. */
+  /** Maximum thinking budget in tokens. Undefined if the model has no such limit. */
   readonly maxThinkingBudget: number | undefined;
   /** When `temperature` and `top_p` are accepted. Default `always`. */
   readonly sampling: SamplingRule;
@@ -68,17 +68,17 @@ export interface ModelTraits {
   readonly prefill: boolean;
   /** Messages API: whether a system message may come after the first user message. Default false. */
   readonly laterSystemMessages: boolean;
-  /** Whether the provider itself holds the model to a JSON schema. Default true. */
+  /** Whether the provider enforces a JSON schema. Default true. */
   readonly jsonSchema: boolean;
-  /** generateContent: whether a JSON schema and function tools go together. Default true. */
+  /** generateContent: whether a JSON schema and function tools can be combined. Default true. */
   readonly jsonSchemaWithTools: boolean;
   /** generateContent: whether a tool result can hold images and documents. Default true. */
   readonly toolResultMedia: boolean;
-  /** generateContent: whether the provider's own tools and function tools go together. Default true. */
+  /** generateContent: whether hosted tools and function tools can be combined. Default true. */
   readonly hostedToolsWithFunctions: boolean;
   /** generateContent: whether a tool call of the current turn is refused without its thought signature. Default false. */
   readonly thoughtSignatures: boolean;
-  /** Fewest tokens of a prompt prefix that the provider caches. Undefined where unknown. */
+  /** Fewest tokens of a prompt prefix that the provider caches. Undefined if unknown. */
   readonly cacheMinimumTokens: number | undefined;
 }
 
@@ -91,7 +91,10 @@ export type TraitsEntry = {
   readonly [Name in keyof ModelTraits as SnakeCase<Name>]?: Exclude<ModelTraits[Name], undefined>;
 };
 
-/** What is assumed of a model of which nothing is known: that it can do what it is asked, and the provider will say so if not. */
+/**
+ * The traits that are assumed of an unknown model: it can do whatever is requested, and the provider will reject what
+ * it cannot.
+ */
 export const defaultTraits: ModelTraits = Object.freeze({
   reasoningControl: "unknown",
   reasoningEfforts: undefined,
@@ -129,7 +132,7 @@ export function withTraits(base: ModelTraits, ...entries: readonly (TraitsEntry 
 
 /**
  * Whether a request may carry `temperature` and `top_p`.
- * @param effort The effort that the request asks for; empty where it names none.
+ * @param effort The effort that the request asks for; empty if it names none.
  */
 export function takesSampling(traits: ModelTraits, effort: string): boolean {
   if (traits.sampling !== "without_reasoning") return traits.sampling === "always";
@@ -137,7 +140,7 @@ export function takesSampling(traits: ModelTraits, effort: string): boolean {
   return asked === "none" && traits.reasoningOff === "disabled";
 }
 
-/** Whether the model reasons, by itself or when asked. False also where that is unknown. */
+/** Whether the model reasons, by itself or when asked. False also if that is unknown. */
 export function reasons(traits: ModelTraits): boolean {
   return traits.reasoningControl !== "none" && traits.reasoningControl !== "unknown";
 }

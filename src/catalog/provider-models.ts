@@ -5,8 +5,8 @@ import type { CostOptions } from "./model-cost.ts";
 import { defaultTraits, type ModelTraits, withTraits } from "./model-traits.ts";
 
 /**
- * What a catalog knows about the models of one registered provider. Entries that were added for the provider's own name
- * (`batch`) come first, then those of the provider whose models it serves (`openai`).
+ * The catalog as seen by one registered provider. Entries that were added for the provider's registered name (`batch`)
+ * come first, then the entries of the provider whose models it serves (`openai`).
  */
 export class ProviderModels {
   readonly #catalog: Catalog;
@@ -15,7 +15,7 @@ export class ProviderModels {
 
   /**
    * @param name Name under which the provider is registered.
-   * @param provider Name of the provider in the shipped catalog; undefined where that has none of its models.
+   * @param provider Name of the provider in the shipped catalog; undefined if the catalog has no models for it.
    */
   constructor(catalog: Catalog, name: string, provider: string | undefined) {
     this.#catalog = catalog;
@@ -30,7 +30,10 @@ export class ProviderModels {
     return this.#provider === undefined ? undefined : this.#catalog.getModelInfo(model, this.#provider);
   }
 
-  /** As {@link Catalog.getLatestModel}, among the provider's own entries and those of the catalog. */
+  /**
+   * As {@link Catalog.getLatestModel}, among the entries that were added for the provider and the entries of the
+   * catalog.
+   */
   getLatestModel(): ModelInfo | undefined {
     const names = new Set([this.#name, this.#provider ?? this.#name]);
     const latest = [...names].flatMap((name) => this.#catalog.getLatestModel(name) ?? []);
@@ -39,10 +42,10 @@ export class ProviderModels {
 
   /** As {@link Catalog.traitsOf}. An added entry changes the traits that it names. */
   traitsOf(model: string): ModelTraits {
-    const own = this.#catalog.addedEntry(model, this.#name)?.traits;
+    const added = this.#catalog.addedEntry(model, this.#name)?.traits;
     const traits =
       this.#provider === undefined ? defaultTraits : this.#catalog.traitsOf(this.#provider, model);
-    return own === undefined ? traits : withTraits(traits, own);
+    return added === undefined ? traits : withTraits(traits, added);
   }
 
   /** As {@link Catalog.costOf}. */
@@ -55,7 +58,7 @@ export class ProviderModels {
   }
 }
 
-/** What the shipped catalog knows about a provider's models. */
+/** Returns the shipped catalog as seen by a provider. */
 export function shippedModels(provider: string): ProviderModels {
   return new ProviderModels(defaultCatalog, provider, provider);
 }

@@ -2,12 +2,12 @@
 import type { Response, Warning } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 
-/** The response with warnings before its own. */
+/** Returns the response with warnings before those it already has. */
 export function withNotes(response: Response, notes: readonly Warning[]): Response {
   return { ...response, warnings: [...notes, ...response.warnings] };
 }
 
-/** The event with these warnings if it carries the warnings of a stream. */
+/** Returns the event with these warnings if it carries the warnings of a stream. */
 export function noteIn(event: StreamEvent, notes: readonly Warning[]): StreamEvent {
   const { event: step } = event;
   if (step.case === "streamStart") {

@@ -18,7 +18,7 @@ export function wrapComplete(
   }, send);
 }
 
-/** Like wrapComplete, for streams. Batches stay whole where a middleware returns the stream of `next`. */
+/** Like wrapComplete, for streams. Batches stay whole if a middleware returns the stream of `next`. */
 export function wrapStream(middleware: readonly Middleware[], send: Call<EventStream>): Call<EventStream> {
   return middleware.reduceRight<Call<EventStream>>((next, entry) => {
     if (typeof entry === "function") {
@@ -34,6 +34,6 @@ export function wrapStream(middleware: readonly Middleware[], send: Call<EventSt
 function limitNext<Result>(
   next: Call<Result>,
   options: CallOptions,
-): (request: Request, own?: CallOptions) => Result {
-  return (request, own = options) => next(request, own);
+): (request: Request, changedOptions?: CallOptions) => Result {
+  return (request, changedOptions = options) => next(request, changedOptions);
 }

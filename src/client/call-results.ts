@@ -1,8 +1,8 @@
 import { quote, type Violations } from "./violations.ts";
 
 /**
- * Checks that every tool call of a conversation has exactly one result after it. Providers disagree on what they do with
- * others: some refuse the request, some ignore a result, and some answer as if the tool had said nothing.
+ * Checks that every tool call of a conversation has exactly one result after it. Providers disagree on how to handle
+ * others: some refuse the request, some ignore a result, and some answer as if the tool had returned nothing.
  */
 export class CallResults {
   readonly #open: boolean;
@@ -12,7 +12,10 @@ export class CallResults {
   /** Paths of the calls that have no result yet, by id. Ids may repeat in later turns. */
   readonly #waiting = new Map<string, string[]>();
 
-  /** @param open Whether the results may also answer calls of an earlier part, which the provider keeps. */
+  /**
+   * @param open Whether the results may also answer calls of an earlier part of the conversation, which the provider
+   *   stores.
+   */
   constructor(open: boolean, violations: Violations) {
     this.#open = open;
     this.#violations = violations;
@@ -26,7 +29,7 @@ export class CallResults {
     else waiting.push(field);
   }
 
-  /** Records a result: that of the latest call with its id that waits for one. @param field Path of the id. */
+  /** Records a result, which belongs to the latest call with its id that waits for one. @param field Path of the id. */
   result(id: string, field: string): void {
     if (id === "") {
       this.#violations.add(field, "is empty, expected the id of the tool call that is answered");

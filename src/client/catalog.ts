@@ -4,14 +4,14 @@ import { defaultCatalog } from "../catalog/catalog.ts";
 import type { CapabilityWord } from "../catalog/catalog-data.ts";
 import type { Capability, ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";
 
-/** The model with that id or alias; undefined where the catalog does not know it. */
+/** Returns the model with that id or alias; undefined if the catalog does not know it. */
 export function getModelInfo(model: string, provider?: string): ModelInfo | undefined {
   return defaultCatalog.getModelInfo(model, provider);
 }
 
 /**
- * The known models by provider, newest first; only those that have all `capabilities`, as words (`"tools"`) or as
- * `Capability`. Models that are no longer served are left out.
+ * Lists the known models by provider, newest first; only models that have all `capabilities`, as words (`"tools"`) or
+ * as `Capability`. Models that are no longer served are left out.
  */
 export function listModels(
   provider?: string,
@@ -20,7 +20,7 @@ export function listModels(
   return defaultCatalog.listModels(provider, capabilities);
 }
 
-/** A provider's newest model that is served today and has all `capabilities`; undefined where none has. */
+/** Returns a provider's newest model that is served today and has all `capabilities`; undefined if none has. */
 export function getLatestModel(
   provider: string,
   capabilities?: readonly (Capability | CapabilityWord)[],

@@ -1,7 +1,7 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 import type { Violations } from "./violations.ts";
 
-/** Records a violation where the number is not a value of the enum: the client is newer, or sent garbage. */
+/** Records a violation if the number is not a value of the enum: the client is newer, or sent garbage. */
 export function checkEnum(schema: DescEnum, value: number, field: string, violations: Violations): void {
   if (schema.value[value] === undefined)
     violations.add(field, `expected ${listNames(schema)}, found ${value}`);

@@ -4,9 +4,9 @@ import { ToolChoiceSchema } from "../gen/outrigger/v1/request_pb.ts";
 import type { Violations } from "./violations.ts";
 
 /**
- * Checks that a value has the shape of a message, before it is created: field names and types. TypeScript does the same
- * for its users; a JavaScript program, a cast or a NaN gets past it, and would fail later with a message about something
- * else or be sent to the provider as null. What is already a message is not checked again.
+ * Checks that a value has the shape of a message before the message is created: field names and types. TypeScript does
+ * the same at compile time, but a JavaScript program, a cast or a NaN gets past it, and would fail later with an
+ * unrelated error or be sent to the provider as null. Values that are messages already are not checked again.
  * @param field Path of the value; empty for the message itself.
  * @param names The fields that the program may write, for the error about another one.
  */
@@ -41,7 +41,7 @@ export function checkInput(
   }
 }
 
-/** The function that makes the message of such a text, where there is one. */
+/** Names the helper function that creates the message from such a text, if there is one. */
 function helperFor(desc: DescMessage, value: unknown): string {
   if (desc !== ToolChoiceSchema || typeof value !== "string") return "";
   return `; write toolChoice(${Object.hasOwn(TOOL_CHOICE_MODES, value) ? JSON.stringify(value) : "{ name }"})`;
@@ -110,7 +110,7 @@ function checkScalar(type: ScalarType, value: unknown, path: string, violations:
   if (!fits(value)) violations.add(path, `expected ${expected}, found ${describe(value)}`);
 }
 
-/** What each scalar type of the contract is in TypeScript. */
+/** The TypeScript type of each scalar type of the contract. */
 const SCALARS: ReadonlyMap<ScalarType, readonly [string, (value: unknown) => boolean]> = new Map([
   [ScalarType.STRING, ["a string", (value) => typeof value === "string"]],
   [ScalarType.BOOL, ["true or false", (value) => typeof value === "boolean"]],
@@ -135,7 +135,7 @@ export function listNames(desc: DescMessage): string[] {
   return desc.members.map(({ localName }) => localName);
 }
 
-/** The names that were expected in place of a wrong one, and the one that was probably meant. */
+/** Lists the names that were expected in place of a wrong one, and the one that was probably meant. */
 export function expectedNames(name: string, names: readonly string[]): string {
   const letters = (text: string) => text.toLowerCase().replace(/[^a-z0-9]|s$/g, "");
   const similar = names.find((known) => letters(known) === letters(name));
@@ -143,7 +143,7 @@ export function expectedNames(name: string, names: readonly string[]): string {
   return `expected one of ${names.join(", ")}${hint}`;
 }
 
-/** The type of a value, never its text, which may be a prompt. Numbers are shown. */
+/** Describes a value by its type, never by its text, which may be a prompt. Numbers are shown. */
 function describe(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";

@@ -6,7 +6,7 @@ export function checkJson(text: string, field: string, violations: Violations): 
   parse(text, field, violations, "JSON text");
 }
 
-/** Returns the object that the text holds. Records a violation and returns undefined where it holds none. */
+/** Returns the object that the text holds. Records a violation and returns undefined if it holds none. */
 export function checkJsonObject(text: string, field: string, violations: Violations): JsonObject | undefined {
   const value = parse(text, field, violations, "the text of a JSON object");
   if (value === undefined || isObject(value)) return value;
@@ -23,7 +23,7 @@ function parse(text: string, field: string, violations: Violations, expected: st
   }
 }
 
-/** V8 quotes the text in its message, which may be a prompt: only the position is taken from there. */
+/** V8 quotes the text, which may be a prompt, in its message. Only the position is taken from the message. */
 function describe(text: string, error: unknown): string {
   if (text === "") return "nothing";
   const position = /at position (\d+)/.exec(error instanceof Error ? error.message : "")?.[1];

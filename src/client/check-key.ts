@@ -1,6 +1,6 @@
 /**
- * Describes what is wrong with an API key: what people paste beside it, and what editors make of it. Shows nothing of
- * the key but a single character that no key has.
+ * Describes a mistake in an API key: characters that were pasted along with it, or that editors changed. Shows nothing
+ * of the key except a single character that no key has.
  * @returns Undefined if the key can be sent as it is.
  */
 export function describeKeyMistake(key: string): string | undefined {

@@ -39,16 +39,19 @@ export interface ClientOptions {
   /** Provider of requests that name none. Default: the only one; several need this option. */
   readonly defaultProvider?: string | undefined;
   /**
-   * Names that requests may use for models, when they name no provider. See docs/models.md. `createAliasFallbacks` gives
-   * aliases fallbacks of their own.
+   * Names that requests may use for models if they name no provider. See docs/models.md. `createAliasFallbacks` adds
+   * fallbacks to individual aliases.
    */
   readonly modelAliases?: Readonly<Record<string, ModelAlias>> | undefined;
   /** Runs around every call; the first one is outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
-  /** Models and prices of your own, for all adapters that have no catalog themselves. Default: the shipped catalog. */
+  /**
+   * Catalog for all adapters that have none themselves, for instance with additional models and prices. Default: the
+   * shipped catalog.
+   */
   readonly catalog?: Catalog | undefined;
   /**
-   * Sends models "the tool failed" instead of the message of what a tool's function threw, unless the tool says
+   * Sends models "the tool failed" instead of the message of an error that a tool throws, unless the tool says
    * otherwise. Default false.
    */
   readonly hideToolErrors?: boolean | undefined;
@@ -77,13 +80,13 @@ const REMEDY =
   `which looks for these environment variables: ${providerVariables.join(", ")}.`;
 
 /**
- * Routes requests to the registered providers, through middleware. Keeps no state between calls; any number of them may
- * run at once. Never retries.
+ * Routes requests to the registered providers, through middleware. Keeps no state between calls; any number of calls
+ * may run at once. Never retries.
  */
 export class Client {
-  /** What is known about models: the catalog of the options, else the shipped one. */
+  /** The model catalog: the one from the options, else the shipped one. */
   readonly catalog: Catalog;
-  /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. */
+  /** Whether models learn nothing of errors that tools throw, unless a tool says otherwise. */
   readonly hideToolErrors: boolean;
   readonly #registry: ProviderRegistry;
   readonly #complete: (request: Request, options: CallOptions) => Promise<Response>;
@@ -91,15 +94,15 @@ export class Client {
   readonly #hasMiddleware: boolean;
   readonly #fieldPaths: FieldPaths;
   readonly #aliases: Readonly<Record<string, ModelAlias>>;
-  /** Undefined: a provider was registered since it was needed. */
+  /** Undefined if a provider was registered since it was last needed. */
   #routing: ModelRouting | undefined;
-  /** Requests that were validated. A request that a middleware created is not among them. */
+  /** Requests that were validated. A request that a middleware creates is not in the set. */
   readonly #checked = new WeakSet<Request>();
 
   /**
    * @param remedy Advice for the error about missing providers.
-   * @throws ConfigurationError where an adapter rejects its configuration, or where `defaultProvider` is not among
-   * `providers`.
+   * @throws ConfigurationError if an adapter rejects its configuration, or if `defaultProvider` is not among
+   *   `providers`.
    */
   constructor(options: ClientOptions = {}, remedy: string = REMEDY) {
     checkOptionNames("Client", options, OPTION_NAMES);
@@ -112,15 +115,15 @@ export class Client {
     this.#aliases = options.modelAliases ?? {};
     this.#hasMiddleware = middleware.length > 0;
     this.#fieldPaths = fieldPaths;
-    this.#complete = wrapComplete(middleware, (request, own) => this.#sendComplete(request, own));
-    this.#stream = wrapStream(middleware, (request, own) => this.#sendStream(request, own));
+    this.#complete = wrapComplete(middleware, (request, changed) => this.#sendComplete(request, changed));
+    this.#stream = wrapStream(middleware, (request, changed) => this.#sendStream(request, changed));
   }
 
   /**
    * Creates a Client with the providers whose variables are set (`OPENAI_API_KEY`, ...). The default is the one that
-   * `OUTRIGGER_DEFAULT_PROVIDER` names, else the first in the order of the variables. Where none is set, calls fail with a
+   * `OUTRIGGER_DEFAULT_PROVIDER` names, else the first in the order of the variables. If none is set, calls fail with a
    * ConfigurationError that lists the variables.
-   * @throws ConfigurationError where a variable has an invalid value.
+   * @throws ConfigurationError if a variable has an invalid value.
    */
   static fromEnv(environment: Environment = process.env, options: FromEnvOptions = {}): Client {
     const names = [...OPTION_NAMES.filter((name) => name !== "providers"), "allowFilesUnder"];
@@ -145,22 +148,23 @@ export class Client {
     return this.#registry.names;
   }
 
-  /** Provider of requests that name none. Undefined where there is no default. */
+  /** Provider of requests that name none. Undefined if there is no default. */
   get defaultProvider(): string | undefined {
     return this.#registry.defaultName;
   }
 
   /**
-   * Adds a provider and calls its `initialize`. The adapter must have the same name: responses, provider options and
-   * provider state use it.
-   * @throws ConfigurationError where the name is taken or is not the adapter's, or the adapter rejects its configuration.
+   * Adds a provider and calls its `initialize`. The adapter must have the same name, since responses, provider options
+   * and provider state use it.
+   * @throws ConfigurationError if the name is taken or differs from the adapter's name, or the adapter rejects its
+   *   configuration.
    */
   register(name: string, adapter: ProviderAdapter): void {
     this.#registry.register(name, adapter);
     this.#routing = undefined;
   }
 
-  /** What the rule for names of models depends on. */
+  /** The inputs of the rule for names of models. */
   get routing(): ModelRouting {
     this.#routing ??= {
       providers: this.#registry.describeModels(this.catalog),
@@ -170,15 +174,18 @@ export class Client {
     return this.#routing;
   }
 
-  /** Where a request goes that names this provider and model; either may be empty. docs/models.md has the rule. */
+  /**
+   * Returns the destination of a request that names this provider and model; either may be empty. docs/models.md has
+   * the rule.
+   */
   resolveModel(name: CallTarget): ResolvedModel {
     return resolveModel(name, this.routing);
   }
 
   /**
    * Sends the request and returns the whole response.
-   * @throws InvalidRequestError with all invalid fields, ConfigurationError where no provider is registered, and the
-   * error of the provider's failure.
+   * @throws InvalidRequestError with all invalid fields, ConfigurationError if no provider is registered, and the error
+   *   of the provider's failure.
    */
   async complete(request: RequestInput, options: CallOptions = {}): Promise<CompleteResponse> {
     try {
@@ -208,8 +215,8 @@ export class Client {
   }
 
   /**
-   * Whether the provider itself holds a model to the JSON schema of a response format, by the names that a request would
-   * have. If it does not, the schema is asked for in an instruction.
+   * Whether the provider enforces the JSON schema of a response format, by the names that a request would have. If it
+   * does not, the schema is asked for in an instruction.
    */
   supportsJsonSchema(model: string, provider = ""): boolean {
     const target = this.resolveModel({ provider, model });
@@ -249,11 +256,11 @@ export class Client {
     resolveModel(name, { ...this.routing, defaultProvider });
 
   #withCatalog(options: CallOptions): AdapterCallOptions {
-    const own = this.catalog === defaultCatalog ? {} : { catalog: this.catalog };
-    return { ...options, ...own, adviseOnModel: this.#adviseOnModel };
+    const catalogOption = this.catalog === defaultCatalog ? {} : { catalog: this.catalog };
+    return { ...options, ...catalogOption, adviseOnModel: this.#adviseOnModel };
   }
 
-  /** Names the registered provider that has a model which another one does not know. */
+  /** Names the registered provider that has a model which another provider does not know. */
   readonly #adviseOnModel = ({ provider, model }: CallTarget): string | undefined => {
     const owner = findProvider(model, this.routing);
     if (owner === undefined || this.routing.providers.get(provider)?.getModelInfo(model) !== undefined)
@@ -300,7 +307,7 @@ export class Client {
   }
 
   #sendStream(request: Request, options: CallOptions): EventStream {
-    // A plain error is a bug if it comes from an adapter. Those of middleware are the program's own.
+    // A plain error from an adapter is a bug; one from a middleware is the program's business.
     return new EventStream(
       lazyBatches(async () => withTerminalEvent(await this.#openProvider(request, options))),
     );
@@ -331,7 +338,7 @@ function chosenModel(provider: string, model: string): Warning {
   return warning("model", "model_chosen", text);
 }
 
-/** @throws ConfigurationError for an option that does not exist: it would be ignored. */
+/** @throws ConfigurationError for an unknown option, which would be ignored otherwise. */
 function checkOptionNames(what: string, options: object, names: readonly string[]): void {
   for (const name of Object.keys(options))
     if (!names.includes(name))

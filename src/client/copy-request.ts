@@ -1,7 +1,7 @@
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 
 /**
- * A copy of a request for middleware to change: its fields, settings, lists and maps, down to the lists of parts. Parts,
+ * Copies a request for middleware to change: its fields, settings, lists and maps, down to the lists of parts. Parts,
  * which hold the images, and tools are shared: a middleware replaces one instead of changing it.
  */
 export function copyRequest(request: Request): Request {

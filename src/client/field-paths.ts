@@ -3,12 +3,12 @@ import { type SDKError, withViolations } from "../core/errors.ts";
 /** How errors name the fields of a request: as TypeScript does (`toolChoice.mode`) or as the contract does (`tool_choice.mode`). */
 export type FieldPaths = "typescript" | "contract";
 
-/** The error with the fields of a request named as TypeScript does. The same error where it names none. */
+/** Returns the error with the fields of a request named as in TypeScript. The same error if it names none. */
 export function withTypeScriptPaths(error: SDKError): SDKError {
   return withFieldPaths(error, toTypeScriptPath);
 }
 
-/** The error with other names for the fields of its request. The same error where it names none. */
+/** Returns the error with other names for the fields of its request. The same error if it names none. */
 export function withFieldPaths(error: SDKError, toPath: (field: string) => string): SDKError {
   if (error.violations.length === 0) return error;
   const violations = error.violations.map(({ field, description }) => ({
@@ -22,7 +22,7 @@ export function withFieldPaths(error: SDKError, toPath: (field: string) => strin
   return withViolations(error, message, violations);
 }
 
-/** Quoted keys of maps are a caller's own words and stay as they are. */
+/** Quoted keys of maps are the caller's words and stay unchanged. */
 function toTypeScriptPath(field: string): string {
   return field.replace(
     /"[^"]*"|_([a-z0-9])/g,

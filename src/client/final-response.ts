@@ -5,8 +5,8 @@ import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { Finish, StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 
 /**
- * The event as a stream with FINAL_RESPONSE_WITHOUT_CONTENT carries it: no text in `text_end` and `reasoning_end`, no
- * content in the final message. Other events are passed through.
+ * Returns the event in the form for FINAL_RESPONSE_WITHOUT_CONTENT: no text in `text_end` and `reasoning_end`, no
+ * content in the final message. Other events are returned unchanged.
  */
 export function withoutContent(event: StreamEvent): StreamEvent {
   const { event: step } = event;
@@ -31,7 +31,7 @@ function finishWithoutContent(finish: Finish): Finish {
   return response === undefined ? finish : { ...finish, response: responseWithoutContent(response) };
 }
 
-/** The response without the content of its message. */
+/** Returns the response without the content of its message. */
 export function responseWithoutContent(response: Response): Response {
   if (response.message === undefined) return response;
   return { ...response, message: create(MessageSchema, { ...response.message, content: [] }) };

@@ -1,4 +1,4 @@
-/** Which providers the environment registers. */
+/** Reads the providers that the environment registers. */
 
 import { ConfigurationError } from "../core/errors.ts";
 import type { ProviderVariables } from "../kit/adapter/definition.ts";
@@ -18,9 +18,9 @@ export interface ProvidersOfEnvironment {
   readonly keyVariables: ReadonlyMap<string, string>;
   /** The variables that are set of each registered provider, its key first. */
   readonly variables: ReadonlyMap<string, readonly string[]>;
-  /** The provider that `OUTRIGGER_DEFAULT_PROVIDER` names, else the first. Undefined where there is none. */
+  /** The provider that `OUTRIGGER_DEFAULT_PROVIDER` names, else the first. Undefined if there is none. */
   readonly defaultProvider: string | undefined;
-  /** Invalid variables: each problem names its variable and what was expected. */
+  /** Invalid variables: each problem names its variable and the expected value. */
   readonly problems: readonly string[];
   /** Variables that are set without effect, and why. */
   readonly notices: readonly string[];
@@ -33,7 +33,7 @@ export const providerVariables: readonly string[] = wireDefinitions.flatMap(
 
 const DEFAULT_PROVIDER = "OUTRIGGER_DEFAULT_PROVIDER";
 
-/** Reads the providers' own variables. An empty variable counts as unset. */
+/** Reads the variables of all providers. An empty variable counts as unset. */
 export function readProviders(environment: Environment): ProvidersOfEnvironment {
   const variables = new Variables(environment);
   const providers = new Map<string, ProviderSettings>();
@@ -97,7 +97,7 @@ function readSettings(
   return settings as ProviderSettings;
 }
 
-/** Reads variables and collects what is wrong with them. */
+/** Reads variables and collects their problems. */
 class Variables {
   readonly problems: string[] = [];
   readonly notices: string[] = [];

@@ -43,7 +43,7 @@ async function* passAttempts(
   }
 }
 
-/** Passes an attempt on. Returns false where it failed before any event; a later failure throws. */
+/** Forwards the events of an attempt. Returns false if it failed before any event; a later failure throws. */
 async function* pass(attempt: Attempt, middleware: RunningMiddleware): AsyncGenerator<Batch, boolean> {
   let started = false;
   try {
@@ -75,7 +75,7 @@ interface Attempt {
 
 /** A running function middleware, and the link between it and the stream. */
 class RunningMiddleware {
-  /** What the function finally returns. */
+  /** The final result of the function. */
   readonly result: Promise<Response>;
   readonly #settled: Promise<undefined>;
   #opened = Promise.withResolvers<Attempt>();
@@ -84,8 +84,8 @@ class RunningMiddleware {
   #over = false;
 
   constructor(run: MiddlewareFunction, request: Request, next: StreamNext, options: CallOptions) {
-    const open = (changed: Request, own = options) => {
-      const answer = this.#open(next(changed, own));
+    const open = (changed: Request, changedOptions = options) => {
+      const answer = this.#open(next(changed, changedOptions));
       // A function that does not await the answer must not end the process by an unhandled rejection.
       answer.catch(() => {});
       return answer;
@@ -97,7 +97,7 @@ class RunningMiddleware {
     );
   }
 
-  /** Waits for the next call of `next`. Undefined where the function returned or threw without another one. */
+  /** Waits for the next call of `next`. Undefined if the function returned or threw without another one. */
   attempt(): Promise<Attempt | undefined> {
     return Promise.race([this.#opened.promise, this.#settled]);
   }
@@ -159,7 +159,7 @@ function getFinish(batch: Batch): Finish | undefined {
   return event?.case === "finish" ? event.value : undefined;
 }
 
-/** The message stays as it was streamed: the caller has already read it. */
+/** Keeps the message as it was streamed: the caller has already read it. */
 function withResponse(batch: Batch, finish: Finish, returned: Response): Batch {
   const { finishReason, usage } = returned;
   const message = finish.response?.message;

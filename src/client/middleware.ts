@@ -8,7 +8,7 @@ import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 
 /**
  * Passes a request on: to the next middleware, and finally to its provider. To change the request, the model or the
- * provider, pass a changed copy. Without `options`, those of the call apply.
+ * provider, pass a changed copy. Without `options`, the options of the call apply.
  */
 export type CompleteNext = (request: Request, options?: CallOptions) => Promise<Response>;
 
@@ -27,12 +27,12 @@ export interface MiddlewareMethods {
  * A middleware for both kinds of call in one function. Around a stream, events are passed on while `next` is pending,
  * and `next` resolves with the response that the `finish` event carries:
  *
- * - `finish` is held back until the function has returned. Its changes to the response are sent, except those to the
+ * - `finish` is held back until the function has returned. Its changes to the response are sent, except changes to the
  *   message, which the caller has already read.
  * - A response that it returns without calling `next`, from a cache for instance, becomes a stream.
- * - It may call `next` again where the first attempt failed before any event.
- * - What it throws ends the stream. Where the caller stops reading, `next` rejects with AbortError; the function's own
- *   waits should observe `options.signal`.
+ * - It may call `next` again if the first attempt failed before any event.
+ * - An error that it throws ends the stream. If the caller stops reading, `next` rejects with AbortError; other waits
+ *   of the function should observe `options.signal`.
  */
 export type MiddlewareFunction = (
   request: Request,

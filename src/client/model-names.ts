@@ -2,24 +2,24 @@
 import type { ProviderModels } from "../catalog/provider-models.ts";
 import type { CallTarget } from "../core/adapter.ts";
 
-/** What an alias of a model stands for. */
+/** The target of an alias of a model. */
 export interface ModelAlias {
-  /** Provider that serves the model. Undefined: by the prefix of the model, else the default provider. */
+  /** Provider that serves the model. If undefined, chosen by the prefix of the model, else the default provider. */
   readonly provider?: string | undefined;
   readonly model: string;
 }
 
-/** What the rule depends on. */
+/** The inputs of the rule for names of models. */
 export interface ModelRouting {
   /** The models of the registered providers, in the order of registration. */
   readonly providers: ReadonlyMap<string, ProviderModels>;
-  /** Undefined: there is none. */
+  /** Undefined if there is none. */
   readonly defaultProvider: string | undefined;
   /** Models by the names that requests may use for them. */
   readonly aliases: Readonly<Record<string, ModelAlias>>;
 }
 
-/** Where a request goes. */
+/** The destination of a request. */
 export interface ResolvedModel extends CallTarget {
   /** The alias that the request named. */
   readonly alias?: string;
@@ -30,20 +30,21 @@ export interface ResolvedModel extends CallTarget {
 /** Options of `resolveModel`. */
 export interface ResolveOptions {
   /**
-   * Whether a name without a provider goes to the provider for which the catalog lists it: for APIs that have no field
+   * Whether a name without a provider goes to the provider for which the catalog lists it, for APIs that have no field
    * for a provider. Default false.
    */
   readonly usesCatalog?: boolean;
 }
 
 /**
- * Where a request goes that names this provider and model; either may be empty. The first of these that fits:
+ * Returns the destination of a request that names this provider and model; either may be empty. The first rule that
+ * applies:
  *
  * 1. The provider that the request names, with the model as it is.
  * 2. The target of an alias.
  * 3. `provider/model`, if the part before the first slash is exactly the name of a registered provider.
  * 4. With `usesCatalog`: the default provider if the catalog lists the model for it, else the first registered provider
- *    for which it does.
+ * for which it does.
  * 5. The default provider, empty if there is none, with the model as it is.
  *
  * Without a model it is the provider's newest one in the catalog; the model stays empty if the catalog has none.
@@ -62,7 +63,7 @@ export function resolveModel(
   return withModel({ provider: listed ?? defaultProvider, model }, routing);
 }
 
-/** The registered provider for which the catalog lists a model, the default one first. */
+/** Returns the registered provider for which the catalog lists a model, the default provider first. */
 export function findProvider(
   model: string,
   { providers, defaultProvider = "" }: ModelRouting,

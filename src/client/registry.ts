@@ -6,7 +6,7 @@ import { quote } from "./violations.ts";
 
 interface Entry {
   readonly adapter: ProviderAdapter;
-  /** Settles when the adapter is initialized; undefined where it already is. */
+  /** Settles when the adapter is initialized; undefined if it already is. */
   readonly ready: Promise<void> | undefined;
 }
 
@@ -26,13 +26,13 @@ export class ProviderRegistry {
     return [...this.#entries.keys()];
   }
 
-  /** Name of the default provider: the one that was set, else the only one. Undefined where there is none. */
+  /** Name of the default provider: the one that was set, else the only one. Undefined if there is none. */
   get defaultName(): string | undefined {
     const [only, ...others] = this.names;
     return this.#defaultName ?? (others.length === 0 ? only : undefined);
   }
 
-  /** What a catalog knows about the models of each provider. */
+  /** Returns the catalog as seen by each provider. */
   describeModels(catalog: Catalog): ReadonlyMap<string, ProviderModels> {
     const models = [...this.#entries].map(
       ([name, { adapter }]) => [name, new ProviderModels(catalog, name, adapter.catalogProvider)] as const,
@@ -96,9 +96,9 @@ export class ProviderRegistry {
 
 const NO_DEFAULT = "the request names no provider, and there are several without a default";
 
-function nameMismatch(name: string, own: string): string {
-  const remedy = `pass the option name: ${quote(name)} to the adapter, or register it as ${quote(own)}`;
-  return `the adapter that is registered as ${quote(name)} is named ${quote(own)}; ${remedy}`;
+function nameMismatch(name: string, adapterName: string): string {
+  const remedy = `pass the option name: ${quote(name)} to the adapter, or register it as ${quote(adapterName)}`;
+  return `the adapter that is registered as ${quote(name)} is named ${quote(adapterName)}; ${remedy}`;
 }
 
 /** A synchronous failure throws; an asynchronous one fails the first call. */

@@ -8,7 +8,7 @@ import { ToolCallIdAllocator } from "../kit/call/tool-call-id-allocator.ts";
 import { replayResponse } from "../kit/stream/replay-response.ts";
 import { StreamWriter } from "../kit/stream/stream-writer.ts";
 
-/** The events of a response that did not come from a provider's stream, as one batch. */
+/** Returns the events of a response that did not come from a provider's stream, as one batch. */
 export function replayedEvents(
   response: Response,
   request: Request,

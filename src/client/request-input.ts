@@ -33,7 +33,7 @@ interface LibraryFields {
   readonly stopSequences?: readonly string[] | undefined;
   /** Time limits of this call, in milliseconds; those left out are the adapter's. 0 switches one off. */
   readonly timeouts?: Partial<HttpTimeouts> | Timeouts | undefined;
-  /** What the contract does not model: by provider, an object that is merged into the body of its request. */
+  /** Fields that the contract does not model: by provider, an object that is merged into the body of its request. */
   readonly providerOptions?: Readonly<Record<string, object>> | undefined;
 }
 
@@ -53,8 +53,8 @@ interface LibraryFields {
 export interface RequestInput extends ContractFields, LibraryFields {}
 
 /**
- * The request of a TypeScript or JavaScript program as a message.
- * @param names What the program may write beside the messages, for the error about another name.
+ * Converts the request of a TypeScript or JavaScript program to a message.
+ * @param names The fields that the program may write beside the messages, for the error about another name.
  * @throws InvalidRequestError with every field of a wrong name or type in `violations`.
  */
 export function toRequest(input: RequestInput, names: readonly string[] = requestFields): Request {
@@ -62,14 +62,14 @@ export function toRequest(input: RequestInput, names: readonly string[] = reques
   const fields = contractForm(input, violations);
   checkInput(RequestSchema, fields, "", violations, names);
   violations.throwIfAny();
-  // What was checked is what the message is made of.
+  // The message is made of the very fields that were checked.
   return create(RequestSchema, fields as RequestInit);
 }
 
 /** The fields of a request that a program may write. */
 export const requestFields: readonly string[] = [...listNames(RequestSchema), "providerOptions"];
 
-/** The input in the contract's form; what cannot be converted is left for the check. */
+/** Returns the input in the contract's form. Values that cannot be converted are left for the check. */
 function contractForm(input: unknown, violations: Violations): unknown {
   if (!isRecord(input) || "$typeName" in input) return input;
   const { providerOptions, timeouts, ...rest } = input;

@@ -80,7 +80,7 @@ class Conversation {
     this.#results.end();
   }
 
-  /** Calls and results, where they stand in their places. */
+  /** Checks that calls and results are in their places. */
   #checkPairing(part: ContentPart["part"], field: string, { role, toolCallId }: Message): void {
     if (part.case === "toolCall" && role === Role.ASSISTANT) {
       this.#checkCall(part.value, `${field}.tool_call`);
@@ -123,7 +123,7 @@ class Conversation {
     checkToolResult(result, field, messageId, this.#violations);
   }
 
-  /** A text beside results would belong to none of them. */
+  /** Rejects a text beside results, which would belong to none of the results. */
   #checkBesideResults(content: readonly ContentPart[], field: string): void {
     for (const [index, { part }] of content.entries())
       if (part.case === "text")
@@ -136,7 +136,7 @@ class Conversation {
 
 /**
  * Checks a tool result by itself.
- * @param outerId Id of the call in what holds the result; empty where it has none.
+ * @param outerId Id of the call in the message that holds the result; empty if it has none.
  */
 export function checkToolResult(
   { toolCallId, content }: ToolResult,
@@ -145,7 +145,7 @@ export function checkToolResult(
   violations: Violations,
 ): void {
   if (outerId !== "" && toolCallId !== "" && outerId !== toolCallId) {
-    const expected = `${quote(outerId)} like the message's own`;
+    const expected = `${quote(outerId)} as in the message`;
     violations.add(`${field}.tool_call_id`, `expected ${expected}, found ${quote(toolCallId)}`);
   }
   for (const [index, part] of content.entries())

@@ -72,9 +72,9 @@ function addNames({ name, type }: JsonObject, names: Set<string>): void {
   if (typeof type === "string") names.add(type);
 }
 
-/** What a tool choice can choose from. */
+/** The tools from which a tool choice can choose. */
 export interface Choosable {
-  /** Names of the request's own tools. */
+  /** Names of the tools in the request. */
   readonly names: ReadonlySet<string>;
   /** Whether provider options add tools that are not checked here. */
   readonly open: boolean;

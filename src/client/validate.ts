@@ -18,8 +18,8 @@ import { quote, Violations } from "./violations.ts";
 const SCHEMA_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * Checks what no provider could accept, before the request is routed, for all APIs alike. What only some providers reject
- * is checked by their adapters.
+ * Checks for requests that no provider could accept, before they are routed, for all APIs alike. Requests that only
+ * some providers reject are checked by their adapters.
  * @param options `mayNameNoModel`: whether the model is chosen later. Default false.
  * @throws InvalidRequestError with every invalid field in `violations`, by proto path.
  */
@@ -46,7 +46,7 @@ export function validateRequest(request: Request, { mayNameNoModel = false } = {
 interface ProviderOptions {
   /** Whether some options continue a conversation that the provider stores. */
   readonly bringConversation: boolean;
-  /** Whether some options append tools to those of the request. */
+  /** Whether some options append tools to the tools of the request. */
   readonly bringTools: boolean;
 }
 

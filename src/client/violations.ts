@@ -6,7 +6,7 @@ const MAX_VIOLATIONS = 10;
 /** Maximum number of characters of a found value in an error. */
 const MAX_SHOWN = 48;
 
-/** Collects what is wrong with a request, so that one error reports all of it. */
+/** Collects the violations of a request, so that one error reports them all. */
 export class Violations {
   readonly #found: FieldViolation[] = [];
   #omitted = 0;
@@ -14,14 +14,14 @@ export class Violations {
   /**
    * Records an invalid field.
    * @param field Path in proto names, for instance `messages[2].content[0].image`.
-   * @param description What was found and what was expected. Holds no prompt text.
+   * @param description The value that was found and what was expected. Holds no prompt text.
    */
   add(field: string, description: string): void {
     if (this.#found.length < MAX_VIOLATIONS) this.#found.push({ field, description });
     else this.#omitted += 1;
   }
 
-  /** Throws InvalidRequestError where anything was recorded. */
+  /** Throws InvalidRequestError if anything was recorded. */
   throwIfAny(): void {
     if (this.#found.length === 0) return;
     throw invalidFields(this.#omitted === 0 ? this.#found : [...this.#found, this.#rest()]);

@@ -21,20 +21,17 @@ import { errorFromProto, type SDKError, StreamError } from "./errors.ts";
 import { LawChecker } from "./laws.ts";
 import type { PartInput } from "./parts.ts";
 
-/**
- * Collects the events of a stream into the Response that Complete would return, and checks that the stream obeys its
- * laws.
- */
+/** Collects the events of a stream into the Response that Complete would return, and checks that they obey the laws. */
 export class StreamAccumulator {
   readonly #laws = new LawChecker();
   readonly #parts = new Map<number, ContentPart>();
   readonly #partial = create(ResponseSchema, { message: { role: Role.ASSISTANT } });
   #final: Response | undefined;
   #error: SDKError | undefined;
-  /** False where the caller asked for the content once, as deltas. */
+  /** False if the caller asked for the content only once, as deltas. */
   #endsHaveText = true;
 
-  /** Takes the next event. Throws StreamError where it violates a law of the stream. */
+  /** Takes the next event. Throws StreamError if it violates a law of the stream. */
   process(event: StreamEvent): void {
     this.#laws.check(event);
     const { event: step } = event;
@@ -80,7 +77,7 @@ export class StreamAccumulator {
   }
 
   /**
-   * The whole response. Throws the stream's own error where it failed, and StreamError where it has not ended: a cut
+   * Returns the whole response. Throws the stream's error if it failed, and StreamError if it has not ended: a cut
    * stream never looks finished.
    */
   response(): Response {
@@ -89,7 +86,7 @@ export class StreamAccumulator {
     return this.#final;
   }
 
-  /** A copy of what has arrived so far. */
+  /** Returns a copy of the response as far as it has arrived. */
   partialResponse(): Response {
     const partial = this.#final ?? this.#withParts(this.#partial);
     return clone(ResponseSchema, partial);
@@ -122,13 +119,13 @@ export class StreamAccumulator {
     this.#set(partIndex, { part: { case: "toolCall", value: toolCall ?? {} }, ...toState(providerState) });
   }
 
-  /** The response with the content that the stream itself carried. */
+  /** Returns the response with the content that the stream itself carried. */
   #withParts(response: Response): Response {
     const content = [...this.#parts].sort(([left], [right]) => left - right).map(([, part]) => part);
     return { ...response, message: create(MessageSchema, { role: Role.ASSISTANT, content }) };
   }
 
-  /** The deltas of a text or reasoning part so far. */
+  /** Returns the joined deltas of a text or reasoning part so far. */
   #textOf(index: number): string {
     const part = this.#parts.get(index)?.part;
     if (part?.case === "text") return part.value;

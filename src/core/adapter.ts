@@ -5,36 +5,36 @@ import type { EventStream } from "./event-stream.ts";
 import type { MemoryShare } from "./memory-pool.ts";
 import type { RepeatLimit } from "./repeat-limit.ts";
 
-/** Options of a call beside its request. */
+/** Options of a call that are not part of its request. */
 export interface CallOptions {
   /** Cancels the call in any phase: the connection to the provider closes at once. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * When the caller's time is over, in milliseconds of `performance.now()`. It lets waits be left out that would outlast
-   * it; what ends a call is the signal.
+   * The caller's deadline, in milliseconds of `performance.now()`. Waits that would outlast it are skipped; the signal
+   * is what ends a call.
    */
   readonly deadline?: number | undefined;
-  /** Id of the call, reported as `inference_id`. Generated where absent. */
+  /** Id of the call, reported as `inference_id`. Generated if absent. */
   readonly inferenceId?: string | undefined;
-  /** Whom the call is for. Default: anybody, who may use every model. */
+  /** The caller. Default: an anonymous caller, who may use every model. */
   readonly caller?: Caller | undefined;
   /** Limits the retries and fallbacks of the whole call. Created by the first middleware that repeats calls. */
   readonly repeats?: RepeatLimit | undefined;
-  /** Memory for the answer, until the caller has it. Default: the process has no account of its memory. */
+  /** Memory that the answer draws on until the caller has it. Default: the process does not count its memory. */
   readonly memory?: MemoryShare | undefined;
   /** The alias by which the request named its model. Set by a Client, for middleware. */
   readonly modelAlias?: string | undefined;
   /**
-   * Where a name of a model leads by the rule of the Client (docs/models.md), for middleware that sends a call to another
-   * model. Set by a Client.
-   * @param defaultProvider Takes the place of the default provider.
+   * Resolves the name of a model by the rule of the Client (docs/models.md), for middleware that sends a call to
+   * another model. Set by a Client.
+   * @param defaultProvider Used in place of the client's default provider.
    */
   readonly resolveModel?: ((name: CallTarget, defaultProvider: string) => CallTarget) | undefined;
-  /** Called by a Client when middleware has run and the provider and the model of the call are known. */
+  /** Called by a Client after middleware has run, when the provider and the model of the call are known. */
   readonly onTarget?: ((target: CallTarget) => void) | undefined;
 }
 
-/** What a call is sent to. */
+/** The destination of a call. */
 export interface CallTarget {
   /** Name under which the provider is registered. */
   readonly provider: string;
@@ -42,14 +42,16 @@ export interface CallTarget {
 }
 
 /**
- * Calls the models of one provider. One instance serves many calls at once and keeps no state between them but its
+ * Calls the models of one provider. One instance serves many calls at once and keeps no state between them except its
  * connections.
  */
 export interface ProviderAdapter {
-  /** Name under which it is registered, for instance `openai`. */
+  /** Name under which the adapter is registered, for instance `openai`. */
   readonly name: string;
 
-  /** Name of the provider in the shipped catalog whose models it serves. Absent: none, or they are not known. */
+  /**
+   * Name of the provider in the shipped catalog whose models the adapter serves. Absent: none, or they are not known.
+   */
   readonly catalogProvider?: string | undefined;
 
   /**
@@ -60,8 +62,8 @@ export interface ProviderAdapter {
 
   /**
    * Sends the request and returns events while the model generates. Never retries. The request is sent when the first
-   * event is read. A failure before the first event throws; a later one is an `error` event, and then throws. Leaving
-   * the iteration cancels the call.
+   * event is read. A failure before the first event is thrown; a later one arrives as an `error` event and is then
+   * thrown. Leaving the iteration cancels the call.
    */
   stream(request: Request, options?: CallOptions): EventStream;
 
@@ -75,8 +77,8 @@ export interface ProviderAdapter {
   supportsToolChoice?(mode: ToolChoice_Mode, model: string, options?: CallOptions): boolean;
 
   /**
-   * Whether the provider itself holds a model to the JSON schema of a response format. Absent means that it does. Where
-   * it does not, the adapter asks for the schema in an instruction.
+   * Whether the provider enforces the JSON schema of a response format. Absent means that it does. If it does not, the
+   * adapter asks for the schema in an instruction.
    */
   supportsJsonSchema?(model: string, options?: CallOptions): boolean;
 }

@@ -8,13 +8,13 @@ import { type ItemIterator, ItemReader } from "./item-iterator.ts";
  */
 export type Batches<T> = AsyncIterable<readonly T[]>;
 
-/** A stream that can be read item by item, or by its batches: one of the two, once. */
+/** A stream that can be read either item by item or by its batches, once. */
 export interface Batched<T> extends AsyncIterable<T> {
-  /** The items as they became ready. */
+  /** The items in the batches in which they became ready. */
   batches(): Batches<T>;
 }
 
-/** The batches of a stream. Each item is a batch of its own where the source does not know better. */
+/** Returns the batches of a stream. If the source has no batches, each item becomes a batch. */
 export function toBatches<T>(items: AsyncIterable<T> | Batched<T>): Batches<T> {
   return "batches" in items ? items.batches() : mapBatches(items, (item) => [item]);
 }
@@ -51,13 +51,15 @@ export class BatchStream<T> implements Batched<T> {
   #opened: AsyncIterator<readonly T[]> | undefined;
   #reader: Pick<ItemReader<unknown, unknown>, "fail"> | undefined;
 
-  /** @param abort Ends the source: a pending read of it rejects with the reason. */
+  /**
+   * @param abort Ends the source; a pending read of the source rejects with the reason.
+   */
   constructor(batches: Batches<T>, abort?: (reason: unknown) => void) {
     this.#source = batches;
     this.#abort = abort;
   }
 
-  /** @throws TypeError where the stream has been read already. */
+  /** @throws TypeError if the stream has been read already. */
   batches(): Batches<T> {
     const drain = this.#drain?.takeOver();
     this.#drain = undefined;
@@ -87,7 +89,7 @@ export class BatchStream<T> implements Batched<T> {
     source.return?.().then(undefined, () => {});
   }
 
-  /** Reads what `toItems` makes of each batch. The stream is claimed by the first read. */
+  /** Reads the items that `toItems` makes of each batch. The first read claims the stream. */
   protected readItems<Item>(toItems: (batch: readonly T[]) => readonly Item[]): ItemIterator<Item> {
     const open = () => {
       this.#opened = this.open();
@@ -103,7 +105,7 @@ export class BatchStream<T> implements Batched<T> {
     return this.batches()[Symbol.asyncIterator]();
   }
 
-  /** Reads the stream to its end for its outcome alone. A loop that begins later reads all of it nevertheless. */
+  /** Reads the stream to its end, only for its outcome. A loop that begins later still gets all items. */
   protected drain(): void {
     this.#opened = this.open();
     this.#drain = new Drain(this.#opened);
@@ -116,10 +118,10 @@ function failingBatches(reason: unknown): Batches<never> {
 }
 
 /**
- * Batches that are opened when the first one is asked for: a stream that is abandoned before its start costs nothing.
- * Opened once, however often it is iterated. From the second batch on a read goes straight to the source.
+ * Opens batches when the first one is requested, so that a stream that is abandoned before its start costs nothing.
+ * Opened once, however often it is iterated. From the second batch on, a read goes straight to the source.
  * @param abort Called when the batches are closed before or after they were opened. It should end a pending read and a
- * pending `open`, since closing waits for both.
+ *   pending `open`, since closing waits for both.
  */
 export function lazyBatches<T>(
   open: () => Promise<Batches<T>> | Batches<T>,
@@ -129,9 +131,9 @@ export function lazyBatches<T>(
   return { [Symbol.asyncIterator]: () => iterator };
 }
 
-/** A stream under way that hands each read on to another one, from some time on. */
+/** A running stream that, from some point on, forwards each read to another stream. */
 export interface ForwardingStream<T> extends AsyncIterator<readonly T[]> {
-  /** Where reads go from now on; undefined where they do not yet. */
+  /** The stream that reads are forwarded to; undefined while they are not. */
   readonly forwardsTo: AsyncIterator<readonly T[]> | undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { MemoryAccount } from "./memory-account.ts";
 import type { MemoryShare } from "./memory-pool.ts";
 
-/** What one call holds of the account besides its request. */
+/** The memory that one call takes from the account, apart from its request. */
 export class CallMemory {
   readonly #account: MemoryAccount;
   readonly #owner: string;
@@ -24,17 +24,17 @@ export class CallMemory {
     return this.#open("runAnswers", () => this.#account.openAnswers(this.#owner, true));
   }
 
-  /** What the call reads from the store of runs. */
+  /** The data that the call reads from the store of runs. */
   get reads(): MemoryShare {
     return this.#open("reads", () => this.#account.openReads(this.#owner));
   }
 
-  /** The response is written as so many bytes: they alone are left of what the call held. */
+  /** Keeps only the bytes of the encoded response: nothing else of the call is left in memory. */
   shrink(bytes: number): void {
     for (const share of Object.values(this.#shares)) share.shrink(bytes);
   }
 
-  /** Gives everything back: the response of the call has left. */
+  /** Gives everything back after the response of the call was sent. */
   end(): void {
     this.#hasEnded = true;
     for (const share of Object.values(this.#shares)) share.end();

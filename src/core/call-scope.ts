@@ -10,7 +10,10 @@ export class CallScope {
     this.#parent = parent;
   }
 
-  /** For the options of the call. The first use subscribes to the caller's signal, until `release` or `abort`. */
+  /**
+   * The signal for the options of the call. The first use subscribes to the caller's signal, until `release` or
+   * `abort`.
+   */
   get signal(): AbortSignal {
     if (this.#controller !== undefined) return this.#controller.signal;
     const controller = new AbortController();
@@ -20,14 +23,14 @@ export class CallScope {
     return controller.signal;
   }
 
-  /** Ends the call. Without effect after `release`. */
+  /** Ends the call. Has no effect after `release`. */
   readonly abort = (reason: unknown = new AbortError("the stream was closed before its end")): void => {
     if (this.#isReleased) return;
     this.release();
     this.#controller?.abort(reason);
   };
 
-  /** Unsubscribes from the caller's signal. To be called when the stream has ended. */
+  /** Unsubscribes from the caller's signal. Call it when the stream has ended. */
   readonly release = (): void => {
     this.#isReleased = true;
     this.#parent?.removeEventListener("abort", this.#follow);

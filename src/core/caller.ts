@@ -1,12 +1,12 @@
-/** Whom a call is for, as the sidecar's access keys tell it. */
+/** The caller of a call, as identified by the sidecar's access keys. */
 export interface Caller {
-  /** Name of the access key that the call came with: the owner of what the call makes. Empty where there are no keys. */
+  /** Name of the access key of the call, which owns everything that the call stores. Empty if there are no keys. */
   readonly name: string;
-  /** Whether the caller may use a model of a provider, by the names that the call has after aliases were resolved. */
+  /** Whether the caller may use a model of a provider. The names are those after aliases were resolved. */
   allowsModel(provider: string, model: string): boolean;
-  /** Whether there is a model that the caller may not use. */
+  /** Whether any model is forbidden to the caller. */
   readonly isRestricted: boolean;
 }
 
-/** The caller where there are no access keys: nobody in particular, who may use everything. */
+/** The anonymous caller if there are no access keys, who may use everything. */
 export const anyCaller: Caller = { name: "", allowsModel: () => true, isRestricted: false };

@@ -1,6 +1,6 @@
 import type { DescFile } from "@bufbuild/protobuf";
 
-/** Files and all that they import, each once, by path. A file comes before what it imports. */
+/** Returns the files and all their imports, each once, by path. A file comes before its imports. */
 export function withImports(files: readonly DescFile[]): Map<string, DescFile> {
   const all = new Map<string, DescFile>();
   for (const file of files) add(all, file);

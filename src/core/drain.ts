@@ -1,18 +1,18 @@
-/** Items that are kept for a loop that begins later, at most. */
+/** Maximum number of items that are kept for a loop that begins later. */
 const MAX_KEPT = 65_536;
 
 type Read<T> = Promise<IteratorResult<readonly T[]>>;
 
 /**
- * Reads a source to its end, for a program that asked for the outcome first, and keeps what it reads: a loop that begins
- * later takes over from the first batch on.
+ * Reads a source to its end for a program that asks for the outcome first, and keeps the items: a loop that begins
+ * later takes over from the first batch.
  */
 export class Drain<T> implements AsyncIterator<readonly T[]> {
   readonly #source: AsyncIterator<readonly T[]>;
   #kept: (readonly T[])[] | undefined = [];
   #count = 0;
   #next = 0;
-  /** A read whose result is not kept; the last one stays. */
+  /** A read whose result is not kept yet, if one is pending. The last read stays. */
   #pending: Read<T> | undefined;
   #isTaken = false;
 

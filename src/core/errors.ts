@@ -19,18 +19,18 @@ import { addUsage } from "./usage.ts";
 export interface FieldViolation {
   /** Path with proto field names, for instance `messages[2].content[0].image.url`. */
   readonly field: string;
-  /** What was found and what was expected. Holds no prompt text. */
+  /** The value that was found and what was expected. Holds no prompt text. */
   readonly description: string;
 }
 
-/** A complete step of a generation that failed later. In the library it is a `StepResult`. */
+/** A complete step of a generation in which a later step failed. In the library it is a `StepResult`. */
 export interface CompletedStep {
   /** The text of the model's answer. */
   readonly text: string;
   readonly toolCalls: readonly ToolCall[];
   readonly toolResults: readonly ToolResult[];
   readonly response: Response;
-  /** What the step adds to the conversation: the model's answer and the results of its tools. */
+  /** The messages that the step adds to the conversation: the model's answer and the results of its tools. */
   readonly messages: readonly Message[];
   /** The step as a message of the contract. */
   toProto(): StepResult;
@@ -55,16 +55,16 @@ export interface ErrorOptions {
 
 /** Options of an error of a provider. */
 export interface ProviderErrorOptions extends ErrorOptions {
-  /** Name of the provider; empty where Outrigger itself rejected the call. */
+  /** Name of the provider; empty if Outrigger itself rejected the call. */
   readonly provider?: string;
   readonly httpStatusCode?: number | undefined;
   readonly errorCode?: string | undefined;
   readonly requestId?: string | undefined;
-  /** The provider's body. Only where `include_raw` asked for it. */
+  /** The provider's body. Only if `include_raw` asked for it. */
   readonly rawJson?: string | undefined;
 }
 
-/** Kinds that a retry of the same request cannot help. */
+/** Kinds for which a retry of the same request is futile. */
 const NOT_RETRYABLE: ReadonlySet<ErrorKind> = new Set([
   ErrorKind.AUTHENTICATION,
   ErrorKind.ACCESS_DENIED,
@@ -81,12 +81,12 @@ const NOT_RETRYABLE: ReadonlySet<ErrorKind> = new Set([
   ErrorKind.INTERNAL,
 ]);
 
-/** The default of `retryable` for a kind. Kinds that are not known are retryable. */
+/** Returns the default of `retryable` for a kind. Unknown kinds are retryable. */
 export function isRetryableKind(kind: ErrorKind): boolean {
   return !NOT_RETRYABLE.has(kind);
 }
 
-/** Beside the errors, so that a log of an error does not show what the model wrote. */
+/** Kept outside the errors, so that a logged error does not show the model's output. */
 const completedSteps = new WeakMap<SDKError, readonly CompletedStep[]>();
 
 /** Base of all errors that Outrigger throws. */
@@ -121,19 +121,21 @@ export class SDKError extends Error {
     return completedSteps.get(this) ?? [];
   }
 
-  /** What those steps add to the conversation: append it to go on from there, without executing their tools again. */
+  /**
+   * The messages that those steps add to the conversation. Append them to continue without executing the tools again.
+   */
   get messages(): readonly Message[] {
     return this.steps.flatMap(({ messages }) => messages);
   }
 
-  /** The kind in words, as in the `reason` of a status: `RATE_LIMIT`. A kind that is not known gives its number. */
+  /** Name of the kind, as in the `reason` of a status: `RATE_LIMIT`. An unknown kind gives its number. */
   get kindName(): string {
     return ErrorKindSchema.value[this.kind]?.localName ?? `KIND_${this.kind}`;
   }
 
   /**
-   * For `JSON.stringify`, for instance in a log: the contract's JSON form without the model's text, and the class in
-   * `name`.
+   * Returns the form for `JSON.stringify`, for instance in a log: the contract's JSON form without the model's text,
+   * and the class in `name`.
    */
   toJSON(): JsonObject {
     const { noObject: _, ...error } = this.toProto();
@@ -141,7 +143,7 @@ export class SDKError extends Error {
     return { name: this.name, ...(isObject(fields) ? fields : {}) };
   }
 
-  /** The error as it travels in status details and `error` events. */
+  /** Returns the error in the form of status details and `error` events. */
   toProto(): InferenceError {
     const error = create(InferenceErrorSchema, {
       kind: this.kind,
@@ -158,17 +160,17 @@ export class SDKError extends Error {
   }
 }
 
-/** A failure that a provider reported, or of a request that a provider would reject. Kinds 100 to 199, and 204. */
+/** A failure that a provider reported, or a request that a provider would reject. Kinds 100 to 199, and 204. */
 export class ProviderError extends SDKError {
-  /** Name of the provider; empty where Outrigger itself rejected the call. */
+  /** Name of the provider; empty if Outrigger itself rejected the call. */
   readonly provider: string;
   /** HTTP status of the provider's answer. */
   readonly httpStatusCode: number | undefined;
-  /** The provider's own code, for instance `insufficient_quota`. */
+  /** The provider's error code, for instance `insufficient_quota`. */
   readonly errorCode: string | undefined;
   /** The provider's request id. */
   readonly requestId: string | undefined;
-  /** The provider's body, bounded; only where it was asked for. */
+  /** The provider's body, bounded. Only if it was asked for. */
   readonly rawJson: string | undefined;
 
   constructor(message: string, options: ProviderErrorOptions = {}, kind: ErrorKind = ErrorKind.PROVIDER) {
@@ -185,7 +187,7 @@ export class ProviderError extends SDKError {
   }
 }
 
-/** Adds what a provider said, if one reported the error. */
+/** Adds the details of a provider's failure, if a provider reported the error. */
 function withFailure(error: InferenceError, said: ProviderErrorOptions): InferenceError {
   const { provider = "", httpStatusCode, errorCode = "", requestId = "", rawJson = "" } = said;
   if (provider === "") return error;
@@ -195,12 +197,12 @@ function withFailure(error: InferenceError, said: ProviderErrorOptions): Inferen
   return error;
 }
 
-/** Options of every class. Each takes those that it knows. */
+/** The options of all classes. Each class reads the ones that it knows. */
 type AnyErrorOptions = ProviderErrorOptions & NoObjectErrorOptions;
 
 type ErrorClass = new (message: string, options?: AnyErrorOptions) => SDKError;
 
-/** The base of a class for one kind that a provider may report. */
+/** Returns the base of a class for one kind that a provider may report. */
 function providerErrorOfKind(kind: ErrorKind) {
   return class extends ProviderError {
     constructor(message: string, options?: ProviderErrorOptions) {
@@ -209,7 +211,7 @@ function providerErrorOfKind(kind: ErrorKind) {
   };
 }
 
-/** The base of a class for one kind from 200 up. */
+/** Returns the base of a class for one kind from 200 up. */
 function errorOfKind(kind: ErrorKind) {
   return class extends SDKError {
     constructor(message: string, options?: ErrorOptions) {
@@ -253,17 +255,17 @@ export class ContextLengthError extends providerErrorOfKind(ErrorKind.CONTEXT_LE
 /** The account's credit or quota is used up. */
 export class QuotaExceededError extends providerErrorOfKind(ErrorKind.QUOTA_EXCEEDED) {}
 
-/** A time limit ran out: one of the call, or one of the provider, which `provider` then names. */
+/** A time limit ran out: the call's, or the provider's, which `provider` then names. */
 export class RequestTimeoutError extends SDKError {
-  /** Name of the provider whose own time limit it was; empty if it was a limit of the call. */
+  /** Name of the provider whose time limit ran out; empty for a limit of the call. */
   readonly provider: string;
   /** HTTP status of the provider's answer. */
   readonly httpStatusCode: number | undefined;
-  /** The provider's own code. */
+  /** The provider's error code. */
   readonly errorCode: string | undefined;
   /** The provider's request id. */
   readonly requestId: string | undefined;
-  /** The provider's body, bounded; only where it was asked for. */
+  /** The provider's body, bounded. Only if it was asked for. */
   readonly rawJson: string | undefined;
 
   constructor(message: string, options: ProviderErrorOptions = {}) {
@@ -280,7 +282,7 @@ export class RequestTimeoutError extends SDKError {
   }
 }
 
-/** Whether an error says that a provider gave up a call, and not that a time limit of the call ran out. */
+/** Whether an error means that a provider gave up on a call, as opposed to a time limit of the call. */
 export function isProviderTimeout(error: unknown): boolean {
   return error instanceof RequestTimeoutError && error.provider !== "";
 }
@@ -294,22 +296,22 @@ export class NetworkError extends errorOfKind(ErrorKind.NETWORK) {}
 /** The provider's stream ended without its end marker, or violated its protocol. */
 export class StreamError extends errorOfKind(ErrorKind.STREAM) {}
 
-/** A tool call does not match its schema. Where a provider rejected it, `rawJson` has what the model wrote. */
+/** A tool call does not match its schema. If a provider rejected it, `rawJson` has the model's output. */
 export class InvalidToolCallError extends providerErrorOfKind(ErrorKind.INVALID_TOOL_CALL) {}
 
 /** Options of NoObjectGeneratedError. */
 export interface NoObjectErrorOptions extends ErrorOptions {
-  /** The model's text, whole. */
+  /** The model's whole text. */
   readonly text?: string | undefined;
-  /** What is wrong with it, one sentence each. */
+  /** The problems of the text, one sentence each. */
   readonly schemaViolations?: readonly string[] | undefined;
 }
 
-/** The answer is not the object that was asked for: no JSON, or JSON that does not match the schema. */
+/** The answer is not the requested object: no JSON, or JSON that does not match the schema. */
 export class NoObjectGeneratedError extends SDKError {
   /** The model's text. Over the wire at most its first 1.5 KiB. */
   readonly text: string;
-  /** What is wrong with it, one sentence each. */
+  /** The problems of the text, one sentence each. */
   readonly schemaViolations: readonly string[];
 
   constructor(message: string, options: NoObjectErrorOptions = {}) {
@@ -357,7 +359,7 @@ const CLASSES: ReadonlyMap<ErrorKind, ErrorClass> = new Map<ErrorKind, ErrorClas
   [ErrorKind.INTERNAL, InternalError],
 ]);
 
-/** Makes the error of a kind. An unknown kind below 200 becomes ProviderError, others SDKError. */
+/** Creates the error of a kind. An unknown kind below 200 becomes ProviderError, others SDKError. */
 export function createError(kind: ErrorKind, message: string, options: AnyErrorOptions = {}): SDKError {
   const known = CLASSES.get(kind);
   if (known !== undefined) return new known(message, options);
@@ -365,8 +367,8 @@ export function createError(kind: ErrorKind, message: string, options: AnyErrorO
 }
 
 /**
- * The class for an error that came over the wire.
- * @param violations Invalid fields, which travel beside it.
+ * Converts an error that came over the wire into its class.
+ * @param violations Invalid fields, which travel beside the error.
  */
 export function errorFromProto(error: InferenceError, violations: readonly FieldViolation[] = []): SDKError {
   const failure = error.providerFailure;
@@ -387,7 +389,7 @@ export function errorFromProto(error: InferenceError, violations: readonly Field
   });
 }
 
-/** The same error with the progress of its call, where the error itself does not know it. */
+/** Returns the same error with the progress of its call, unless the error already has it. */
 export function withProgress(
   error: SDKError,
   progress: { outputStarted: boolean; usage: Usage | undefined },
@@ -399,14 +401,15 @@ export function withProgress(
   });
 }
 
-/** The same error of a call that followed other steps of a generation, with the usage of all of them. */
+/** Returns the same error for a call that followed other steps of a generation, with the usage of all steps. */
 export function withEarlierSteps(
   error: SDKError,
   earlier: Usage | undefined,
   steps: readonly CompletedStep[],
 ): SDKError {
-  const own = error.usage;
-  const usage = earlier === undefined || own === undefined ? (earlier ?? own) : addUsage(earlier, own);
+  const lastUsage = error.usage;
+  const usage =
+    earlier === undefined || lastUsage === undefined ? (earlier ?? lastUsage) : addUsage(earlier, lastUsage);
   return createError(error.kind, error.message, {
     ...getErrorOptions(error),
     outputStarted: true,
@@ -415,13 +418,16 @@ export function withEarlierSteps(
   });
 }
 
-/** The same error with an earlier one behind it: as the cause of the last of its own causes that is one of ours. */
+/**
+ * Returns the same error with an earlier one at the end of its chain of causes, behind the last cause of class
+ * SDKError.
+ */
 export function withCause(error: SDKError, earlier: SDKError): SDKError {
   const cause = error.cause instanceof SDKError ? withCause(error.cause, earlier) : earlier;
   return createError(error.kind, error.message, { ...getErrorOptions(error), cause });
 }
 
-/** The same error with another message and other invalid fields. */
+/** Returns the same error with another message and other invalid fields. */
 export function withViolations(
   error: SDKError,
   message: string,
@@ -430,14 +436,14 @@ export function withViolations(
   return createError(error.kind, message, { ...getErrorOptions(error), violations });
 }
 
-/** The same error with another message. */
+/** Returns the same error with another message. */
 export function withMessage(error: SDKError, message: string): SDKError {
   return createError(error.kind, message, getErrorOptions(error));
 }
 
 /**
- * The error with the origin of the key, if a provider refused one: callers would look for the mistake in theirs.
- * @param origin Where the key comes from. Undefined: the error stays as it is.
+ * Adds the origin of the key if a provider refused the key: callers would suspect their access key otherwise.
+ * @param origin The source of the key. If undefined, the error is returned unchanged.
  */
 export function withKeyOrigin(error: SDKError, origin: string | undefined): SDKError {
   if (origin === undefined || !(error instanceof AuthenticationError) || error.isAccessKey) return error;
@@ -445,7 +451,7 @@ export function withKeyOrigin(error: SDKError, origin: string | undefined): SDKE
   return createError(error.kind, message, getErrorOptions(error));
 }
 
-/** The same error with each of its texts changed; the error itself where that changes nothing. */
+/** Returns the error with each of its texts changed, or the same error if nothing changes. */
 export function withTexts(error: SDKError, change: (text: string) => string): SDKError {
   const options = getErrorOptions(error);
   const changed = (text: string | undefined) => (text === undefined ? undefined : change(text));
@@ -484,8 +490,8 @@ function getErrorOptions(error: SDKError): AnyErrorOptions {
 }
 
 /**
- * Turns anything thrown into one of our errors: the only place that does. Ours pass through, an abort becomes
- * AbortError, anything else is a bug of ours: its text stays in `cause` and never reaches a caller.
+ * Turns anything thrown into an SDKError; no other function does. Errors of Outrigger pass through, an abort becomes
+ * AbortError, and anything else is a bug in Outrigger: its text stays in `cause` and never reaches a caller.
  */
 export function toSdkError(thrown: unknown): SDKError {
   if (thrown instanceof SDKError) return thrown;
@@ -495,12 +501,12 @@ export function toSdkError(thrown: unknown): SDKError {
   return new InternalError("internal error", { cause: thrown });
 }
 
-/** A request that is invalid in one field, rejected before anything is sent. */
+/** Creates the error for a request that is invalid in one field and rejected before anything is sent. */
 export function invalidField(field: string, description: string): InvalidRequestError {
   return invalidFields([{ field, description }]);
 }
 
-/** A request that is invalid in some fields, at least one, rejected before anything is sent. */
+/** Creates the error for a request that is invalid in one or more fields and rejected before anything is sent. */
 export function invalidFields(violations: readonly FieldViolation[]): InvalidRequestError {
   const text = violations.map((violation) => `${violation.field}: ${violation.description}`).join("; ");
   return new InvalidRequestError(text, { violations });

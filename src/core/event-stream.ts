@@ -6,7 +6,7 @@ import type { CompleteResponse } from "./response.ts";
 import { ResponseCollector } from "./response-collector.ts";
 
 /**
- * The events of one call. Iterate it for one event at a time, or read `text()` where only the text matters; then
+ * The events of one call. Iterate it for one event at a time, or read `text()` if only the text matters; then
  * `final()` has the whole response. `batches()` gives the events that one read of the network brought together. A stream
  * can be read once, in one of these ways.
  *
@@ -19,21 +19,21 @@ import { ResponseCollector } from "./response-collector.ts";
 export class EventStream extends BatchStream<StreamEvent> {
   #collected: CollectedEvents | undefined;
 
-  /** Wraps what a middleware returns. An EventStream passes through with its batches. */
+  /** Wraps the events that a middleware returns. An EventStream passes through with its batches. */
   static from(events: AsyncIterable<StreamEvent>): EventStream {
     return events instanceof EventStream ? events : new EventStream(toBatches(events));
   }
 
-  /** Only the text of the answer, piece by piece. Leaving the loop cancels the call. */
+  /** Yields only the text of the answer, piece by piece. Leaving the loop cancels the call. */
   text(): ItemIterator<string> {
     return this.readItems(readTexts);
   }
 
   /**
-   * The whole response. Reads the stream if it is not being read, else waits for the end of the loop that reads it. A
-   * loop that begins later still gets every event.
-   * @throws SDKError the stream's own error where it failed, and AbortError where the loop was left before its end.
-   * TypeError where the stream was read by its batches.
+   * Returns the whole response. Reads the stream if no loop does, and otherwise waits for the end of that loop. A loop
+   * that begins later still gets every event.
+   * @throws SDKError the stream's error if it failed, and AbortError if the loop was left early. TypeError if the
+   *   stream was read by its batches.
    */
   async final(): Promise<CompleteResponse> {
     if (this.#collected === undefined) this.drain();
@@ -42,7 +42,7 @@ export class EventStream extends BatchStream<StreamEvent> {
 
   protected override open(): AsyncIterator<Batch> {
     const source = super.open();
-    // What a drained stream kept has been collected already.
+    // The items that a drained stream kept have been collected already.
     if (this.#collected !== undefined) return source;
     this.#collected = new CollectedEvents(source);
     return this.#collected;
@@ -51,7 +51,7 @@ export class EventStream extends BatchStream<StreamEvent> {
 
 type Batch = readonly StreamEvent[];
 
-/** The pieces of text in events. */
+/** Returns the pieces of text in events. */
 export function readTexts(
   events: readonly { readonly event: StreamEvent["event"] | { readonly case: "stepFinish" } }[],
 ): string[] {
@@ -106,7 +106,9 @@ class CollectedEvents implements AsyncIterator<Batch> {
     }
   }
 
-  /** @param toFailure Why there is no response, if the `finish` event has not come. */
+  /**
+   * @param toFailure Returns why there is no response, if the `finish` event has not come.
+   */
   #settle(toFailure: () => unknown): void {
     if (this.#isSettled) return;
     this.#isSettled = true;

@@ -23,15 +23,15 @@ export class ItemReader<Item, Batch> implements ItemIterator<Item> {
   #failure: { readonly thrown: unknown } | undefined;
 
   /**
-   * @param open Opens the source, at the first read. What it throws is thrown by that read.
-   * @param toItems The items of a batch, which may be none.
+   * @param open Opens the source at the first read, which also throws its errors.
+   * @param toItems Returns the items of a batch, possibly none.
    */
   constructor(open: () => AsyncIterator<Batch>, toItems: (batch: Batch) => readonly Item[]) {
     this.#open = open;
     this.#toItems = toItems;
   }
 
-  /** The next item. Several reads may be pending; they are answered in their order. */
+  /** Returns the next item. Several reads may be pending; they are answered in order. */
   next(): Promise<IteratorResult<Item>> {
     const index = this.#index;
     if (index < this.#items.length) {
@@ -53,7 +53,7 @@ export class ItemReader<Item, Batch> implements ItemIterator<Item> {
     return createDone();
   }
 
-  /** Makes a pending read, or else the next one, throw. The caller closes the source. Without effect after the end. */
+  /** Makes a pending read, or else the next one, throw. The caller closes the source. Has no effect after the end. */
   fail(thrown: unknown): void {
     if (this.#isOver) return;
     const waiter = this.#waiters.shift();
@@ -110,7 +110,7 @@ function createDone(): IteratorReturnResult<undefined> {
 }
 
 /**
- * The items of a generator, whose `return()` does not wait behind a pending read.
+ * Iterates a generator so that `return()` does not wait behind a pending read.
  * @param abort Ends the pending read. Called before the generator is asked to return.
  */
 export function closeAtOnce<Item, Result>(

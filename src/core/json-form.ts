@@ -1,4 +1,4 @@
-/** Messages of the contract as JSON and back: to store a conversation, or to log a response. */
+/** Messages of the contract as JSON and back, for storing a conversation or logging a response. */
 import {
   createRegistry,
   type DescMessage,
@@ -43,7 +43,7 @@ const registry = createRegistry(
  * await writeFile("chat.json", JSON.stringify(messages.map(toJson)));
  * const restored = JSON.parse(await readFile("chat.json", "utf8")).map(messageFromJson);
  * ```
- * @throws TypeError where it is not a message of the contract.
+ * @throws TypeError if it is not a message of the contract.
  */
 export function toJson(message: ProtoMessage): JsonValue {
   const schema = registry.getMessage(message.$typeName);
@@ -53,16 +53,16 @@ export function toJson(message: ProtoMessage): JsonValue {
 }
 
 /**
- * A Message of what `toJson` made of it, with its signatures and all other state.
- * @throws InvalidRequestError where it is something else.
+ * Reads a Message from the JSON that `toJson` made, with its signatures and all other state.
+ * @throws InvalidRequestError if it is something else.
  */
 export function messageFromJson(json: JsonValue): Message {
   return read(MessageSchema, json);
 }
 
 /**
- * A Response of what `toJson` made of it.
- * @throws InvalidRequestError where it is something else.
+ * Reads a Response from the JSON that `toJson` made.
+ * @throws InvalidRequestError if it is something else.
  */
 export function responseFromJson(json: JsonValue): CompleteResponse {
   return completeResponse(read(ResponseSchema, json));

@@ -1,6 +1,6 @@
 /**
- * A value as JSON text, keys in their order. A bigint is written as the number that it is, undefined as null.
- * @throws TypeError where the value refers to itself or its `toJSON` throws.
+ * Writes a value as JSON text, with the keys in their order. A bigint becomes a number, undefined becomes null.
+ * @throws TypeError if the value refers to itself or its `toJSON` throws.
  */
 export function toJsonText(value: unknown): string {
   return JSON.stringify(value, writeBigInt) ?? "null";

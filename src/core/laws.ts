@@ -7,21 +7,21 @@ import { toolInputOf } from "./tools.ts";
 
 type BlockKind = "text" | "reasoning" | "toolCall";
 
-/** What is known of a part while its stream runs. */
+/** The state of a part while its stream runs. */
 interface Block {
   readonly kind: BlockKind | "whole";
   open: boolean;
-  /** The deltas so far, joined. Of a whole part: empty. */
+  /** The joined deltas so far. Empty for a part that arrives whole. */
   text: string;
-  /** Id of a tool call. Of other parts: empty. */
+  /** Id of a tool call. Empty for other parts. */
   readonly id: string;
-  /** What arrived whole. */
+  /** The part, if it arrived whole. */
   readonly part: ContentPart | undefined;
 }
 
 /**
- * Checks that one stream obeys the laws at `StreamEvent` in the contract (1 to 5, 9 and 10;
- * 6 to 8 need more than the events and have tests of their own). One instance per stream.
+ * Checks that one stream obeys the laws at `StreamEvent` in the contract: laws 1 to 5, 9 and 10. Laws 6 to 8 need more
+ * than the events and have separate tests. One instance per stream.
  */
 export class LawChecker {
   #next = 0;
@@ -31,7 +31,7 @@ export class LawChecker {
   readonly #blocks = new Map<number, Block>();
   readonly #toolCallIds = new Set<string>();
 
-  /** Takes the next event. Throws StreamError naming the law that it violates. */
+  /** Takes the next event. Throws StreamError naming the law that the event violates. */
   check(event: StreamEvent): void {
     this.#checkEnvelope(event);
     const { event: step } = event;
@@ -80,7 +80,7 @@ export class LawChecker {
     }
   }
 
-  /** Called once after the last event. Throws StreamError where the terminal event is missing. */
+  /** Called once after the last event. Throws StreamError if the terminal event is missing. */
   end(): void {
     if (!this.#terminal) broken(1, "the stream ended without finish or error");
   }
@@ -182,7 +182,7 @@ function isSame(added: ContentPart, final: ContentPart): boolean {
   return added === final || equals(ContentPartSchema, added, final);
 }
 
-/** Whether arguments that should be JSON do not parse. The input of a custom tool is free text. */
+/** Whether arguments that should be JSON cannot be parsed. The input of a custom tool is free text. */
 function hasInvalidArguments({ input }: ToolCall): boolean {
   if (input.case !== "argumentsJson") return false;
   try {

@@ -1,6 +1,6 @@
 /**
- * The share of each turn of the event loop that calls may take, over the whole process. One system call can report
- * hundreds of sockets that are readable or closed; without a common share, the work for all of them would be one turn.
+ * Limits the time that calls may take in one turn of the event loop, over the whole process. One system call can report
+ * hundreds of readable or closed sockets; without a common limit, the work for all these sockets would be one turn.
  */
 import { setImmediate } from "node:timers";
 
@@ -8,18 +8,19 @@ import { setImmediate } from "node:timers";
 const SHARE_MS = 10;
 
 const waiting: (() => void)[] = [];
-/** When the current turn began, as far as calls have worked in it. Undefined: none has. */
+/** When the current turn began, once a call has worked in it. Undefined: none has. */
 let startedAt: number | undefined;
 
 /**
- * Returns a promise only if the share of this turn is used up; it resolves in a later turn, in the order of the calls.
- * Otherwise the caller goes on without an `await`: many that ask before any of them works would all be let through.
+ * Returns a promise only if the share of this turn is used up. It resolves in a later turn, in the order of the calls.
+ * If there is no promise, the caller must continue without an `await`: otherwise many callers could ask before the
+ * first one works, and all would be let through.
  */
 export function yieldTurn(): Promise<void> | undefined {
   return hasShare() ? undefined : new Promise((resolve) => waiting.push(resolve));
 }
 
-/** Runs some work now, or in a later turn if the share of this one is used up. */
+/** Runs work now, or in a later turn if the share of this one is used up. */
 export function runInTurn(work: () => void): void {
   if (hasShare()) work();
   else waiting.push(work);
@@ -34,7 +35,7 @@ function hasShare(): boolean {
   return waiting.length === 0 && performance.now() - startedAt < SHARE_MS;
 }
 
-/** Ends the turn of work that a socket or a timer began. It runs before either has been looked at again. */
+/** Ends the turn of work that a socket or a timer began. It runs before either is polled again. */
 function endTurn(): void {
   if (waiting.length > 0) setImmediate(beginTurn);
   else startedAt = undefined;
@@ -49,7 +50,7 @@ function beginTurn(): void {
   runNext();
 }
 
-/** Runs what waits, with all promise callbacks that follow from each piece, until the share is used up. */
+/** Runs the waiting work, with all promise callbacks that follow from each piece, until the share is used up. */
 function runNext(): void {
   if (startedAt === undefined || performance.now() - startedAt >= SHARE_MS) return;
   const next = waiting.shift();

@@ -1,7 +1,7 @@
-/** Memory of an object or a list without its texts, about, in bytes. */
+/** Approximate memory of an object or a list without its texts, in bytes. */
 const ELEMENT_BYTES = 64;
 
-/** About the bytes that a message takes: those of its texts and media, and a little for each of its elements. */
+/** Estimates the bytes that a message takes: its texts and media, and a constant for each element. */
 export function measureMemory(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (value instanceof Uint8Array) return value.byteLength;

@@ -1,7 +1,7 @@
 import { getHeapStatistics } from "node:v8";
 import { MemoryPool, type MemoryShare, type PoolAccount } from "./memory-pool.ts";
 
-/** What the uses of memory may take, each for itself, in bytes. */
+/** The limits of each use of memory, in bytes. */
 export interface MemoryLimits {
   /** Requests under way, buffered and decoded. Default: an eighth of the heap. */
   readonly maxRequestMemoryBytes: number;
@@ -11,40 +11,42 @@ export interface MemoryLimits {
   readonly maxHistoryMemoryBytes: number;
   /** Stored responses and messages that are being read, in all of their forms. Default: a quarter of the heap. */
   readonly maxReadMemoryBytes: number;
-  /** Bytes of responses that wait for their readers. Default: an eighth of the heap. */
+  /** Bytes of responses that wait to be read. Default: an eighth of the heap. */
   readonly maxUnsentBytes: number;
   /** Responses that open WebSockets may continue without storing them. Default: a sixteenth of the heap. */
   readonly maxKeptMemoryBytes: number;
 }
 
-/** No use needs more than that on a machine with a lot of memory. */
+/** Maximum of a default limit: no use needs more on a machine with a lot of memory. */
 const MAX_BYTES = 1024 * 1024 * 1024;
 
 /**
- * How many times a whole answer is in memory at most: its text, the text in its message, and what the message becomes for
- * the caller. Measured.
+ * Maximum number of copies of a whole answer in memory: its text, the text in its message, and the form for the caller.
+ * Measured.
  */
 const ANSWER_WEIGHT = 4;
 
-/** The same for the answer of a run: there are events with the whole text, and what is stored. Measured. */
+/** The same for the answer of a run, which also has events with the whole text and a stored form. Measured. */
 const RUN_ANSWER_WEIGHT = 8;
 
-/** The same for what is read from the store. Measured. */
+/** The same for data that is read from the store. Measured. */
 const READ_WEIGHT = 4;
 
 /** The largest answer on any machine: images arrive inside an answer. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** The part of the heap that the account gives away: the program itself needs some, and V8 to collect garbage. */
+/**
+ * The part of the heap that the account gives away. The rest is for the program itself and for V8's garbage collection.
+ */
 const HEAP_SHARE = 3 / 4;
 
-/** The part of a use's limit that other uses leave free: a call under way must be able to go on to its end. */
+/** The part of a use's limit that other uses leave free, so that a call under way can finish. */
 const GUARANTEED_SHARE = 1 / 2;
 
 /** The most of a limit that one owner may take if there are several. */
 const OWNER_SHARE = 3 / 4;
 
-/** Limits that fit a heap. */
+/** Returns limits that fit a heap. */
 export function getMemoryLimits(heapBytes: number = getHeapStatistics().heap_size_limit): MemoryLimits {
   const part = (divisor: number) => Math.min(Math.floor(heapBytes / divisor), MAX_BYTES);
   return {
@@ -57,7 +59,7 @@ export function getMemoryLimits(heapBytes: number = getHeapStatistics().heap_siz
   };
 }
 
-/** The default limit on one answer of a provider: that of a run fits the memory for answers. */
+/** Returns the default limit on one answer of a provider, chosen so that a run's answer fits the memory for answers. */
 export function getMaxAnswerBytes(
   { maxAnswerMemoryBytes }: Pick<MemoryLimits, "maxAnswerMemoryBytes"> = getMemoryLimits(),
 ): number {
@@ -68,14 +70,14 @@ export function getMaxAnswerBytes(
 export interface MemoryAccountOptions {
   readonly limits?: Partial<MemoryLimits> | undefined;
   readonly heapBytes?: number | undefined;
-  /** Whether several owners (access keys) share the process. Default: they do not, and one may take everything. */
+  /** Whether several owners (access keys) share the process. Default: no, so one owner may take everything. */
   readonly isShared?: (() => boolean) | undefined;
 }
 
 /**
- * The account of bytes of a process. Requests, answers, histories, stored reads, unsent responses and the responses that
- * WebSockets keep draw on it before they are held. Each use has a limit, all of them together have one, and a part of
- * each limit is kept free for its use, so that none starves another.
+ * The account of the bytes of a process. Requests, answers, histories, stored reads, unsent responses and the responses
+ * that WebSockets keep reserve memory here before they are held. Each use has a limit, all uses together have one, and
+ * a part of each limit is kept free for its use, so that none starves another.
  */
 export class MemoryAccount implements PoolAccount {
   readonly requests: MemoryPool;
@@ -110,39 +112,39 @@ export class MemoryAccount implements PoolAccount {
     this.unsent = open("maxUnsentBytes", "max_unsent_bytes", "responses that wait for their readers");
     this.kept = open("maxKeptMemoryBytes", "max_kept_memory", "responses that WebSockets keep", 0);
     this.#pools = [this.requests, this.answers, this.histories, this.reads, this.unsent, this.kept];
-    // Whoever raises a limit has the memory for it.
+    // An operator who raises a limit provides the memory.
     const guaranteedBytes = this.#pools.reduce((sum, pool) => sum + pool.guaranteedBytes, 0);
     this.maxBytes = Math.max(Math.floor(heapBytes * HEAP_SHARE), guaranteedBytes, ...Object.values(all));
   }
 
-  /** Opens a share for the answers of a call, by their bytes. */
+  /** Opens a share for the answers of a call, counted in bytes. */
   openAnswers(owner: string, isRun: boolean): MemoryShare {
     return this.answers.open(owner, isRun ? RUN_ANSWER_WEIGHT : ANSWER_WEIGHT);
   }
 
-  /** Opens a share for what a call reads from the store. */
+  /** Opens a share for the data that a call reads from the store. */
   openReads(owner: string): MemoryShare {
     return this.reads.open(owner, READ_WEIGHT);
   }
 
-  /** Bytes that all uses have taken. */
+  /** Bytes that all uses have taken together. */
   get usedBytes(): number {
     return this.#pools.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
   }
 
-  /** Whether a use may take that much more without touching what others are guaranteed. */
+  /** Whether a use may take that many more bytes without touching the guarantees of others. */
   fits(taker: MemoryPool, bytes: number): boolean {
     let claimed = bytes;
     for (const pool of this.#pools) claimed += pool.getClaimedBytes(pool === taker ? bytes : 0);
     return claimed <= this.maxBytes;
   }
 
-  /** The most that one owner may take of a limit. */
+  /** Returns the maximum that one owner may take of a limit. */
   getOwnerLimit(max: number, owner: string): number {
     return owner !== "" && this.#isShared() ? Math.max(1, Math.floor(max * OWNER_SHARE)) : max;
   }
 
-  /** Memory has been given back: those who wait for it are looked at again. */
+  /** Called when memory has been given back: serves waiting shares. */
   wake(): void {
     for (const pool of this.#pools) pool.grant();
   }

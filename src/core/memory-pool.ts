@@ -2,49 +2,53 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { AbortError, RateLimitError, SDKError } from "./errors.ts";
 import { measureMemory } from "./measure-memory.ts";
 
-/** What a pool needs to know of the account that it belongs to. */
+/** The account that a pool belongs to, as the pool needs it. */
 export interface PoolAccount {
-  /** Whether a pool may take that much more without touching what others are guaranteed. */
+  /** Whether a pool may take that many more bytes without touching the guarantees of others. */
   fits(taker: MemoryPool, bytes: number): boolean;
-  /** The most that one owner may take of a limit. */
+  /** Returns the maximum that one owner may take of a limit. */
   getOwnerLimit(max: number, owner: string): number;
-  /** Memory has been given back. */
+  /** Called when memory has been given back. */
   wake(): void;
 }
 
-/** A limit of the account. */
+/** Options of a pool, which is one limit of the account. */
 export interface MemoryPoolOptions {
   /** Name of the limit in the configuration: `max_answer_memory`. */
   readonly limit: string;
-  /** What the pool holds, for errors: `answers under way`. */
+  /** Content of the pool, for errors: `answers under way`. */
   readonly content: string;
   readonly maxBytes: number;
-  /** Part of the limit that other pools leave free. */
+  /** The part of the limit that other pools leave free. */
   readonly guaranteedBytes: number;
 }
 
-/** What each share may hold without being counted: small calls are limited by their number. */
+/** Bytes that each share may hold without being counted: small calls are limited by their number. */
 export const FREE_BYTES = 64 * 1024;
 
-/** What a read reserves before its size is known, at least. */
+/** Minimum that a read reserves before its size is known. */
 const MIN_EXPECTED_BYTES = 256 * 1024;
 
-/** How much of its last estimate a read of a smaller value leaves: several small ones follow before it is small again. */
+/**
+ * Factor for the estimate after a read of a smaller value, so that the estimate falls only after several small reads.
+ */
 const ESTIMATE_DECAY = 0.9;
 
-/** So many times the limit may be read alone: it was stored with more memory, or as the largest request. */
+/**
+ * A read alone may take this multiple of the limit: the value was stored with more memory, or as the largest request.
+ */
 const MAX_READ_EXCESS = 2;
 
-/** Longest wait for memory, in milliseconds. Then the call is refused: callers would give up soon. */
+/** Longest wait for memory, in milliseconds. Then the call is refused, since most callers would give up soon. */
 const MAX_WAIT_MS = 15_000;
 
-/** How often pools that somebody waits for ask to get memory back from peers that do not read, in milliseconds. */
+/** How often pools with waiting shares ask to get memory back from peers that do not read, in milliseconds. */
 const RECLAIM_INTERVAL_MS = 500;
 
-/** Seconds after which a refused caller should come again: most calls end sooner or free some memory by then. */
+/** Seconds after which a refused caller should retry: most calls end sooner or free some memory by then. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** One use of memory: a part of the account with a limit of its own. */
+/** One use of memory: a part of the account with a separate limit. */
 export class MemoryPool {
   readonly maxBytes: number;
   readonly guaranteedBytes: number;
@@ -53,7 +57,7 @@ export class MemoryPool {
   readonly #bytesByOwner = new Map<string, number>();
   /** Shares that hold bytes and may need more, oldest first. */
   readonly #holders = new Set<MemoryShare>();
-  /** The oldest shares first: they hold most, and give it back when they have what they need. */
+  /** The oldest shares first: they hold most, and give it back once they get the rest of what they need. */
   readonly #waiting: Waiter[] = [];
   readonly #reclaims: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -73,7 +77,7 @@ export class MemoryPool {
     return this.#usedBytes;
   }
 
-  /** What the next read will take, as far as the last ones tell. */
+  /** The size that the next read will probably have, judged by the last ones. */
   get expectedBytes(): number {
     return Math.min(this.#expectedBytes, this.maxBytes / 2);
   }
@@ -91,36 +95,36 @@ export class MemoryPool {
   /**
    * Opens a share that holds nothing yet.
    * @param owner Name of the access key; empty if there is none.
-   * @param weight How many times each byte of what the share holds is in memory.
+   * @param weight Number of copies in memory of each byte that the share holds.
    */
   open(owner: string, weight = 1): MemoryShare {
     this.#opened += 1;
     return new MemoryShare(this, { owner, weight, age: this.#opened });
   }
 
-  /** Calls back while a share waits for memory, to get some back from peers that do not read. */
+  /** Calls `reclaim` while a share waits for memory, to get some back from peers that do not read. */
   onShortage(reclaim: () => void): void {
     this.#reclaims.push(reclaim);
   }
 
-  /** What the other pools must leave to this one, less what the taker itself asks for. */
+  /** The bytes that the other pools must leave to this one, less the bytes that the taker itself requests. */
   getClaimedBytes(takenBytes: number): number {
     return Math.max(this.#usedBytes, this.guaranteedBytes - takenBytes);
   }
 
-  /** Whether an owner may take that much more. */
+  /** Whether an owner may take that many more bytes. */
   fits(bytes: number, owner: string): boolean {
     const isFull = this.#usedBytes + bytes > this.maxBytes || !this.#account.fits(this, bytes);
     return !isFull && !this.isOwnerFull(bytes, owner);
   }
 
-  /** Whether that much more is over the share of an owner. */
+  /** Whether that many more bytes exceed an owner's share. */
   isOwnerFull(bytes: number, owner: string): boolean {
     const limit = this.#account.getOwnerLimit(this.maxBytes, owner);
     return limit < this.maxBytes && (this.#bytesByOwner.get(owner) ?? 0) + bytes > limit;
   }
 
-  /** Changes what an owner has taken, without a check. */
+  /** Changes the bytes that an owner has taken, without a check. */
   change(bytes: number, owner: string): void {
     if (bytes === 0) return;
     this.#usedBytes += bytes;
@@ -128,15 +132,15 @@ export class MemoryPool {
     if (bytes < 0) this.#account.wake();
   }
 
-  /** A share holds something that may grow now, or not any more. */
+  /** Notes whether a share now holds memory that may grow. */
   note(share: MemoryShare): void {
     if (share.countedBytes > 0 && share.isGrowing) this.#holders.add(share);
     else this.#holders.delete(share);
   }
 
   /**
-   * Whether a share may take that much more. The share that has held memory for longest may take what the rest of the
-   * account leaves: one that goes on must be able to end, or all would wait for each other.
+   * Whether a share may take that many more bytes. The share that has held memory longest may take all that the rest of
+   * the account leaves: one call must be able to finish, or all would wait for each other.
    */
   admits(share: MemoryShare, bytes: number): boolean {
     if (this.isOldest(share)) return this.#usedBytes + bytes <= this.maxBytes;
@@ -149,7 +153,7 @@ export class MemoryPool {
     return oldest === undefined || oldest === share;
   }
 
-  /** Waits until a share may take that much more, and takes it. */
+  /** Waits until a share may take that many more bytes, and takes them. */
   wait(share: MemoryShare, bytes: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
@@ -178,14 +182,14 @@ export class MemoryPool {
     });
   }
 
-  /** Ends the wait of a share that needs nothing any more. */
+  /** Ends the waits of a share that needs no more memory. */
   abandon(share: MemoryShare): void {
     for (const waiter of [...this.#waiting]) {
       if (waiter.share === share) waiter.reject(new AbortError("the call has ended"));
     }
   }
 
-  /** Gives waiting shares what fits now, the oldest holder first. */
+  /** Gives waiting shares what now fits, the oldest holder first. */
   grant(): void {
     if (this.#waiting.length === 0) return;
     const oldest = this.#findWaiter(this.#oldestHolder);
@@ -212,14 +216,14 @@ export class MemoryPool {
     return this.#waiting.find((waiter) => waiter.share === share);
   }
 
-  /** The error of a call for which there will be memory when others have ended. */
+  /** Creates the error of a call that can have memory once others have ended. */
   createRefusal(): SDKError {
     const { content, limit } = this.#options;
     const message = `the ${content} use all of their ${this.maxBytes} bytes (limits.${limit})`;
     return new RateLimitError(message, { retryable: true, retryAfter: RETRY_AFTER_SECONDS });
   }
 
-  /** The error of something that never fits. @param subject `the request`. */
+  /** Creates the error of something that never fits. @param subject `the request`. */
   createExcess(subject: string, bytes: number): SDKError {
     const { limit } = this.#options;
     const needs = `${subject} needs ${Math.ceil(bytes)} bytes of memory, expected at most ${this.maxBytes}`;
@@ -240,7 +244,7 @@ export class MemoryPool {
     }
     for (const reclaim of this.#reclaims) reclaim();
     this.grant();
-    // The oldest one cannot go on although it may: the youngest of those that wait for it makes way.
+    // The oldest share cannot continue although it may. The youngest holder that waits gives way.
     const youngest = this.#waiting.findLast(({ share }) => this.#holders.has(share) && !this.isOldest(share));
     if (this.#findWaiter(this.#oldestHolder) !== undefined) youngest?.reject(this.createRefusal());
   }
@@ -253,10 +257,10 @@ interface Waiter {
   readonly reject: (error: SDKError) => void;
 }
 
-/** What one call, run or socket holds of a pool, beyond what is free for each. */
+/** The memory that one call, run or socket holds of a pool, beyond the free bytes of each share. */
 export class MemoryShare {
   readonly owner: string;
-  /** How many times each byte of what the share holds is in memory. */
+  /** Number of copies in memory of each byte that the share holds. */
   readonly weight: number;
   /** Older shares have lower numbers. */
   readonly age: number;
@@ -308,15 +312,15 @@ export class MemoryShare {
   }
 
   /**
-   * Reads a value whose size is known afterwards. What recent reads took is reserved first, so that only few large values
-   * are read at once; then the share takes what this one is.
-   * @throws RateLimitError as `reserve`, and what the read throws.
+   * Reads a value whose size is known only afterwards. The size of recent reads is reserved first, so that only few
+   * large values are read at once; then the share takes the actual size.
+   * @throws RateLimitError as `reserve`, and the errors of the read.
    */
   async read<Value>(read: () => Promise<Value>, signal?: AbortSignal): Promise<Value> {
     const expected = this.#pool.expectedBytes / this.weight;
     const waiting = this.reserve(expected, signal);
     if (waiting !== undefined) await waiting;
-    // Reading and writing a large value takes a while, in which others are to have their turns.
+    // Reading and writing a large value takes a while. Others get their turns first.
     if (waiting !== undefined || expected * this.weight > MIN_EXPECTED_BYTES) await yieldToOthers();
     let bytes = 0;
     try {
@@ -328,23 +332,23 @@ export class MemoryShare {
         throw this.#pool.createExcess("what is stored", needed);
       return value;
     } finally {
-      // What is larger than the limit is read alone.
+      // A value larger than the limit is read alone.
       const counted = Math.min(bytes, this.#pool.maxBytes / this.weight);
       this.#set(Math.max(0, this.#bytes - expected) + counted);
     }
   }
 
-  /** How much more counts against the limit with that many bytes more. */
+  /** Returns how many more bytes would count against the limit. */
   getMore(bytes: number): number {
     return getCountedBytes(this.weight * (this.#bytes + bytes)) - this.countedBytes;
   }
 
-  /** Takes memory without a check, for what is held already. */
+  /** Takes memory without a check, for bytes that are held already. */
   force(bytes: number): undefined {
     this.#set(this.#bytes + bytes);
   }
 
-  /** Gives back all but so many bytes, of which there is one copy. They are only waiting for their reader. */
+  /** Gives back all but so many bytes, which exist once and only wait for their reader. */
   shrink(bytes: number): void {
     this.#isGrowing = false;
     this.#set(Math.min(this.#bytes, bytes / this.weight));

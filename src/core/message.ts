@@ -1,4 +1,4 @@
-/** Constructors of messages, and accessors that read what a model wrote. */
+/** Constructors of messages, and accessors for a model's output. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type ContentPart,
@@ -10,35 +10,38 @@ import {
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type Content, getParts } from "./parts.ts";
 
-/** A message, or a plain object for one: `{ role: Role.USER, content: [textPart("hi")] }`. */
+/** A message, or its fields as a plain object: `{ role: Role.USER, content: [textPart("hi")] }`. */
 export type MessageInput = MessageInitShape<typeof MessageSchema>;
 
-/** Instructions that shape the whole conversation: a message of role SYSTEM. */
+/** Creates a message of role SYSTEM: instructions that shape the whole conversation. */
 export function systemMessage(content: Content): Message {
   return message(Role.SYSTEM, content);
 }
 
-/** Instructions of the application rather than of its operator: a message of role DEVELOPER. */
+/** Creates a message of role DEVELOPER: instructions of the application rather than of its operator. */
 export function developerMessage(content: Content): Message {
   return message(Role.DEVELOPER, content);
 }
 
-/** What the user says: `userMessage("hi")`, `userMessage([textPart("What is this?"), imagePart(url)])`. */
+/** Creates a message of the user: `userMessage("hi")`, `userMessage([textPart("What is this?"), imagePart(url)])`. */
 export function userMessage(content: Content): Message {
   return message(Role.USER, content);
 }
 
-/** What the model said, for examples. Send an answer's own message back unchanged instead: it has more than its text. */
+/**
+ * Creates a message of the model, for examples. Send the message of a real answer back unchanged instead: it has more
+ * than its text.
+ */
 export function assistantMessage(content: Content): Message {
   return message(Role.ASSISTANT, content);
 }
 
-/** All text parts of a message or response, joined. Empty where there are none. */
+/** Returns all text parts of a message or response, joined. Empty if there are none. */
 export function textOf(source: Message | Response | undefined): string {
   return join(source, (part) => (part.case === "text" ? part.value : ""));
 }
 
-/** All reasoning of a message or response, joined by blank lines. Empty where there is none. */
+/** Returns all reasoning of a message or response, joined by blank lines. Empty if there is none. */
 export function reasoningOf(source: Message | Response | undefined): string {
   const texts = getContent(source).flatMap(({ part }) =>
     part.case === "reasoning" ? [part.value.text] : [],
@@ -46,7 +49,7 @@ export function reasoningOf(source: Message | Response | undefined): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
-/** The tool calls of a message or response, in order. */
+/** Returns the tool calls of a message or response, in order. */
 export function toolCallsOf(source: Message | Response | undefined): ToolCall[] {
   return getContent(source).flatMap(({ part }) => (part.case === "toolCall" ? [part.value] : []));
 }

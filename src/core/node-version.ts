@@ -1,4 +1,4 @@
-/** Imported first, so that an older Node gets this message and not an error inside a dependency. */
+/** Imported first, so that an older Node shows this message instead of an error inside a dependency. */
 
 /** The oldest major version of Node that runs the library. */
 const OLDEST_NODE = 24;

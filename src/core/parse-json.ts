@@ -3,15 +3,15 @@ import { type StandardSchema, validate } from "./schema.ts";
 
 export type { JsonObject, JsonValue };
 
-/** JSON that a model wrote, parsed; or the error that says what is wrong with it. */
+/** Parsed JSON that a model wrote, or the error that describes its problem. */
 export type ParseResult<Value, Failure extends Error> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly error: Failure };
 
-/** Makes the error of a parse. The problem follows "is" or "are": "not valid JSON". */
+/** Creates the error of a parse. The problem follows "is" or "are": "not valid JSON". */
 type Fail<Failure> = (problem: string, cause?: unknown) => Failure;
 
-/** Parses JSON text, and checks it by a schema where there is one. */
+/** Parses JSON text, and checks the value against the schema if one is given. */
 export function parseJson<Failure extends Error>(
   text: string,
   fail: Fail<Failure>,

@@ -9,24 +9,26 @@ import {
 } from "../gen/outrigger/v1/message_pb.ts";
 import { toJsonText } from "./json-text.ts";
 
-/** A part, or a plain object for one. */
+/** A part, or its fields as a plain object. */
 export type PartInput = MessageInitShape<typeof ContentPartSchema>;
 
 /** Content of a message: a text, one part, or several parts. */
 export type Content = string | PartInput | readonly PartInput[];
 
-/** Where an image, audio or a document is: an `https:` or `data:` URL, its bytes, or a file at the provider. */
+/** The source of an image, audio or a document: an `https:` or `data:` URL, its bytes, or a file at the provider. */
 export type MediaSource = string | URL | Uint8Array | { readonly fileId: string };
 
-/** What is known of a media file beside its place. */
+/** Options of a media file. */
 export interface MediaOptions {
-  /** IANA media type. Bytes of an image are `image/png` by default, those of a document `application/pdf`. */
+  /**
+   * IANA media type. Defaults to `image/png` for the bytes of an image, `application/pdf` for the bytes of a document.
+   */
   readonly mediaType?: string | undefined;
 }
 
 /** Options of an image. */
 export interface ImageOptions extends MediaOptions {
-  /** How closely the model looks: `auto`, `low`, `high`, or a provider's own value. */
+  /** How closely the model looks: `auto`, `low`, `high`, or a value of the provider. */
   readonly detail?: "auto" | "low" | "high" | (string & {}) | undefined;
 }
 
@@ -36,13 +38,13 @@ export interface DocumentOptions extends MediaOptions {
   readonly fileName?: string | undefined;
 }
 
-/** Reasoning that was not kept as a part: from a provider's own SDK, or an older log. */
+/** Reasoning that was not kept as a part: from a provider's SDK, or an older log. */
 export interface ReasoningInput {
   /** The reasoning as the provider showed it. */
   readonly text: string;
 }
 
-/** Reasoning with the signature by which a provider takes it back. */
+/** Reasoning with the signature that its provider requires to accept it. */
 export interface SignedReasoningInput extends ReasoningInput {
   /** The provider's signature of the text, or the encrypted form of the reasoning. */
   readonly signature: string;
@@ -52,7 +54,7 @@ export interface SignedReasoningInput extends ReasoningInput {
   readonly model: string;
 }
 
-/** A text part. */
+/** Creates a text part. */
 export function textPart(text: string): ContentPart {
   return create(ContentPartSchema, { part: { case: "text", value: text } });
 }
@@ -73,13 +75,13 @@ export function imagePart(
   return create(ContentPartSchema, { part: { case: "image", value } });
 }
 
-/** An audio part. Bytes need a `mediaType`, for instance `audio/wav`. */
+/** Creates an audio part. Bytes need a `mediaType`, for instance `audio/wav`. */
 export function audioPart(source: MediaSource, { mediaType = "" }: MediaOptions = {}): ContentPart {
   const value: MessageInitShape<typeof AudioSchema> = { mediaType, source: toSource(source) };
   return create(ContentPartSchema, { part: { case: "audio", value } });
 }
 
-/** A document part, for instance a PDF. */
+/** Creates a document part, for instance a PDF. */
 export function documentPart(
   source: MediaSource,
   { mediaType = "", fileName = "" }: DocumentOptions = {},
@@ -89,8 +91,8 @@ export function documentPart(
 }
 
 /**
- * A reasoning part, for a conversation that was not held through this library. A message that it returned has its
- * reasoning already: send that back unchanged instead.
+ * Creates a reasoning part, for a conversation that was not held through this library. Messages that the library
+ * returned already have their reasoning: send those back unchanged instead.
  */
 export function reasoningPart(input: ReasoningInput | SignedReasoningInput): ContentPart {
   const part = { case: "reasoning", value: { text: input.text } } as const;
@@ -102,7 +104,7 @@ export function reasoningPart(input: ReasoningInput | SignedReasoningInput): Con
 
 const CASES: ReadonlySet<unknown> = new Set(ContentPartSchema.fields.map(({ localName }) => localName));
 
-/** Whether a value is a part or a plain object for one, and not a value of a program. */
+/** Whether a value is a part or a plain object for one, as opposed to any other value. */
 export function isPart(value: unknown): value is PartInput {
   if (isMessage(value)) return isMessage(value, ContentPartSchema);
   const part = isRecord(value) ? value.part : undefined;
@@ -113,7 +115,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/** The parts of a content. */
+/** Returns the parts of a content. */
 export function getParts(content: Content): PartInput[] {
   if (typeof content === "string") return [textPart(content)];
   return isList(content) ? [...content] : [content];

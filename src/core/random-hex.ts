@@ -1,10 +1,10 @@
 import { randomFillSync } from "node:crypto";
 
-// Random bytes for many ids at once: asking for them costs more than the bytes themselves.
+// Random bytes for many ids at once: asking for them costs more than generating them.
 const pool = Buffer.alloc(4096);
 let next = pool.byteLength;
 
-/** Random bytes in hexadecimal. @param bytes How many, at most 4096. */
+/** Returns random bytes in hexadecimal. @param bytes The number of bytes, at most 4096. */
 export function randomHex(bytes: number): string {
   if (next + bytes > pool.byteLength) {
     randomFillSync(pool);

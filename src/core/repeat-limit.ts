@@ -1,9 +1,9 @@
-/** Retries and fallbacks of one call, at most: of a generation, those of all its steps together. */
+/** Maximum number of retries and fallbacks of one call; for a generation, of all its steps together. */
 const MAX_REPEATS = 100;
 
 /**
- * Counts the provider calls that repeat an earlier one on behalf of one call. Fallbacks, retries of the middleware and
- * retries of each step would multiply otherwise.
+ * Counts the provider calls that repeat an earlier one on behalf of one call. Otherwise fallbacks, retries of the
+ * middleware and retries of each step would multiply.
  */
 export class RepeatLimit {
   #count = 0;

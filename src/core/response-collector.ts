@@ -11,7 +11,7 @@ export class ResponseCollector {
   response: CompleteResponse | undefined;
   #accumulator: StreamAccumulator | undefined;
 
-  /** Takes the next events. @throws StreamError where they break a law that the collecting relies on. */
+  /** Takes the next events. @throws StreamError if they break a law that the collector relies on. */
   add(batch: readonly StreamEvent[]): void {
     const first = batch[0]?.event;
     if (first?.case === "streamStart" && first.value.finalResponse === FinalResponse.WITHOUT_CONTENT)

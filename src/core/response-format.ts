@@ -1,4 +1,4 @@
-/** Constructors of response formats, and the reading of an answer that follows one. */
+/** Constructors of response formats, and a parser for answers that follow one. */
 import { create } from "@bufbuild/protobuf";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
 import {
@@ -37,14 +37,14 @@ export function jsonSchema(
   return create(ResponseFormatSchema, { type, name, schemaJson: toSchemaText(schema), strict });
 }
 
-/** The answer is a JSON object of any shape. */
+/** Requests that the answer is a JSON object of any shape. */
 export function jsonObject(): ResponseFormat {
   return create(ResponseFormatSchema, { type: ResponseFormat_Type.JSON });
 }
 
 /**
- * The parsed JSON of an answer. An answer that was cut or that is no JSON gives an error, never half of an object.
- * @param schema Checks the value, and gives it its type. Without it the value is any JSON.
+ * Parses the JSON of an answer. An answer that was cut or that is no JSON gives an error, never half of an object.
+ * @param schema Checks the value, and gives it its type. Without a schema the value is any JSON.
  */
 export function jsonOf(source: Message | Response): ParseResult<JsonValue, NoObjectGeneratedError>;
 export function jsonOf<Output>(

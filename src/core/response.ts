@@ -2,7 +2,7 @@ import type { Message } from "../gen/outrigger/v1/message_pb.ts";
 import { type FinishReason, FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
 import { ConfigurationError } from "./errors.ts";
 
-/** A Response as every call that succeeds gives it: with a message and a finish reason. */
+/** The Response of every call that succeeds: with a message and a finish reason. */
 export type CompleteResponse = Response & {
   readonly message: Message;
   readonly finishReason: FinishReason;
@@ -20,14 +20,14 @@ const NAMES: ReadonlyMap<FinishReason_Reason, FinishReasonName> = new Map([
   [FinishReason_Reason.ERROR, "ERROR"],
 ]);
 
-/** Why the model stopped, in words: `STOP`, `LENGTH`, `TOOL_CALLS`. A reason that is not known is `OTHER`. */
+/** Returns why the model stopped, in words: `STOP`, `LENGTH`, `TOOL_CALLS`. An unknown reason is `OTHER`. */
 export function finishReasonOf({ finishReason }: Response): FinishReasonName {
   return NAMES.get(finishReason?.reason ?? FinishReason_Reason.UNSPECIFIED) ?? "OTHER";
 }
 
 /**
- * The response as a complete one. Adapters give no other; a middleware can.
- * @throws ConfigurationError naming what is missing.
+ * Returns the response as a complete one. Adapters return no others; a middleware can.
+ * @throws ConfigurationError naming the missing field.
  */
 export function completeResponse(response: Response): CompleteResponse {
   if (isComplete(response)) return response;

@@ -16,33 +16,33 @@ export interface StandardSchema<Output = unknown> {
   };
 }
 
-/** What a Standard Schema says of a value: the value as its library returns it, or what is wrong with it. */
+/** The result of a check by a Standard Schema: the value as its library returns it, or the problems. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-/** Something that is wrong with a value. */
+/** A problem of a value. */
 export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** A JSON Schema as a plain object, or a Standard Schema whose library can write it as one. */
+/** A JSON Schema as a plain object, or a Standard Schema whose library can convert it. */
 export type JsonSchema = object;
 
-/** Whether a schema is that of a library with Standard Schema. */
+/** Whether a schema comes from a library with Standard Schema. */
 export function isStandardSchema<Output>(
   schema: JsonSchema | StandardSchema<Output>,
 ): schema is StandardSchema<Output> {
   return "~standard" in schema;
 }
 
-/** How many issues of one value an error names. */
+/** Maximum number of issues of one value that an error names. */
 const MAX_ISSUES = 5;
 
 /**
- * A schema as the text of a JSON Schema document.
- * @throws ConfigurationError where the schema's library cannot write it as one.
+ * Returns a schema as the text of a JSON Schema document.
+ * @throws ConfigurationError if the schema's library cannot convert it.
  */
 export function toSchemaText(schema: JsonSchema): string {
   if (!isStandardSchema(schema)) return toJsonText(schema);
@@ -50,12 +50,12 @@ export function toSchemaText(schema: JsonSchema): string {
   return toJsonText(document);
 }
 
-/** A value as the library of its schema returns it, or a text that says what is wrong with it. */
+/** A value as the library of its schema returns it, or a text that describes the problem. */
 export type Validated<Output> = { readonly value: Output } | { readonly problem: string };
 
 /**
  * Checks a value by a schema.
- * @throws ConfigurationError where the schema checks asynchronously.
+ * @throws ConfigurationError if the schema checks asynchronously.
  */
 export function validate<Output>(schema: StandardSchema<Output>, value: unknown): Validated<Output> {
   const result = schema["~standard"].validate(value);
@@ -76,7 +76,7 @@ function validated<Output>(result: StandardResult<Output>): Validated<Output> {
   return result.issues === undefined ? { value: result.value } : { problem: describeIssues(result.issues) };
 }
 
-/** The JSON Schema of what a value is before it is checked, which is what a model writes. */
+/** Returns the JSON Schema of a value before it is checked, which is the form that a model writes. */
 function toDocument(standard: unknown): Record<string, unknown> {
   const { jsonSchema, vendor } = standard as {
     readonly jsonSchema?: { readonly input?: unknown };

@@ -5,10 +5,10 @@ import type { Batches } from "./batches.ts";
 import { SDKError, StreamError, toSdkError } from "./errors.ts";
 
 /**
- * Holds a stream to laws 1, 8 and 9: a failure after the first event is an `error` event and is thrown after it; a
- * stream that ends without `finish` or `error` is a failure of kind STREAM. A failure before the first event throws and
- * is all there is.
- * @returns The same batches where they are held to the laws already.
+ * Makes a stream obey laws 1, 8 and 9: a failure after the first event becomes an `error` event and is thrown after it;
+ * a stream that ends without `finish` or `error` fails with kind STREAM. A failure before the first event is thrown,
+ * without an event.
+ * @returns The same batches if they obey the laws already.
  */
 export function withTerminalEvent(
   batches: Batches<StreamEvent>,
@@ -22,17 +22,17 @@ export function withTerminalEvent(
 
 /** Options of `withTerminalEvent`. */
 export interface TerminalEventOptions {
-  /** Milliseconds of a monotonic clock, for the `elapsed_ms` of the `error` event. */
+  /** Milliseconds of a monotonic clock, for `elapsed_ms` of the `error` event. */
   readonly now?: (() => number) | undefined;
-  /** Turns what was thrown into the failure of the stream. */
+  /** Turns a thrown value into the failure of the stream. */
   readonly toFailure?: ((thrown: unknown) => SDKError) | undefined;
-  /** Throws bugs and errors of other code as they are, instead of as InternalError. The event hides them in any case. */
+  /** Throws bugs and errors of other code unchanged, instead of as InternalError. The event hides them in any case. */
   readonly throwsOriginals?: boolean | undefined;
-  /** Called when nothing more comes: after the last event, a failure, or when the reader closes the stream. */
+  /** Called when nothing more comes: after the last event, after a failure, or when the reader closes the stream. */
   readonly onEnd?: (() => void) | undefined;
 }
 
-/** A class of its own, so that a stream that an adapter has ended passes through the client as it is. */
+/** A named class, so that the client recognizes a stream that an adapter has ended and passes it through. */
 class TerminatedBatches implements Batches<StreamEvent> {
   readonly #batches: Batches<StreamEvent>;
   readonly #options: TerminalEventOptions;
@@ -113,7 +113,7 @@ class TerminatedStream implements AsyncIterator<Batch> {
     return result;
   };
 
-  /** A read that was pending when the reader closed the stream fails by that. */
+  /** Ends a read that was pending when the reader closed the stream and therefore fails. */
   readonly #onFailure = (thrown: unknown): IteratorResult<Batch> => {
     if (this.#isOver) return DONE;
     const error = this.#toFailure(thrown);

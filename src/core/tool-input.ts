@@ -1,4 +1,4 @@
-/** Tools as TypeScript programs write them. */
+/** Forms in which TypeScript programs describe tools. */
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
 import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
 import type { JsonObject } from "./parse-json.ts";
@@ -8,7 +8,7 @@ import type { JsonSchema, StandardSchema } from "./schema.ts";
 export interface FunctionToolInput {
   /** At most 64 letters, digits, `_` and `-`. */
   readonly name: string;
-  /** What the tool does, for the model. */
+  /** Description of the tool for the model. */
   readonly description?: string | undefined;
   /** JSON Schema of the arguments, an object at its root. A tool without arguments needs none. */
   readonly parameters?: JsonSchema | undefined;
@@ -19,7 +19,7 @@ export interface FunctionToolInput {
 /** A tool whose input is free text. */
 export interface CustomToolInput {
   readonly name: string;
-  /** What the tool does, for the model. */
+  /** Description of the tool for the model. */
   readonly description?: string | undefined;
   /** A grammar that the input must match. Any text by default. */
   readonly grammar?: { readonly syntax: "lark" | "regex"; readonly definition: string } | undefined;
@@ -29,17 +29,17 @@ export interface CustomToolInput {
 export interface HostedToolInput {
   /** Name of the provider that has the tool. */
   readonly provider: string;
-  /** The tool as the provider's own API takes it, for instance `{ type: "web_search" }`. */
+  /** The tool in the form of the provider's API, for instance `{ type: "web_search" }`. */
   readonly config: object;
 }
 
-/** What a tool's function is told beside its input. */
+/** The context of a tool call, beside its input. */
 export interface ToolContext {
   /** Id of the call. */
   readonly toolCallId: string;
-  /** The conversation, with the assistant message that has the call. It grows later on: copy it to keep it. */
+  /** The conversation, including the assistant message with the call. It grows later on: copy it to keep it. */
   readonly messages: readonly Message[];
-  /** Aborted when the generation ends without an answer, and when the tool's time limit is over. */
+  /** Aborted when the generation ends without an answer, and when the tool's time limit expires. */
   readonly signal: AbortSignal;
 }
 
@@ -47,16 +47,16 @@ export interface ToolContext {
 export interface Executable {
   /**
    * Executes a call. May return a text, a part or several (images, documents), an Error, or any other value, which is
-   * sent as JSON; or a promise of one. What it throws is sent to the model as an error result.
+   * sent as JSON; or a promise. A thrown error is sent to the model as an error result.
    */
   execute(input: unknown, context: ToolContext): unknown;
 }
 
-/** How much the model learns of a tool that failed. */
+/** How much the model learns about the failure of a tool. */
 export interface ToolErrorOptions {
   /**
-   * Sends the model "the tool failed" instead of the message of what the function threw, which may hold addresses, paths
-   * or data of others. What is wrong with the arguments is sent all the same. Default: as the client says, else false.
+   * Sends the model "the tool failed" instead of the message of the thrown error, which may hold addresses, paths or
+   * data of others. Problems of the arguments are sent all the same. Default: the client's setting, else false.
    */
   readonly hideErrors?: boolean | undefined;
 }
@@ -69,18 +69,18 @@ export interface ActiveTool extends Executable, ToolErrorOptions {
   readonly parameters?: JsonSchema | undefined;
 }
 
-/** The arguments that a schema gives: those of a Standard Schema as its library returns them, else any JSON object. */
+/** The type of the arguments by a schema: the output of a Standard Schema, else any JSON object. */
 export type ToolArguments<Schema> = Schema extends StandardSchema<infer Output> ? Output : JsonObject;
 
 /** A function tool with its function. */
 export interface ActiveFunctionInput<Schema extends JsonSchema> extends FunctionToolInput, ToolErrorOptions {
   readonly parameters?: Schema | undefined;
-  /** Executes a call, see `Executable`. @param args The arguments, checked by `parameters`. */
+  /** Executes a call, see {@link Executable}. @param args The arguments, checked by `parameters`. */
   execute(args: ToolArguments<Schema>, context: ToolContext): unknown;
 }
 
 /** A custom tool with its function. */
 export interface ActiveCustomInput extends CustomToolInput, ToolErrorOptions {
-  /** Executes a call, see `Executable`. @param text What the model wrote. */
+  /** Executes a call, see {@link Executable}. @param text The model's input. */
   execute(text: string, context: ToolContext): unknown;
 }

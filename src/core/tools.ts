@@ -1,4 +1,4 @@
-/** Constructors of what a request says about tools, and the reading of a tool call. */
+/** Constructors of the tool settings of a request, and readers of a tool call. */
 import { create } from "@bufbuild/protobuf";
 import {
   type Message,
@@ -26,7 +26,7 @@ import type {
   ToolErrorOptions,
 } from "./tool-input.ts";
 
-/** Which tools the model may or must call; `{ name }` names the one that it must call. */
+/** Which tools the model may or must call; `{ name }` forces the named one. */
 export type ToolChoiceInput = "auto" | "none" | "required" | { readonly name: string };
 
 /** Options of a tool choice. */
@@ -67,7 +67,7 @@ export function functionTool(
   return execute === undefined ? definition : { definition, parameters, execute, hideErrors };
 }
 
-/** A tool that this program executes and whose input is free text, for instance code. */
+/** Creates a tool that this program executes and whose input is free text, for instance code. */
 export function customTool(input: ActiveCustomInput): ActiveTool;
 export function customTool(input: CustomToolInput): Tool;
 export function customTool(
@@ -80,10 +80,10 @@ export function customTool(
   return execute === undefined ? definition : { definition, execute, hideErrors };
 }
 
-/** Names that tools may have. Providers allow dashes, leading underscores and up to 128 characters. */
+/** Allowed names of tools. Providers allow dashes, leading underscores and up to 128 characters. */
 export const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 
-/** What is wrong with another name. */
+/** The expectation for the error about another name. */
 export const TOOL_NAME_EXPECTED = 'expected 1 to 128 letters, digits, "_" or "-"';
 
 function checkToolName(name: unknown): void {
@@ -92,13 +92,16 @@ function checkToolName(name: unknown): void {
   throw invalidField("name", `${TOOL_NAME_EXPECTED}, found ${found}`);
 }
 
-/** A tool that the provider executes, for instance its web search. */
+/** Creates a tool that the provider executes, for instance its web search. */
 export function hostedTool({ provider, config }: HostedToolInput): Tool {
   const value = { provider, configJson: toJsonText(config) };
   return create(ToolSchema, { tool: { case: "hosted", value } });
 }
 
-/** Whether the model may or must call tools: `toolChoice("required")`, `toolChoice({ name: "get_weather" })`. */
+/**
+ * Creates a tool choice, which says whether the model may or must call tools: `toolChoice("required")`, `toolChoice({
+ * name: "get_weather" })`.
+ */
 export function toolChoice(choice: ToolChoiceInput, { parallel }: ToolChoiceOptions = {}): ToolChoice {
   const mode = typeof choice === "string" ? TOOL_CHOICE_MODES[choice] : ToolChoice_Mode.NAMED;
   const toolName = typeof choice === "string" ? "" : choice.name;
@@ -106,7 +109,7 @@ export function toolChoice(choice: ToolChoiceInput, { parallel }: ToolChoiceOpti
 }
 
 /**
- * The result of a tool call, as the message that answers it.
+ * Creates the message with the result of a tool call.
  * @param call The call, or its id.
  * @param result A text, an Error, one or several parts (images, documents), or any other value, which is sent as JSON.
  *   Undefined, for a tool that returns nothing, is sent as no content.
@@ -120,7 +123,7 @@ export function toolResult(
   return toolMessage(create(ToolResultSchema, { toolCallId, failed, content: toolResultParts(result) }));
 }
 
-/** The message that sends a result to the model. */
+/** Creates the message that sends a result to the model. */
 export function toolMessage(value: ToolResult): Message {
   const content = [{ part: { case: "toolResult", value } as const }];
   return create(MessageSchema, { role: Role.TOOL, toolCallId: value.toolCallId, content });
@@ -149,12 +152,12 @@ export function argumentsOf(
   const fail = (problem: string, cause?: unknown) =>
     new InvalidToolCallError(`the arguments of the call to ${toJsonText(name)} are ${problem}`, { cause });
   if (input.case === "text") return { ok: false, error: fail("free text, which toolInputOf() returns") };
-  // Some models write nothing for a tool without parameters.
+  // Some models write no arguments for a tool without parameters.
   const text = input.value || "{}";
   return schema === undefined ? parseJsonObject(text, fail) : parseJson(text, fail, schema);
 }
 
-/** The input of a tool call as the model wrote it: JSON text or free text. Empty where it has none. */
+/** Returns the input of a tool call as the model wrote it: JSON text or free text. Empty if there is none. */
 export function toolInputOf({ input }: ToolCall): string {
   return input.value ?? "";
 }
@@ -165,7 +168,7 @@ function toGrammar({ syntax, definition }: NonNullable<CustomToolInput["grammar"
 
 const SYNTAXES = { lark: Grammar_Syntax.LARK, regex: Grammar_Syntax.REGEX } as const;
 
-/** The mode of each word that {@link toolChoice} takes. */
+/** The mode of each word that {@link toolChoice} accepts. */
 export const TOOL_CHOICE_MODES = {
   auto: ToolChoice_Mode.AUTO,
   none: ToolChoice_Mode.NONE,
@@ -173,8 +176,8 @@ export const TOOL_CHOICE_MODES = {
 } as const;
 
 /**
- * What a tool returned, as the parts of its result.
- * @throws TypeError where it is no part and cannot be written as JSON.
+ * Converts the value that a tool returned to the parts of its result.
+ * @throws TypeError if it is no part and cannot be written as JSON.
  */
 export function toolResultParts(result: unknown): PartInput[] {
   if (result === undefined) return [];

@@ -2,8 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { type Usage, UsageSchema } from "../gen/outrigger/v1/usage_pb.ts";
 
 /**
- * Adds the counts of two calls. An optional count is unset in the sum
- * only where both sides are unset; a cost that one side lacks makes the sum's incomplete. `raw_json` belongs to one call and is not carried over.
+ * Adds the counts of two calls. An optional count is unset in the sum only if it is unset on both sides; if one side
+ * lacks a cost, the sum's cost is incomplete. `raw_json` belongs to one call and is not carried over.
  */
 export function addUsage(left: Usage, right: Usage): Usage {
   const sum = create(UsageSchema, {
@@ -21,7 +21,7 @@ export function addUsage(left: Usage, right: Usage): Usage {
   return sum;
 }
 
-/** Whether calls are missing in the cost of their usage. */
+/** Whether the cost of a usage lacks some calls. */
 export function hasUnknownCost({ costNanoUsd, costIncomplete, totalTokens }: Usage): boolean {
   return costIncomplete || (costNanoUsd === undefined && totalTokens > 0);
 }
@@ -33,7 +33,7 @@ function addOptional(sum: Usage, left: Usage, right: Usage, field: OptionalCount
   sum[field] = added(left[field] ?? 0, right[field] ?? 0);
 }
 
-/** A sum of counts, at most what an int32 of the contract can hold. */
+/** Adds two counts, up to the maximum that an int32 of the contract can hold. */
 function added(left: number, right: number): number {
   return Math.min(left + right, LARGEST_COUNT);
 }

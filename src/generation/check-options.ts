@@ -12,7 +12,7 @@ const FUNCTIONS = ["stopWhen", "repairToolCall", "onRetry", "onStepFinish"] as c
 
 /**
  * Checks the options that are not part of the request.
- * @throws InvalidRequestError with every one of a wrong type or range.
+ * @throws InvalidRequestError with every option of a wrong type or range.
  */
 export function checkOptions(options: GenerateOptions): void {
   const violations = new Violations();
@@ -72,7 +72,7 @@ function checkList(field: string, value: unknown, violations: Violations): void 
     violations.add(field, `expected a list, found ${describe(value)}`);
 }
 
-/** Checks that tools with a function are whole. The request's own check sees what is in them. */
+/** Checks that tools with a function are complete. The request's check inspects their contents. */
 function checkTools(tools: GenerateOptions["tools"], violations: Violations): void {
   checkList("tools", tools, violations);
   if (!Array.isArray(tools)) return;

@@ -16,7 +16,7 @@ import { createObjectReader } from "./objects/object-reader.ts";
 import { toLoopOptions } from "./read-options.ts";
 import { StreamObjectResult } from "./stream-object-result.ts";
 
-/** Options of `generate` that have no place where an object is generated. */
+/** Options of `generate` that do not apply to the generation of an object. */
 type ToolOptions =
   | "maxToolRounds"
   | "onStepFinish"
@@ -25,18 +25,18 @@ type ToolOptions =
   | "stopWhen"
   | "toolChoice";
 
-/** What to generate: as for `generate`, without tools that the program executes. */
+/** Options of `generateObject`: the options of `generate`, without tools that the program executes. */
 export interface GenerateObjectOptions<Schema = JsonSchema> extends Omit<GenerateOptions, ToolOptions> {
   /**
-   * What the object looks like: a Standard Schema whose library writes JSON Schema (Zod and others), which gives the
-   * result its type, or a JSON Schema as an object.
+   * Schema of the object: a Standard Schema whose library writes JSON Schema (Zod and others), which gives the result
+   * its type, or a JSON Schema as an object.
    */
   readonly schema: Schema;
   /** Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`. */
   readonly schemaName?: string | undefined;
-  /** What the object is, for the model. */
+  /** Description of the object for the model. */
   readonly schemaDescription?: string | undefined;
-  /** How the model is made to write it. By default what suits the model. */
+  /** How the model is made to write the object. Default: the strategy that suits the model. */
   readonly strategy?: ObjectStrategy | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface GenerateObjectOptions<Schema = JsonSchema> extends Omit<Generat
  * const schema = z.object({ name: z.string(), age: z.number() });
  * const { output } = await generateObject({ model: "gpt-5.2", prompt: "Alice is 30 years old.", schema });
  * ```
- * @throws NoObjectGeneratedError with the text and what is wrong with it, and the errors of `generate`.
+ * @throws NoObjectGeneratedError with the text and its problems, and the errors of `generate`.
  */
 export function generateObject<Output>(
   options: GenerateObjectOptions<StandardSchema<Output>>,
@@ -85,14 +85,14 @@ export function streamObject<Output>(
 
 type ObjectLoop = AsyncGenerator<ObjectItem, ObjectOutcome>;
 
-/** The loop, whose errors name the schema as the options do. */
+/** Opens the loop, whose errors name the schema as the options do. */
 function openLoop(options: GenerateObjectOptions, isStreamed: boolean): ObjectLoop {
   let loop: ObjectLoop | undefined;
   const open = () => {
     loop = runObjectLoop(objectLoopOptions(options, isStreamed));
     return loop;
   };
-  // What closing the loop throws is thrown by the pending read as well.
+  // An error of closing the loop is also thrown by the pending read.
   return closeAtOnce(passItems(open), () => void loop?.return(undefined as never).catch(() => {}));
 }
 
@@ -100,12 +100,12 @@ async function* passItems(open: () => ObjectLoop): ObjectLoop {
   try {
     return yield* open();
   } catch (thrown) {
-    throw thrown instanceof SDKError ? withFieldPaths(thrown, ownField) : thrown;
+    throw thrown instanceof SDKError ? withFieldPaths(thrown, toOptionField) : thrown;
   }
 }
 
-/** Providers refuse a schema where it is in the request. */
-function ownField(field: string): string {
+/** Providers reject a schema in the request, so its field is renamed to the option's. */
+function toOptionField(field: string): string {
   return field.replace(/^responseFormat\.schemaJson/, FIELDS.schema);
 }
 

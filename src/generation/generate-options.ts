@@ -10,35 +10,40 @@ import type { LoopTimeouts } from "./loop/tool-loop.ts";
 
 /** Time limits of a generation in milliseconds. 0 or absent: none. */
 export interface GenerationTimeouts extends LoopTimeouts {
-  /** Of each execution of a tool. A tool that exceeds it gets an error result, and the generation goes on. */
+  /**
+   * Time limit of each execution of a tool. A tool that exceeds it gets an error result, and the generation continues.
+   */
   readonly perToolMs?: number | undefined;
 }
 
-/** What to generate: the fields of a request, and how the generation runs. */
+/** Options of a generation: the fields of a request, and settings of the generation. */
 export interface GenerateOptions extends Omit<RequestInput, "messages" | "tools"> {
   /** Text of one user message, in place of `messages`. */
   readonly prompt?: string | undefined;
   /** The conversation so far, oldest first, in place of `prompt`. */
   readonly messages?: readonly MessageInput[] | undefined;
-  /** Text of a system message that is put before the conversation. */
+  /** Text of a system message that is placed before the conversation. */
   readonly system?: string | undefined;
-  /** Tools that the model may call. Those with a function are executed; calls of the others are returned. */
+  /** Tools that the model may call. Tools with a function are executed; calls of the others are returned. */
   readonly tools?: readonly (ToolInput | ActiveTool)[] | undefined;
   /**
-   * How many times tools are executed and their results sent to the model, at most; the model is called once more than
-   * that. Defaults to 1. 0: no tool is executed.
+   * Maximum number of rounds in which tools are executed and their results sent to the model; the model is called at
+   * most once more than that. Defaults to 1. With 0, no tool is executed.
    */
   readonly maxToolRounds?: number | undefined;
-  /** Ends the generation early. Asked after each step whose tools were executed, with all steps so far. */
+  /** Ends the generation early. Called after each step whose tools were executed, with all steps so far. */
   readonly stopWhen?: StopCondition | undefined;
   /**
    * Called after each step, when its tools were executed, and awaited before the next one: for instance to store the
-   * step. What it throws ends the generation.
+   * step. An error that it throws ends the generation.
    */
   readonly onStepFinish?: ((step: StepResult) => void | Promise<void>) | undefined;
-  /** Repairs calls whose arguments do not match the tool's schema. Without it the model is told what is wrong. */
+  /** Repairs calls whose arguments do not match the tool's schema. Without it the model is told the problem. */
   readonly repairToolCall?: RepairToolCall | undefined;
-  /** Retries of each call of the model, at most; from 0 to 10. Defaults to 2; 0 disables retries. Takes precedence over `retry`. */
+  /**
+   * Maximum number of retries of each call of the model, from 0 to 10. Defaults to 2; 0 disables retries. Takes
+   * precedence over `retry`.
+   */
   readonly maxRetries?: number | undefined;
   /** When and how often a call of the model is repeated. */
   readonly retry?: Partial<RetryPolicy> | undefined;
@@ -46,10 +51,10 @@ export interface GenerateOptions extends Omit<RequestInput, "messages" | "tools"
   readonly onRetry?: RetryPolicy["onRetry"];
   /** Time limit of the whole generation in milliseconds, or several limits. */
   readonly timeout?: number | GenerationTimeouts | undefined;
-  /** What the generation may use, over all steps. */
+  /** Limits of the generation, over all steps. */
   readonly limits?: GenerationLimits | undefined;
   /** Cancels the generation at once, in any phase. */
   readonly signal?: AbortSignal | undefined;
-  /** What calls the model. Default: the module's client, see `getDefaultClient`. */
+  /** The client that calls the model. Default: the module's client, see `getDefaultClient`. */
   readonly client?: ModelClient | undefined;
 }

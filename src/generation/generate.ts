@@ -14,9 +14,9 @@ import { StreamResult } from "./stream-result.ts";
  * const result = await generate({ model: "gpt-5.2", prompt: "What is the weather in Paris?", tools: [getWeather] });
  * console.log(result.text);
  * ```
- * @throws InvalidRequestError with all invalid options, RequestTimeoutError and AbortError where a time limit or the signal
- * ends it, and the error of the provider's failure. After the first answer it has the usage of all of them, and the
- * complete steps in `steps` and `messages`.
+ * @throws InvalidRequestError with all invalid options, RequestTimeoutError and AbortError if a time limit or the signal
+ *   ends it, and the error of the provider's failure. After the first answer the error has the usage of all answers, and
+ *   the complete steps in `steps` and `messages`.
  */
 export async function generate(options: GenerateOptions): Promise<GenerateResult> {
   const loop = openLoop(options, false);
@@ -46,7 +46,7 @@ function openLoop(options: GenerateOptions, isStreamed: boolean): Loop {
   const loop = openToolLoop(toLoopOptions(options, isStreamed));
   const { onStepFinish } = options;
   if (onStepFinish === undefined) return loop;
-  // What closing the loop throws is thrown by the pending read as well.
+  // An error of closing the loop is also thrown by the pending read.
   const abort = () => void loop.return(undefined as never).catch(() => {});
   return closeAtOnce(tellOfSteps(loop, onStepFinish), abort);
 }

@@ -19,17 +19,17 @@ import { type CheckedInput, createInputReader, type InputReader } from "./tool-a
 export interface InvalidCall {
   /** The call as the model wrote it. */
   readonly call: ToolCall;
-  /** What is wrong with its arguments. */
+  /** The problem of its arguments. */
   readonly problem: string;
-  /** The conversation, with the assistant message that has the call. */
+  /** The conversation, including the assistant message with the call. */
   readonly messages: readonly Message[];
-  /** Aborted when the generation ends without an answer, and when the tool's time limit is over. */
+  /** Aborted when the generation ends without an answer, and when the tool's time limit expires. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Repairs a call, for instance by asking a model. Returns the call with other arguments, the arguments alone (JSON text or
- * an object), or undefined where it cannot. Name and id of the call stay as they are.
+ * Repairs a call, for instance by asking a model. Returns the call with other arguments, the arguments alone (JSON text
+ * or an object), or undefined if it cannot. Name and id of the call do not change.
  */
 export type RepairToolCall = (
   invalid: InvalidCall,
@@ -37,10 +37,10 @@ export type RepairToolCall = (
 
 /** Options of a LocalExecutor. */
 export interface LocalExecutorOptions {
-  /** Maximum time of one call, its repair included, in milliseconds. 0: none. */
+  /** Maximum time of one call, including its repair, in milliseconds. 0: no limit. */
   readonly perToolMs: number;
   readonly repairToolCall: RepairToolCall | undefined;
-  /** Whether the model learns nothing of what functions throw, unless their tools say otherwise. Default false. */
+  /** Whether the model learns nothing about errors of functions, unless their tools say otherwise. Default false. */
   readonly hideErrors?: boolean | undefined;
 }
 
@@ -55,8 +55,8 @@ export class LocalExecutor implements ToolExecutor {
   readonly #options: LocalExecutorOptions;
 
   /**
-   * @param tools The tools of a request. Those without a function are ignored.
-   * @throws InvalidRequestError where the parameters of one are no JSON Schema.
+   * @param tools The tools of a request. Tools without a function are ignored.
+   * @throws InvalidRequestError if a tool's parameters are no JSON Schema.
    */
   constructor(tools: readonly (ToolInput | ActiveTool)[], options: LocalExecutorOptions) {
     const entries = tools.flatMap((tool, index): [string, LocalTool][] => {
@@ -75,7 +75,7 @@ export class LocalExecutor implements ToolExecutor {
     return Promise.all(calls.map((call) => this.#answer(call, context)));
   }
 
-  /** What became of a call. Whatever goes wrong in the tool becomes an error result. */
+  /** Returns the outcome of a call. Any failure of the tool becomes an error result. */
   async #answer(call: ToolCall, context: StepContext): Promise<ToolOutcome> {
     const local = this.#tools.get(call.name);
     if (local === undefined)
@@ -112,7 +112,10 @@ export class LocalExecutor implements ToolExecutor {
     return { result: toResult(call, returned), repairedCall };
   }
 
-  /** What the function returns or, as an error, throws; a neutral one if the model shall not learn it. */
+  /**
+   * Returns the function's result or, as an error, the value that it throws; a neutral error if the model must not
+   * learn it.
+   */
   async #call(tool: ActiveTool, input: unknown, context: ToolContext): Promise<unknown> {
     const { hideErrors = this.#options.hideErrors ?? false } = tool;
     try {
@@ -124,7 +127,7 @@ export class LocalExecutor implements ToolExecutor {
     }
   }
 
-  /** The input of a call. One that is invalid is repaired once. */
+  /** Returns the input of a call. Invalid input is repaired once. */
   async #readInput(read: InputReader, call: ToolCall, context: RunContext): Promise<ReadInput> {
     const input = await read(call);
     if ("value" in input) return { input };
@@ -135,7 +138,7 @@ export class LocalExecutor implements ToolExecutor {
   }
 }
 
-/** What the calls of one step share, with the signal of one call. */
+/** The context of the calls of one step, with the signal of one call. */
 type RunContext = Pick<InvalidCall, "messages" | "signal">;
 
 interface ReadInput {
@@ -152,7 +155,7 @@ function getName({ definition: { tool } }: ActiveTool): string {
   return tool.case === "function" || tool.case === "custom" ? tool.value.name : "";
 }
 
-/** The call with what its repair gave. */
+/** Returns the call with the repaired input. */
 function withInput({ id, name }: ToolCall, repaired: ToolCall | string | object): ToolCall {
   return create(ToolCallSchema, { id, name, input: toInput(repaired) });
 }
@@ -162,13 +165,13 @@ function toInput(repaired: ToolCall | string | object): ToolCall["input"] {
   return { case: "argumentsJson", value: typeof repaired === "string" ? repaired : toJsonText(repaired) };
 }
 
-/** @throws TypeError where the value cannot be written as JSON. */
+/** @throws TypeError if the value cannot be written as JSON. */
 function toResult({ id }: ToolCall, returned: unknown): ToolResult {
   if (returned instanceof Error) return failedResult({ id }, toMessage(returned));
   return create(ToolResultSchema, { toolCallId: id, content: toolResultParts(returned) });
 }
 
-/** What the model is told of a failure: the message alone. */
+/** Returns the text of a failure for the model: the message alone. */
 function toMessage(thrown: unknown): string {
   const message = thrown instanceof Error ? thrown.message : thrown;
   return typeof message === "string" && message !== "" ? message : "the tool failed";

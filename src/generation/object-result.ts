@@ -4,14 +4,14 @@ import type { JsonValue } from "../kit/json/json.ts";
 import { GenerateResult } from "./loop/generate-result.ts";
 import type { ObjectOutcome } from "./objects/object-loop.ts";
 
-/** What the generation of an object gave. `text` is what the model wrote as the object: text, or the arguments of a tool. */
+/** The result of generating an object. `text` is the model's text of the object: text, or the arguments of a tool. */
 export class ObjectResult<Output> extends GenerateResult {
   /** The object, which matches the schema; as a Standard Schema's library returns it. */
   readonly output: Output;
 
   /**
-   * @param schema A Standard Schema checks the object once more: it can ask for more than JSON Schema can say.
-   * @throws NoObjectGeneratedError where it does not match.
+   * @param schema A Standard Schema checks the object once more, since it can express more than JSON Schema.
+   * @throws NoObjectGeneratedError if it does not match.
    */
   constructor(outcome: ObjectOutcome, schema: JsonSchema | StandardSchema<Output>) {
     super(outcome.result);

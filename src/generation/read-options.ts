@@ -12,7 +12,7 @@ import { stepsCondition } from "./loop/generate-result.ts";
 import type { LoopOptions } from "./loop/tool-loop.ts";
 
 /**
- * The loop of a generation.
+ * Converts options to the loop of a generation.
  * @throws InvalidRequestError with every option of a wrong name, type or range.
  */
 export function toLoopOptions(options: GenerateOptions, isStreamed: boolean): LoopOptions {
@@ -38,7 +38,7 @@ export function toLoopOptions(options: GenerateOptions, isStreamed: boolean): Lo
   };
 }
 
-/** The request, without the options that are not part of it. */
+/** Returns the request, without the options that belong to the generation alone. */
 function requestIn(options: GenerateOptions): Request {
   const { maxToolRounds, stopWhen, onStepFinish, repairToolCall, maxRetries, retry, onRetry, ...rest } =
     options;

@@ -4,7 +4,7 @@ import type { JsonSchema, StandardSchema } from "../core/schema.ts";
 import { ObjectResult } from "./object-result.ts";
 import type { ObjectItem, ObjectOutcome } from "./objects/object-loop.ts";
 
-/** What may have arrived of a value: objects without some members, lists and texts that may still grow. */
+/** The part of a value that may have arrived: objects may lack members, lists and texts may still grow. */
 export type PartialOf<Value> = Value extends readonly (infer Item)[]
   ? PartialOf<Item>[]
   : Value extends object
@@ -15,7 +15,7 @@ type Loop = AsyncIterator<ObjectItem, ObjectOutcome>;
 
 /**
  * An object as it is generated. Iterate it for the part that has arrived: a copy each time, which grows and is always
- * valid data, but matches the schema only at the end. `object()` and `result()` give the whole. It can be read once.
+ * valid data, but matches the schema only at the end. `object()` and `result()` return the whole. It can be read once.
  */
 export class StreamObjectResult<Output> extends BatchStream<PartialOf<Output>> {
   readonly #reader: ObjectLoopReader<Output>;
@@ -28,16 +28,16 @@ export class StreamObjectResult<Output> extends BatchStream<PartialOf<Output>> {
   }
 
   /**
-   * The whole object. Reads the stream if no loop does, and otherwise waits for the end of that loop. A loop that begins
-   * later still gets every part.
-   * @throws NoObjectGeneratedError with the text and what is wrong with it, the error of the failure, and AbortError
-   * where the loop was left before its end.
+   * Returns the whole object. Reads the stream if no loop does, and otherwise waits for the end of that loop. A loop
+   * that begins later still gets every part.
+   * @throws NoObjectGeneratedError with the text and its problems, the error of the failure, and AbortError if the loop
+   *   was left early.
    */
   async object(): Promise<Output> {
     return (await this.result()).output;
   }
 
-  /** The whole result, see `object`. */
+  /** Returns the whole result, see `object`. */
   async result(): Promise<ObjectResult<Output>> {
     if (!this.#reader.isRead) this.drain();
     return this.#reader.result;
@@ -59,7 +59,7 @@ class ObjectLoopReader<Output> implements AsyncIterator<Batch<Output>> {
   constructor(open: () => Loop, schema: JsonSchema | StandardSchema<Output>) {
     this.#open = open;
     this.#schema = schema;
-    // A program that does not ask for the result learns of the failure from the iteration.
+    // A program that does not ask for the result gets the failure from the iteration.
     this.#outcome.promise.catch(() => {});
   }
 

@@ -13,7 +13,7 @@ import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { GenerateResult, StepResult } from "./loop/generate-result.ts";
 import type { LoopItem } from "./loop/tool-loop.ts";
 
-/** A step is complete: the model answered, and its tools were executed. Comes after the `finish` event of the step. */
+/** A complete step: the model answered, and its tools were executed. Follows the `finish` event of the step. */
 export interface StepFinishEvent {
   readonly event: {
     readonly case: "stepFinish";
@@ -31,7 +31,7 @@ export type GenerationEvent = StreamEvent | StepFinishEvent;
 type Loop = AsyncIterator<LoopItem, GenerateResultMessage>;
 
 /**
- * The events of a generation over all its steps. Iterate it for one event at a time, or read `textStream` where only the
+ * The events of a generation over all its steps. Iterate it for one event at a time, or read `textStream` if only the
  * text matters; then `result()` and `response()` have the whole. It can be read once, in one of these ways.
  */
 export class StreamResult extends BatchStream<GenerationEvent> {
@@ -44,27 +44,29 @@ export class StreamResult extends BatchStream<GenerationEvent> {
     this.#reader = reader;
   }
 
-  /** Only the text of the answers, piece by piece. Leaving the loop cancels the generation. */
+  /** Yields only the text of the answers, piece by piece. Leaving the loop cancels the generation. */
   get textStream(): ItemIterator<string> {
     return this.readItems(readTexts);
   }
 
-  /** What has arrived of the present step: after the end, the last response. Undefined before the first event. */
+  /**
+   * The part of the current step that has arrived; after the end, the last response. Undefined before the first event.
+   */
   get partialResponse(): Response | undefined {
     return this.#reader.partialResponse;
   }
 
   /**
-   * The whole result. Reads the stream if no loop does, and otherwise waits for the end of that loop. A loop that begins
-   * later still gets every event.
-   * @throws SDKError the generation's own error where it failed, and AbortError where the loop was left before its end.
+   * Returns the whole result. Reads the stream if no loop does, and otherwise waits for the end of that loop. A loop
+   * that begins later still gets every event.
+   * @throws SDKError the generation's error if it failed, and AbortError if the loop was left early.
    */
   async result(): Promise<GenerateResult> {
     if (!this.#reader.isRead) this.drain();
     return this.#reader.result();
   }
 
-  /** The last response, see `result`. */
+  /** Returns the last response, see `result`. */
   async response(): Promise<CompleteResponse> {
     return (await this.result()).response;
   }
@@ -74,15 +76,15 @@ type Batch = readonly GenerationEvent[];
 
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 
-/** Batches that wait for the accumulator at most: what they say takes less memory once it is put together. */
+/** Maximum number of batches that wait for the accumulator: joined, their content takes less memory. */
 const MAX_UNSEEN = 256;
 
-/** Reads a loop, and keeps what `StreamResult` says of it. Not a generator: a batch costs one promise and no closure. */
+/** Reads a loop, and keeps the state for `StreamResult`. Not a generator: a batch costs one promise and no closure. */
 class LoopReader implements AsyncIterator<Batch> {
   readonly #open: () => Loop;
   #loop: Loop | undefined;
   readonly #outcome = Promise.withResolvers<GenerateResult>();
-  /** Events of the present step that the accumulator has not seen. Most programs never ask for what has arrived. */
+  /** Events of the current step that the accumulator has not seen. Most programs never ask for a partial response. */
   #unseen: (readonly StreamEvent[])[] = [];
   #accumulator: StreamAccumulator | undefined;
   #last: Response | undefined;
@@ -92,7 +94,7 @@ class LoopReader implements AsyncIterator<Batch> {
 
   constructor(open: () => Loop) {
     this.#open = open;
-    // Whoever wants to know of a failure asks for the result.
+    // Failures surface through `result()`.
     this.#outcome.promise.catch(() => {});
   }
 

@@ -1,6 +1,6 @@
 /**
- * `outrigger/kit`: what adapters are made of. An adapter for a provider that Outrigger does not know describes the
- * provider's wire API as a `Protocol` and hands it to `HttpAdapter`, which does the rest; or it implements
+ * `outrigger/kit`: the building blocks of adapters. An adapter for a provider that Outrigger does not know describes
+ * the provider's wire API as a `Protocol` and hands it to `HttpAdapter`, which does the rest; or it implements
  * `ProviderAdapter` by itself and writes its events with a `StreamWriter`.
  */
 

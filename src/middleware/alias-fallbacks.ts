@@ -6,9 +6,9 @@ import type { MiddlewareObserver } from "./observer.ts";
 
 /** An alias of a model, and the targets of its calls if they fail. */
 export interface AliasWithFallbacks extends ModelAlias {
-  /** As `targets` of `createFallback`. Default: nowhere. */
+  /** As `targets` of `createFallback`. Default: none. */
   readonly fallbacks?: readonly FallbackTarget[] | undefined;
-  /** Errors after which a call goes there, as `on` of `createFallback`. */
+  /** Errors after which a call goes to the fallbacks, as `on` of `createFallback`. */
   readonly fallbackOn?: readonly FallbackKind[] | undefined;
 }
 
@@ -18,8 +18,9 @@ export interface AliasFallbackOptions {
 }
 
 /**
- * Fallbacks for the calls whose requests name their model by an alias of the Client (`ClientOptions.modelAliases`).
- * @param aliases The same as the Client has. Aliases without fallbacks are passed by.
+ * Creates fallbacks for the calls whose requests name their model by an alias of the Client
+ * (`ClientOptions.modelAliases`).
+ * @param aliases The aliases of the Client. Aliases without fallbacks are skipped.
  * @throws ConfigurationError if the fallbacks of an alias are an empty list, or too many.
  */
 export function createAliasFallbacks(

@@ -1,4 +1,4 @@
-/** What bounds a store. */
+/** The limits of a store. */
 export interface StoreLimits {
   readonly maxBytes: number;
   readonly maxEntries: number;
@@ -7,13 +7,13 @@ export interface StoreLimits {
 
 /** An answer that is kept. */
 export interface StoredAnswer {
-  /** Encoded: a caller that changes what it got does not change what others get, and the size is known. */
+  /** Encoded, so that callers cannot change each other's answers, and the size is known. */
   readonly bytes: Uint8Array;
   /** When it was stored, in milliseconds of the store's clock. */
   readonly storedAt: number;
 }
 
-/** Answers by keys. Where there is no room, the one that was not used for the longest time goes. */
+/** Answers by keys. If there is no room, the least recently used one is removed. */
 export class AnswerStore {
   readonly #limits: StoreLimits;
   readonly #now: () => number;
@@ -26,7 +26,7 @@ export class AnswerStore {
     this.#now = now;
   }
 
-  /** The answer of a key; undefined where there is none that is young enough. */
+  /** Returns the answer of a key; undefined if none is recent enough. */
   get(key: string): StoredAnswer | undefined {
     const answer = this.#answers.get(key);
     if (answer === undefined) return undefined;

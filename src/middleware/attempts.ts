@@ -7,34 +7,36 @@ import { type Attempt, AttemptSchema } from "../gen/outrigger/v1/attempt_pb.ts";
 import type { InferenceError } from "../gen/outrigger/v1/error_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 
-/** Most attempts that a response lists: the latest. Retries of every provider of a long chain may be more. */
+/**
+ * Maximum number of attempts that a response lists: the latest. Retries of every provider in a long chain may be more.
+ */
 export const MAX_ATTEMPTS = 32;
 
-/** Longest message of an attempt's error, in UTF-16 code units: what a log or a trace can show. */
+/** Longest message of an attempt's error, in UTF-16 code units: as much as a log or a trace can show. */
 const MAX_MESSAGE_LENGTH = 256;
 
 const behind = new WeakMap<SDKError, readonly Attempt[]>();
 
 /**
- * The attempts that failed before this error was thrown, its own as the last one. Empty where no middleware that
- * repeats calls has seen it.
+ * Returns the attempts that failed before this error was thrown, with the failed attempt itself as the last one. Empty
+ * if no middleware that repeats calls has seen the error.
  */
 export function attemptsOf(error: SDKError): readonly Attempt[] {
   return behind.get(error) ?? [];
 }
 
-/** Notes what `attemptsOf` gives for an error. */
+/** Records the attempts that `attemptsOf` returns for an error. */
 export function noteAttempts(error: SDKError, attempts: readonly Attempt[]): void {
   behind.set(error, attempts.slice(-MAX_ATTEMPTS));
 }
 
-/** The response with attempts that failed before it. */
+/** Returns the response with attempts that failed before it. */
 export function withAttempts(response: Response, failed: readonly Attempt[]): Response {
   if (failed.length === 0) return response;
   return { ...response, attempts: [...failed, ...response.attempts].slice(-MAX_ATTEMPTS) };
 }
 
-/** When an attempt began. */
+/** The start time of an attempt. */
 export interface AttemptStart {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -42,12 +44,12 @@ export interface AttemptStart {
   readonly monotonic: number;
 }
 
-/** An attempt begins now. */
+/** Records the start of an attempt. */
 export function startAttempt(): AttemptStart {
   return { at: Date.now(), monotonic: performance.now() };
 }
 
-/** The record of an attempt that ends now. */
+/** Creates the record of an attempt that ends now. */
 export function endedAttempt(
   { provider, model }: CallTarget,
   { inferenceId = "" }: CallOptions,
@@ -62,7 +64,7 @@ export function endedAttempt(
   });
 }
 
-/** The record of an attempt that fails now. */
+/** Creates the record of an attempt that fails now. */
 export function failedAttempt(
   target: CallTarget,
   options: CallOptions,
@@ -74,7 +76,10 @@ export function failedAttempt(
   return attempt;
 }
 
-/** An error as attempts carry it: bounded, without raw JSON, and without the failures before it, which are listed. */
+/**
+ * Returns an error in the form for attempts: bounded, without raw JSON, and without the failures before it, which are
+ * listed separately.
+ */
 function recordedError(error: InferenceError): InferenceError {
   error.cause = undefined;
   error.message = error.message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();

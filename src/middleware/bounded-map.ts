@@ -1,4 +1,4 @@
-/** A map that forgets what was not used for the longest time: names of models are chosen by callers. */
+/** A map that drops its least recently used values, since callers choose the names of models. */
 export class BoundedMap<Value> {
   readonly #values = new Map<string, Value>();
   readonly #maxSize: number;
@@ -7,7 +7,7 @@ export class BoundedMap<Value> {
     this.#maxSize = maxSize;
   }
 
-  /** The value of a key; undefined where there is none. */
+  /** Returns the value of a key; undefined if there is none. */
   get(key: string): Value | undefined {
     const value = this.#values.get(key);
     if (value === undefined) return undefined;
@@ -16,7 +16,7 @@ export class BoundedMap<Value> {
     return value;
   }
 
-  /** The value of a key, made where there is none. */
+  /** Returns the value of a key, created if there is none. */
   getOrCreate(key: string, create: () => Value): Value {
     const known = this.get(key);
     if (known !== undefined) return known;

@@ -11,14 +11,14 @@ export interface BreakerRule {
   readonly openMs: number;
 }
 
-/** What became of a call, for a breaker. */
+/** The outcome of a call, for a breaker. */
 export type CallResult = "success" | "failure" | "unknown";
 
 /** A call that a breaker let through. */
 export interface AdmittedCall {
-  /** The provider has begun to answer. */
+  /** Called when the provider begins to answer. */
   begin(): void;
-  /** The call is over. Once. */
+  /** Called once when the call is over. */
   end(result: CallResult): void;
 }
 
@@ -29,7 +29,10 @@ export class Breaker {
   readonly #onChange: (state: CircuitState) => void;
   readonly #window: FailureWindow;
   #state: CircuitState = "closed";
-  /** When it opened, or let the last call through to find out. No other passes for a time: a probe may never end. */
+  /**
+   * When the breaker opened, or let the last probe through. No other call passes for a while, since a probe may never
+   * end.
+   */
   #blockedSince = Number.NEGATIVE_INFINITY;
 
   /**
@@ -43,13 +46,13 @@ export class Breaker {
     this.#window = new FailureWindow(rule.windowMs);
   }
 
-  /** Milliseconds until a call may pass; 0: one may now. */
+  /** Milliseconds until a call may pass; 0 if one may pass now. */
   get waitMs(): number {
     if (this.#state === "closed") return 0;
     return Math.max(0, this.#blockedSince + this.#rule.openMs - this.#now());
   }
 
-  /** Lets a call through. To be called only where `waitMs` is 0. */
+  /** Lets a call through. Call it only if `waitMs` is 0. */
   admit(): AdmittedCall {
     if (this.#state === "closed") return { begin() {}, end: (result) => this.count(result) };
     this.#blockedSince = this.#now();
@@ -57,7 +60,7 @@ export class Breaker {
     return this.#probe();
   }
 
-  /** A stream has answered the question with its first events: its end may be minutes away. */
+  /** A probe is decided by the first events of a stream: its end may be minutes away. */
   #probe(): AdmittedCall {
     let isPending = true;
     const settle = (result: CallResult) => {

@@ -1,7 +1,7 @@
-/** Windows of a budget: they begin with an hour, a day or a month by UTC. */
+/** Windows of a budget, which begin with an hour, a day or a month by UTC. */
 export type BudgetPeriod = "hour" | "day" | "month";
 
-/** What is counted in a window. */
+/** The amounts that a window counts. */
 export interface Amount {
   readonly requests: number;
   readonly tokens: number;
@@ -9,10 +9,10 @@ export interface Amount {
   readonly nanoUsd: number;
 }
 
-/** What was taken from a window, to be replaced by what was used. */
+/** An amount that was taken from a window, to be replaced by the amount that was used. */
 export interface Taken {
   readonly amount: Amount;
-  /** The window, by its begin in milliseconds since 1970. */
+  /** The window, by its start in milliseconds since 1970. */
   readonly begin: number;
 }
 
@@ -36,7 +36,7 @@ export class BudgetWindow {
     return getBegin(this.#period, this.#now(), 1);
   }
 
-  /** The sum with an amount added. */
+  /** Returns the sum with an amount added. */
   with(amount: Amount): Amount {
     this.#roll();
     return add(this.#sum, amount, 1);
@@ -48,7 +48,7 @@ export class BudgetWindow {
     return { amount, begin: this.#begin };
   }
 
-  /** Replaces what was taken by what was used; not where its window is over. */
+  /** Replaces the amount that was taken by the amount that was used, unless its window is over. */
   settle({ amount, begin }: Taken, used: Amount): void {
     this.#roll();
     if (begin === this.#begin) this.#sum = add(add(this.#sum, amount, -1), used, 1);
@@ -70,7 +70,7 @@ function add(left: Amount, right: Amount, sign: 1 | -1): Amount {
   };
 }
 
-/** The begin of the window of a moment, or of one that is some windows later. */
+/** Returns the start of the window at a moment, or of a window that is some windows later. */
 function getBegin(period: BudgetPeriod, moment: number, later: number): number {
   const date = new Date(moment);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];

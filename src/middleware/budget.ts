@@ -18,28 +18,28 @@ export interface BudgetOptions {
   readonly requests?: number | undefined;
   /** Tokens of prompts and answers together. */
   readonly tokens?: number | undefined;
-  /** US dollars, by the prices of the catalog or what the provider reports. */
+  /** US dollars, by the prices of the catalog or the cost that the provider reports. */
   readonly usd?: number | undefined;
   /**
-   * Whether a call passes a limit in dollars where the price of its model is unknown. It counts only where the provider
-   * reports a price, so by default it does not pass.
+   * Whether a call passes a limit in dollars if the price of its model is unknown. Such a call counts only if the
+   * provider reports a price, so by default it does not pass.
    */
   readonly allowUnknownPrices?: boolean | undefined;
-  /** Where prices are looked up. Default: the shipped catalog. */
+  /** Catalog for prices. Default: the shipped catalog. */
   readonly catalog?: Catalog | undefined;
-  /** What has the budget, for errors. Default `this client`. */
+  /** Name of the budget's owner, for errors. Default `this client`. */
   readonly name?: string | undefined;
   readonly observer?: MiddlewareObserver | undefined;
 }
 
-/** Most dollars of a budget: sums stay exact. */
+/** Maximum dollars of a budget, so that sums stay exact. */
 const MAX_USD = 1_000_000;
 
 /**
- * Keeps the calls of a window within an amount of requests, tokens or money. What a call may cost is reserved, and
- * settled by its real usage. A call that does not fit gets a QuotaExceededError without a provider. Counts the calls of
- * this process since its start.
- * @throws ConfigurationError where there is no limit, or one is out of range.
+ * Keeps the calls of a window within an amount of requests, tokens or money. The estimated cost of a call is reserved,
+ * and settled by its real usage. A call that does not fit gets a QuotaExceededError and is not sent. Counts the calls
+ * of this process since its start.
+ * @throws ConfigurationError if there is no limit, or one is out of range.
  */
 export function createBudget(options: BudgetOptions): Required<MiddlewareMethods> {
   const budget = new Budget(options);
@@ -59,7 +59,7 @@ class Budget {
     this.#catalog = options.catalog ?? defaultCatalog;
   }
 
-  /** Takes what a call may use. Throws QuotaExceededError where that is not left. */
+  /** Reserves the estimated usage of a call. Throws QuotaExceededError if too little is left. */
   reserve(request: Request): Reservation {
     const estimate = estimateUsage(request);
     const amount = {
@@ -84,18 +84,18 @@ class Budget {
     return cost ?? 0;
   }
 
-  /** In billionths of a US dollar; 0 where money does not count, undefined where the price is unknown. */
+  /** Returns the cost in billionths of a US dollar; 0 if money does not count, undefined if the price is unknown. */
   #costOf(usage: Usage, request: Request): number | undefined {
     if (this.#limits.nanoUsd === undefined) return 0;
     const cost = usage.costNanoUsd ?? this.#toPrice(usage, request);
     return cost === undefined ? undefined : Number(cost);
   }
 
-  /** By the provider's own prices, else by those that the catalog has for the model's name. */
+  /** Looks the price up for the provider, else for the catalog's provider of the model. */
   #toPrice(usage: Usage, { provider, model }: Request): bigint | undefined {
-    const own = this.#catalog.costOf(usage, model, provider);
-    const owner = own === undefined ? this.#catalog.getModelInfo(model)?.provider : undefined;
-    return owner === undefined ? own : this.#catalog.costOf(usage, model, owner);
+    const price = this.#catalog.costOf(usage, model, provider);
+    const owner = price === undefined ? this.#catalog.getModelInfo(model)?.provider : undefined;
+    return owner === undefined ? price : this.#catalog.costOf(usage, model, owner);
   }
 
   #refuse({ provider, model }: CallTarget, kind: keyof Amount): SDKError {

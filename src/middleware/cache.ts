@@ -17,11 +17,11 @@ import { watchStream } from "./watch-stream.ts";
 
 /** Options of `createCache`. */
 export interface CacheOptions {
-  /** Seconds for which an answer is used again. Default 300. */
+  /** Seconds for which an answer is reused. Default 300. */
   readonly maxAge?: number | undefined;
-  /** Bytes of all answers together. Default 16 MiB. */
+  /** Maximum bytes of all answers together. Default 16 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Number of answers. Default 1000. */
+  /** Maximum number of answers. Default 1000. */
   readonly maxEntries?: number | undefined;
   /** Whether answers that call tools are kept. Default false: tools act on a world that changes. */
   readonly toolCalls?: boolean | undefined;
@@ -29,28 +29,28 @@ export interface CacheOptions {
 }
 
 /**
- * Answers a request that was answered before from memory. Requests are the same where all their fields are, but for time
- * limits; complete and stream share their answers. Only whole answers are kept. Such an answer has the warning
- * `cache_hit`, the usage of the original one, and a cost of 0. Not used: requests with hosted tools, which ask for what
- * is new, and those with `includeRaw`.
- * @throws ConfigurationError where an option is not above 0.
+ * Answers repeated requests from memory. Requests are the same if all their fields are equal, except time limits;
+ * complete and stream share their answers. Only whole answers are kept. A cached answer has the warning `cache_hit`,
+ * the usage of the original one, and a cost of 0. Not cached: requests with hosted tools, which ask for current data,
+ * and requests with `includeRaw`.
+ * @throws ConfigurationError if an option is not above 0.
  */
 export function createCache(options: CacheOptions = {}): Required<MiddlewareMethods> {
   const cache = new Cache(options);
   return {
-    async complete(request, next, own) {
+    async complete(request, next, callOptions) {
       const key = cache.toKey(request);
-      const hit = key === undefined ? undefined : cache.find(key, request, own);
+      const hit = key === undefined ? undefined : cache.find(key, request, callOptions);
       if (hit !== undefined) return hit;
       const response = await next(request);
       if (key !== undefined) cache.keep(key, response);
       return response;
     },
-    stream(request, next, own) {
+    stream(request, next, callOptions) {
       const open = (): Batches<StreamEvent> => {
         const key = cache.toKey(request);
-        const hit = key === undefined ? undefined : cache.find(key, request, own);
-        if (hit !== undefined) return oneBatch(replayedEvents(hit, request, own));
+        const hit = key === undefined ? undefined : cache.find(key, request, callOptions);
+        if (hit !== undefined) return oneBatch(replayedEvents(hit, request, callOptions));
         const batches = next(request).batches();
         if (key === undefined) return batches;
         return watchStream(batches, {
@@ -89,27 +89,27 @@ class Cache {
     this.#observer = observer;
   }
 
-  /** Key of a request; undefined where its answer must not be kept. */
+  /** Returns the key of a request; undefined if its answer must not be kept. */
   toKey(request: Request): string | undefined {
     if (request.includeRaw || request.tools.some(({ tool }) => tool.case === "hosted")) return undefined;
     return requestKey(request);
   }
 
-  /** The answer of an earlier request with the same key. */
+  /** Returns the answer of an earlier request with the same key. */
   find(key: string, { provider, model }: Request, options: CallOptions): Response | undefined {
     const stored = this.#store.get(key);
     this.#observer?.cache?.({ provider, model }, stored === undefined ? "miss" : "hit");
     return stored === undefined ? undefined : answerFrom(stored, options);
   }
 
-  /** Keeps an answer where it is whole. */
+  /** Keeps an answer if it is whole. */
   keep(key: string, response: Response): void {
     if (!this.#isWhole(response)) return;
     this.#store.set(key, toBinary(ResponseSchema, { ...response, attempts: [] }));
   }
 
   #isWhole({ finishReason, warnings }: Response): boolean {
-    // Some servers report an ordinary end where the token limit cut the answer.
+    // Some servers report an ordinary end although the token limit cut the answer.
     if (warnings.some(({ code }) => code === "limit_reached")) return false;
     const reason = finishReason?.reason;
     return (
@@ -119,7 +119,7 @@ class Cache {
   }
 }
 
-/** The answer to another call: what it says of the account's limits is old, and it costs nothing. */
+/** Returns the answer to another call: without the account's rate limits, which are outdated, and without a cost. */
 function answerFrom({ bytes, storedAt }: StoredAnswer, options: CallOptions): Response {
   const { rateLimit: _, ...response } = fromBinary(ResponseSchema, bytes);
   const age = Math.round((performance.now() - storedAt) / 1000);

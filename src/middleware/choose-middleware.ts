@@ -2,20 +2,20 @@ import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions } from "../core/adapter.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 
-/** Which calls are meant. A field that is left out means all. */
+/** Selects calls. A field that is left out matches all calls. */
 export interface CallScope {
   /** Name under which the provider is registered. */
   readonly provider?: string | undefined;
   /**
-   * The model, as the provider is sent it. Without a provider the rule for names of models applies: `anthropic/…` are
-   * models of that provider alone.
+   * The model as it is sent to the provider. Without a provider the rule for names of models applies: `anthropic/…`
+   * matches the models of that provider alone.
    */
   readonly model?: string | undefined;
 }
 
 /**
- * A middleware for the calls of one provider or model; others pass by:
- * `onlyFor({ provider: "openai" }, createRateLimit({ requestsPerMinute: 500 }))`.
+ * Applies a middleware to the calls of one provider or model only: `onlyFor({ provider: "openai" }, createRateLimit({
+ * requestsPerMinute: 500 }))`.
  */
 export function onlyFor(scope: CallScope, middleware: MiddlewareMethods): Required<MiddlewareMethods> {
   return chooseMiddleware((request, options) => (isWithin(request, scope, options) ? middleware : undefined));
@@ -32,7 +32,7 @@ export function isWithin(request: Request, scope: CallScope, { resolveModel }: C
   return target.provider === request.provider && target.model === request.model;
 }
 
-/** A middleware that is chosen for each call. Undefined: the call passes by. */
+/** Creates a middleware that is chosen for each call. If `choose` returns undefined, the call passes unchanged. */
 export function chooseMiddleware(
   choose: (request: Request, options: CallOptions) => MiddlewareMethods | undefined,
 ): Required<MiddlewareMethods> {

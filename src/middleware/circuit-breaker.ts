@@ -22,46 +22,51 @@ import { watchStream } from "./watch-stream.ts";
 export interface CircuitBreakerOptions {
   /** Share of the calls of the window that must fail, above 0 and at most 1. Default 0.5. */
   readonly failureRatio?: number | undefined;
-  /** Calls in the window below which no breaker opens. Default 10: of two calls, one may fail by accident. */
+  /**
+   * Minimum number of calls in the window for a breaker to open. Default 10: of two calls, one may fail by accident.
+   */
   readonly minCalls?: number | undefined;
   /** Length of the window in seconds. Default 30. */
   readonly window?: number | undefined;
-  /** Seconds for which no call passes. Then one does, and decides. Default 30. */
+  /** Seconds for which no call passes. Then one call passes and decides. Default 30. */
   readonly openFor?: number | undefined;
   readonly observer?: MiddlewareObserver | undefined;
 }
 
-/** Breakers that are kept. Each needs a failure, so that invented model names do not fill it at once. */
+/**
+ * Maximum number of breakers that are kept. A breaker is created by a failure, so invented model names do not fill the
+ * map at once.
+ */
 const MAX_BREAKERS = 1000;
 
 /**
- * Refuses calls to a provider's model that has failed too often lately, with a ServerError that says when to come again.
- * Failures are answers that blame the provider, broken connections and time limits; neither errors of the request nor
- * rate limits, nor calls that their caller left or gave a time limit of its own.
- * @throws ConfigurationError where an option is out of range.
+ * Refuses calls to a provider's model that has failed too often lately, with a ServerError that says when to retry.
+ * Failures are answers that blame the provider, broken connections and time limits. Errors of the request and rate
+ * limits do not count, nor do calls that their caller left or gave a time limit.
+ * @throws ConfigurationError if an option is out of range.
  */
 export function createCircuitBreaker(options: CircuitBreakerOptions = {}): Required<MiddlewareMethods> {
   const breakers = new Breakers(options);
   return {
-    async complete(request, next, own) {
+    async complete(request, next, callOptions) {
       const call = breakers.enter(request);
       try {
         const response = await next(request);
         call.end("success");
         return response;
       } catch (thrown) {
-        call.end(toResult(toSdkError(thrown), request, own));
+        call.end(toResult(toSdkError(thrown), request, callOptions));
         throw thrown;
       }
     },
-    stream(request, next, own) {
+    stream(request, next, callOptions) {
       const open = () => {
         const call = breakers.enter(request);
         return watchStream(next(request).batches(), {
           begin: () => call.begin(),
           end({ response, error }) {
             if (response !== undefined) call.end("success");
-            else call.end(error === undefined ? "unknown" : toResult(error, request, own));
+            else call.end(error === undefined ? "unknown" : toResult(error, request, callOptions));
           },
         });
       };
@@ -91,7 +96,7 @@ class Breakers {
     this.#observer = observer;
   }
 
-  /** Lets a call through. Throws where its breaker is open. */
+  /** Lets a call through. Throws if its breaker is open. */
   enter({ provider, model }: Request): AdmittedCall {
     const target = { provider, model };
     const key = JSON.stringify([provider, model]);
@@ -103,7 +108,7 @@ class Breakers {
     throw openError(target, waitMs / 1000);
   }
 
-  /** A call without a breaker, which gets one when it fails. */
+  /** Starts a call without a breaker, which is created if the call fails. */
   #firstCall(key: string, target: CallTarget): AdmittedCall {
     return {
       begin() {},
@@ -134,18 +139,18 @@ const FAILURES: ReadonlySet<ErrorKind> = new Set([
   ErrorKind.REQUEST_TIMEOUT,
 ]);
 
-/** Kinds that do not tell whether the provider works. */
+/** Kinds that say nothing about whether the provider works. */
 const UNKNOWN: ReadonlySet<ErrorKind> = new Set([ErrorKind.RATE_LIMIT, ErrorKind.QUOTA_EXCEEDED]);
 
 function toResult(error: SDKError, request: Request, { signal }: CallOptions): CallResult {
   if (signal?.aborted || isRefusal(error) || UNKNOWN.has(error.kind)) return "unknown";
-  if (FAILURES.has(error.kind)) return isOwnLimit(error, request) ? "unknown" : "failure";
-  // Whatever else the provider says, it answers.
+  if (FAILURES.has(error.kind)) return isLocalLimit(error, request) ? "unknown" : "failure";
+  // Any other answer of the provider shows that it works.
   return error instanceof ProviderError && error.provider !== "" ? "success" : "unknown";
 }
 
-/** Whether a time limit may have run out that the caller chose, or the answer was larger than this process takes. */
-function isOwnLimit({ kind, retryable }: SDKError, { timeouts }: Request): boolean {
+/** Whether a time limit of the caller may have run out, or the answer exceeded a limit of this process. */
+function isLocalLimit({ kind, retryable }: SDKError, { timeouts }: Request): boolean {
   if (kind === ErrorKind.STREAM) return !retryable;
   if (kind === ErrorKind.NETWORK) return timeouts?.connect !== undefined;
   if (kind !== ErrorKind.REQUEST_TIMEOUT) return false;

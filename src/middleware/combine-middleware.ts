@@ -1,7 +1,7 @@
 import { wrapComplete, wrapStream } from "../client/apply-middleware.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 
-/** Several middleware as one; the first one is outermost. */
+/** Combines several middleware to one; the first one is outermost. */
 export function combineMiddleware(middleware: readonly MiddlewareMethods[]): MiddlewareMethods {
   const [only, ...others] = middleware;
   if (only !== undefined && others.length === 0) return only;

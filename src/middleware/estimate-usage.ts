@@ -4,16 +4,16 @@ import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Tool } from "../gen/outrigger/v1/tool_pb.ts";
 import { type Usage, UsageSchema } from "../gen/outrigger/v1/usage_pb.ts";
 
-/** Bytes of text for one token, about what tokenizers make of English. */
+/** Bytes of text for one token, approximately the ratio of tokenizers for English. */
 const BYTES_PER_TOKEN = 4;
 
 /** Tokens of an image, a recording or a document, whose bytes say little about them. */
 const TOKENS_PER_MEDIUM = 1000;
 
-/** Tokens of an answer where the request sets no maximum. */
+/** Tokens of an answer if the request sets no maximum. */
 const DEFAULT_OUTPUT_TOKENS = 1000;
 
-/** What a call will use at most, roughly: a quarter of the bytes of its texts, and the tokens that it allows. */
+/** Estimates the maximum usage of a call: a quarter of the bytes of its texts, and the tokens that it allows. */
 export function estimateUsage(request: Request): Usage {
   const parts = request.messages.flatMap(({ content }) => content).map(tokensOfPart);
   const inputTokens = Math.ceil(sum(parts) + sum(request.tools.map(tokensOfTool)));

@@ -21,7 +21,7 @@ export class FailureWindow {
     if (isFailure) slot.failures += 1;
   }
 
-  /** The counts of the window that ends now. */
+  /** Returns the counts of the window that ends now. */
   countsAt(now: number): { readonly calls: number; readonly failures: number } {
     this.#drop(now);
     let [calls, failures] = [0, 0];

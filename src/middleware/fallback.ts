@@ -9,18 +9,18 @@ import type { MiddlewareObserver } from "./observer.ts";
 import { repeatCalls, withRepeatLimit } from "./repeat-calls.ts";
 
 /**
- * Where a call goes next. At least one field. Without a model it is that of the request; a model without a provider goes
- * where the rule for names of models leads, with the provider of the request as the default.
+ * The next destination of a call. At least one field. Without a model, the request's model is used. A model without a
+ * provider is resolved by the rule for names of models, with the request's provider as the default.
  */
 export interface FallbackTarget {
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
 }
 
-/** A kind of error after which another provider or model may be asked, by its name in the contract. */
+/** A kind of error after which another provider or model may be tried, by its name in the contract. */
 export type FallbackKind = Exclude<keyof typeof ErrorKind, "UNSPECIFIED" | "ABORT" | "INTERNAL">;
 
-/** All kinds after which another provider or model may be asked. */
+/** All kinds after which another provider or model may be tried. */
 export const fallbackKinds: readonly FallbackKind[] = Object.keys(ErrorKind).filter(isFallbackKind);
 
 function isFallbackKind(name: string): name is FallbackKind {
@@ -29,12 +29,12 @@ function isFallbackKind(name: string): name is FallbackKind {
 
 /** Options of `createFallback`. */
 export interface FallbackOptions {
-  /** Where to go, in this order; at most 8. */
+  /** The targets in their order; at most 8. */
   readonly targets: readonly FallbackTarget[];
   /**
-   * Errors after which the next target is asked. Default: those that say something about the provider and nothing about
-   * the request. `CONTEXT_LENGTH` fits where a target has a larger context window, `REQUEST_TIMEOUT` where requests have
-   * time limits of their own.
+   * Errors after which the next target is tried. Default: kinds that say something about the provider and nothing about
+   * the request. Add `CONTEXT_LENGTH` if a target has a larger context window, and `REQUEST_TIMEOUT` if requests set
+   * time limits.
    */
   readonly on?: readonly FallbackKind[] | undefined;
   readonly observer?: MiddlewareObserver | undefined;
@@ -53,18 +53,18 @@ export const DEFAULT_FALLBACK_KINDS: readonly FallbackKind[] = [
   "STREAM",
 ];
 
-/** Most targets of a chain: a caller waits for all of them. */
+/** Maximum number of targets in a chain: a caller waits for all, one after the other. */
 export const MAX_FALLBACK_TARGETS = 8;
 
-/** Options of the calls that a chain makes. Chains around each other would multiply the calls. */
+/** Options of the calls that a chain makes. Nested chains would multiply the calls. */
 const chained = new WeakSet<CallOptions>();
 
 /**
- * Sends a call that failed to the next target, where the error allows it and no output has begun. The attempts that
- * failed are in `Response.attempts`; where all fail, the last error is thrown, with those before it as its causes.
- * Within a chain no other chain applies. Targets that the caller may not use are left out, and a call that the caller may
- * not make fails at once.
- * @throws ConfigurationError where there is no target or there are too many, or one has neither provider nor model.
+ * Sends a failed call to the next target, if the error allows it and no output has begun. The attempts that failed are
+ * in `Response.attempts`; if all fail, the last error is thrown, with the earlier ones as its causes. Within a chain no
+ * other chain applies. Targets that the caller may not use are left out, and a call that the caller may not make fails
+ * at once.
+ * @throws ConfigurationError if there is no target or there are too many, or one has neither provider nor model.
  */
 export function createFallback(options: FallbackOptions): Required<MiddlewareMethods> {
   const { targets, on = DEFAULT_FALLBACK_KINDS, observer } = options;
@@ -86,25 +86,25 @@ export function createFallback(options: FallbackOptions): Required<MiddlewareMet
     };
   });
   return {
-    complete(request, next, own) {
-      if (chained.has(own)) return next(request);
-      const marked = mark(own);
+    complete(request, next, callOptions) {
+      if (chained.has(callOptions)) return next(request);
+      const marked = mark(callOptions);
       return chain.complete(request, (changed) => next(changed, marked), marked);
     },
-    stream(request, next, own) {
-      if (chained.has(own)) return next(request);
-      const marked = mark(own);
+    stream(request, next, callOptions) {
+      if (chained.has(callOptions)) return next(request);
+      const marked = mark(callOptions);
       return chain.stream(request, (changed) => next(changed, marked), marked);
     },
   };
 }
 
-/** A provider that gives up a call by itself has failed, as one that is overloaded. */
+/** A provider's timeout counts as a failure of the provider, like an overload. */
 function isCovered(error: SDKError, kinds: ReadonlySet<ErrorKind>): boolean {
   return kinds.has(error.kind) || (isProviderTimeout(error) && kinds.has(ErrorKind.SERVER));
 }
 
-/** A stream that cannot be retried was over a limit of this process: another model would be asked for as much. */
+/** A stream that cannot be retried exceeded a limit of this process. Another model would produce as much. */
 function isTooLarge({ kind, retryable }: SDKError): boolean {
   return kind === ErrorKind.STREAM && !retryable;
 }
@@ -115,7 +115,7 @@ function mark(options: CallOptions): CallOptions {
   return marked;
 }
 
-/** The requests to the targets; none twice, and none to where the first one goes. */
+/** Returns the requests to the targets, none twice, and none to the first destination. */
 function requestsFor(
   first: Request,
   targets: readonly FallbackTarget[],
@@ -132,7 +132,7 @@ function requestsFor(
   return requests;
 }
 
-/** Where a target of a fallback leads. @param first Where the first call went. */
+/** Resolves the target of a fallback. @param first The first destination of the call. */
 export function resolveFallback(
   target: FallbackTarget,
   first: CallTarget,

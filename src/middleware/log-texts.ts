@@ -2,18 +2,20 @@ import { type ContentPart, type Message, RoleSchema } from "../gen/outrigger/v1/
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 
-/** A message as it is logged. */
+/** A message in the form for logs. */
 export interface LoggedMessage {
   /** `system`, `user`, `assistant`, `tool` or `developer`. */
   readonly role: string;
   readonly text: string;
 }
 
-/** What looks like a key: those of the providers, of AWS, GitHub and Slack, JSON web tokens, and bearer tokens. */
+/**
+ * Matches texts that look like a key: of the providers, of AWS, GitHub and Slack, JSON web tokens, and bearer tokens.
+ */
 const KEYS =
   /\b(?:[spr]k[-_]|AIza|AKIA|gh[pousr]_|xox[abprs]-|eyJ[\w-]{8,}\.)[\w.-]{12,}|\b(bearer\s+)[\w.~+/-]{12,}=*/gi;
 
-/** A key may be cut by the limit of a text: it is looked for in some more. */
+/** The limit of a text may cut a key, so keys are also searched in this many further characters. */
 const OVERLAP = 1024;
 
 /** The texts of calls, bounded and without keys. */
@@ -21,13 +23,15 @@ export class LogTexts {
   readonly #maxLength: number;
   readonly #redact: (text: string) => string;
 
-  /** @param redact Changes what is left without keys. */
+  /**
+   * @param redact Changes the texts after keys were removed.
+   */
   constructor(maxLength: number, redact: (text: string) => string = (text) => text) {
     this.#maxLength = maxLength;
     this.#redact = redact;
   }
 
-  /** The latest messages whose texts together are within the limit, in their order. */
+  /** Returns the latest messages whose texts together are within the limit, in their order. */
   logMessages({ messages }: Request): LoggedMessage[] {
     const logged: LoggedMessage[] = [];
     let left = this.#maxLength;
@@ -61,7 +65,7 @@ function getRoleName({ role }: Message): string {
   return (RoleSchema.value[role]?.localName ?? "unknown").toLowerCase();
 }
 
-/** The texts of parts, with the kind of a part in the place of bytes. */
+/** Yields the texts of parts, and the kind of a part in place of its bytes. */
 function* collectTexts(parts: readonly ContentPart[]): Generator<string> {
   for (const { part } of parts) {
     switch (part.case) {

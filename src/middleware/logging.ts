@@ -9,7 +9,7 @@ import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type LoggedMessage, LogTexts } from "./log-texts.ts";
 import { watchStream } from "./watch-stream.ts";
 
-/** What is logged of an attempt to get an answer from a provider. Fields of which nothing is known are absent. */
+/** The log entry of an attempt to get an answer from a provider. Unknown fields are absent. */
 export interface AttemptEntry {
   readonly kind: "complete" | "stream";
   readonly provider: string;
@@ -29,9 +29,9 @@ export interface AttemptEntry {
   readonly providerRequestId?: string;
   /** Whether the reader of a stream left before its end. */
   readonly left?: true;
-  /** The latest messages of the request. Only where they were asked for. */
+  /** The latest messages of the request. Only if they were asked for. */
   readonly messages?: readonly LoggedMessage[];
-  /** The text of the answer. Only where it was asked for. */
+  /** The text of the answer. Only if it was asked for. */
   readonly answer?: string;
 }
 
@@ -40,31 +40,31 @@ export type LoggedContent = "messages" | "answer";
 
 /** Options of `createLogging`. */
 export interface LoggingOptions {
-  /** Takes one entry for each attempt when it is over. What it throws is ignored: a log must not fail a call. */
+  /** Takes one entry for each attempt when it is over. Its errors are ignored: a log must not fail a call. */
   readonly log: (entry: AttemptEntry) => void;
-  /** Content to log beside the facts. Default: none, since it is what users write. */
+  /** Content to log beside the facts. Default: none, since users' texts are private. */
   readonly include?: readonly LoggedContent[] | undefined;
-  /** Changes each text before it is logged. What looks like a key has been removed by then. */
+  /** Changes each text before it is logged. Texts that look like a key are removed before. */
   readonly redact?: ((text: string) => string) | undefined;
-  /** UTF-16 code units of all messages of an entry together, and of its answer. Default 2000. */
+  /** Maximum UTF-16 code units of all messages of an entry together, and of its answer. Default 2000. */
   readonly maxTextLength?: number | undefined;
 }
 
 /**
- * Logs each attempt to get an answer: what was asked of whom, how long it took, what it used and how it ended. To see
- * every attempt, put it after retries and fallbacks. Holds no prompt, no answer and no key unless it is told to.
- * @throws ConfigurationError where `maxTextLength` is not above 0.
+ * Logs each attempt to get an answer: its target, duration, usage and outcome. To see every attempt, put it after
+ * retries and fallbacks. Holds no prompt, no answer and no key unless configured to.
+ * @throws ConfigurationError if `maxTextLength` is not above 0.
  */
 export function createLogging(options: LoggingOptions): Required<MiddlewareMethods> {
   const { log, include = [], redact, maxTextLength = 2000 } = options;
   if (!(maxTextLength > 0))
     throw new ConfigurationError(`the log's maxTextLength is ${maxTextLength}; expected a number above 0`);
   const texts = new LogTexts(maxTextLength, redact);
-  const begin = (kind: AttemptEntry["kind"], request: Request, own: CallOptions) =>
-    new LoggedAttempt({ log, texts, include: new Set(include) }, kind, request, own);
+  const begin = (kind: AttemptEntry["kind"], request: Request, callOptions: CallOptions) =>
+    new LoggedAttempt({ log, texts, include: new Set(include) }, kind, request, callOptions);
   return {
-    async complete(request, next, own) {
-      const attempt = begin("complete", request, own);
+    async complete(request, next, callOptions) {
+      const attempt = begin("complete", request, callOptions);
       try {
         const response = await next(request);
         attempt.end(response, undefined);
@@ -74,9 +74,9 @@ export function createLogging(options: LoggingOptions): Required<MiddlewareMetho
         throw thrown;
       }
     },
-    stream(request, next, own) {
+    stream(request, next, callOptions) {
       const open = () => {
-        const attempt = begin("stream", request, own);
+        const attempt = begin("stream", request, callOptions);
         return watchStream(next(request).batches(), {
           begin: () => attempt.noteFirstEvent(),
           end: ({ response, error }) => attempt.end(response, error),
@@ -117,7 +117,7 @@ class LoggedAttempt {
     try {
       this.#settings.log(this.#entry(response, error));
     } catch {
-      // The call goes on.
+      // A failing log does not fail the call.
     }
   }
 

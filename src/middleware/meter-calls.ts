@@ -10,25 +10,25 @@ import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import { isRefusal } from "./refusals.ts";
 import { type StreamEnd, watchStream } from "./watch-stream.ts";
 
-/** What a call has used. */
+/** The usage of a call. */
 export interface Spent {
-  /** Whether it was sent to the provider. */
+  /** Whether the call was sent to the provider. */
   readonly wasSent: boolean;
-  /** Its tokens: as the provider reports them, else as far as they are known. */
+  /** Tokens of the call: as the provider reports them, else as far as they are known. */
   readonly usage: Usage;
 }
 
-/** What is taken for a call before it begins. */
+/** The amount that is reserved for a call before it begins. */
 export interface Reservation {
-  /** The usage for which it was made. */
+  /** The usage for which the reservation was made. */
   readonly estimate: Usage;
-  /** Replaces what was reserved by what was used. Called once. Must not throw. */
+  /** Replaces the reserved amount by the used one. Called once. Must not throw. */
   settle(spent: Spent): void;
 }
 
 /**
- * A middleware that reserves something for each call, and settles it when the call is over, however it ends.
- * @param reserve Throws where the call is refused.
+ * Creates a middleware that reserves something for each call, and settles it when the call is over, however it ends.
+ * @param reserve Throws if the call is refused.
  */
 export function meterCalls(
   reserve: (request: Request, options: CallOptions) => Reservation | Promise<Reservation>,
@@ -61,7 +61,9 @@ function spentByAnswer({ usage }: Response, { estimate }: Reservation): Spent {
   return { wasSent: true, usage: usage ?? estimate };
 }
 
-/** A failure before output costs nothing. A call that was ended may have run for long, so it counts as estimated. */
+/**
+ * A failure before output costs nothing. A call that was cancelled may have run for long, so it counts as estimated.
+ */
 function spentByFailure(error: SDKError, { estimate }: Reservation): Spent {
   if (isRefusal(error)) return { wasSent: false, usage: nothing(estimate) };
   return { wasSent: true, usage: error.usage ?? (mayHaveRun(error) ? estimate : nothing(estimate)) };
@@ -76,12 +78,15 @@ function spentByStream({ response, error, events }: StreamEnd, reservation: Rese
   return { wasSent: true, usage: toUsage(estimate, estimate.inputTokens, outputTokens) };
 }
 
-/** Whether the model may have been at work when a call failed. */
+/** Whether the model may have been working when a call failed. */
 function mayHaveRun({ outputStarted, kind }: SDKError): boolean {
   return outputStarted || kind === ErrorKind.ABORT || kind === ErrorKind.REQUEST_TIMEOUT;
 }
 
-/** Tokens of an event of a stream that was left: most providers send one token in an event, some send ten. */
+/**
+ * Estimated tokens of an event of a stream that was left early: most providers send one token in an event, some send
+ * ten.
+ */
 const TOKENS_PER_EVENT = 10;
 
 function nothing(like: Usage): Usage {

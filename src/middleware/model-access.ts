@@ -8,8 +8,8 @@ import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import { tryReadJson } from "../kit/json/json.ts";
 
 /**
- * Refuses calls of models that the caller may not use. To be put where the provider and the model of a call are known,
- * and around every cache.
+ * Refuses calls of models that the caller may not use. Put it inside the middleware that resolves the provider and the
+ * model, and around every cache.
  */
 export function createModelAccess(): Required<MiddlewareMethods> {
   return {
@@ -30,7 +30,7 @@ export function createModelAccess(): Required<MiddlewareMethods> {
   };
 }
 
-/** Whether an error is a refusal of this middleware, and not one of a provider. */
+/** Whether an error is a refusal by this middleware, as opposed to a provider's. */
 export function isDenial(error: SDKError): boolean {
   return error instanceof AccessDeniedError && error.provider === "";
 }
@@ -59,15 +59,15 @@ function deniedOption({ name }: Caller, field: string): AccessDeniedError {
   return new AccessDeniedError(`the access key ${name} may not set the option "${field}": ${reason}`);
 }
 
-/** A field of the provider's own settings that decides about the model. */
+/** A field of the provider's settings that decides about the model. */
 interface ModelChoice {
-  /** Its path, below the settings. */
+  /** Path of the field, below the settings. */
   readonly field: string;
   /** The model that it names. Undefined if it may choose any. */
   readonly models: readonly string[] | undefined;
 }
 
-/** What the settings for providers and their own tools say about models. */
+/** Returns the choices of models in the settings for providers and for their tools. */
 function modelChoices({ providerOptionsJson, tools }: Request): ModelChoice[] {
   const texts = Object.values(providerOptionsJson);
   for (const { tool } of tools) if (tool.case === "hosted") texts.push(tool.value.configJson);
@@ -86,7 +86,10 @@ const CHOICE =
 const SCHEMA =
   /^(?:parameters|parametersjsonschema|inputschema|outputschema|schema|responseschema|responsejsonschema)$/;
 
-/** The fields of a JSON value that decide about models, at any depth. Not recursive: the depth is the caller's. */
+/**
+ * Finds the fields of a JSON value that decide about models, at any depth. Not recursive, since the caller controls the
+ * depth.
+ */
 function modelChoicesIn(root: unknown): ModelChoice[] {
   const choices: ModelChoice[] = [];
   const waiting: { readonly value: unknown; readonly path: string }[] = [{ value: root, path: "" }];
@@ -104,7 +107,7 @@ function modelChoicesIn(root: unknown): ModelChoice[] {
   return choices;
 }
 
-/** Longest path that is kept. A path of a deep value would be as long as all its parents together. */
+/** Maximum length of a path that is kept. The path of a deep value would be as long as all its parents together. */
 const MAX_PATH = 100;
 
 function fieldIn(path: string, name: string): string {

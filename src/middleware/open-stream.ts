@@ -7,17 +7,17 @@ type Batch = readonly StreamEvent[];
 type Read = Promise<IteratorResult<Batch>>;
 
 /**
- * How long the beginning of a stream is held back at most, in milliseconds. Providers that accept a call and then find
- * that they are overloaded say so at once; a model that thinks for minutes must not keep its caller without headers.
+ * Maximum time for which the beginning of a stream is held back, in milliseconds. Overloaded providers that accept a
+ * call report the overload at once; a model that thinks for minutes must not keep its caller without headers.
  */
 const MAX_HOLD_MS = 5000;
 
-/** Batches that are held back at most: with `include_raw` every ping of the provider is an event. */
+/** Maximum number of batches that are held back: with `include_raw` every ping of the provider is an event. */
 const MAX_HELD_BATCHES = 32;
 
 /**
- * Reads a stream until the model produces output, and gives the whole stream, what was read included. A failure before
- * that is thrown, so that the call can be made again: its caller has seen nothing of it.
+ * Reads a stream until the model produces output, and returns the whole stream, including the part that was read. An
+ * earlier failure is thrown, so that the call can be repeated: its caller has seen no event.
  */
 export async function openStream(
   stream: EventStream,
@@ -33,12 +33,12 @@ export async function openStream(
   return { [Symbol.asyncIterator]: () => opened };
 }
 
-/** A stream whose beginning was read. From there on a read goes straight to the source. */
+/** A stream whose beginning was read. After the beginning, a read goes straight to the source. */
 class OpenedStream implements ForwardingStream<StreamEvent> {
   readonly #source: AsyncIterator<Batch>;
   readonly #maxHoldMs: number;
   #held: Batch[] = [];
-  /** A read of the source whose result nobody has taken. */
+  /** A read of the source whose result was not taken yet. */
   #pending: Read | undefined;
 
   constructor(source: AsyncIterator<Batch>, maxHoldMs: number) {
@@ -50,7 +50,7 @@ class OpenedStream implements ForwardingStream<StreamEvent> {
     return this.#held.length === 0 && this.#pending === undefined ? this.#source : undefined;
   }
 
-  /** Reads until output has begun, or long enough. Throws where the stream fails before. */
+  /** Reads until output has begun, or the time is up. Throws if the stream fails before. */
   async hold(): Promise<void> {
     let isHolding = await this.#take(this.#source.next());
     if (!isHolding) return;
@@ -80,7 +80,7 @@ class OpenedStream implements ForwardingStream<StreamEvent> {
     return { done: true, value: undefined };
   }
 
-  /** Takes the result of a read, undefined where the time is over. Returns whether to hold on. */
+  /** Takes the result of a read, undefined if the time is up. Returns whether to hold on. */
   async #take(read: Promise<IteratorResult<Batch> | undefined>): Promise<boolean> {
     const result = await read;
     if (result === undefined) return false;
@@ -94,7 +94,7 @@ class OpenedStream implements ForwardingStream<StreamEvent> {
     return !result.value.some(isOutput) && this.#held.length < MAX_HELD_BATCHES;
   }
 
-  /** An `error` event is followed by the error itself, which knows more. */
+  /** An `error` event is followed by the error itself, which has more detail. */
   async #throwFailure(batch: Batch): Promise<void> {
     const last = batch.at(-1)?.event;
     if (last?.case !== "error" || [...this.#held, batch].flat().some(isOutput)) return;
@@ -103,7 +103,7 @@ class OpenedStream implements ForwardingStream<StreamEvent> {
   }
 }
 
-/** Whether an event belongs to what the model wrote, or ends the stream. */
+/** Whether an event belongs to the model's output, or ends the stream. */
 function isOutput({ event }: StreamEvent): boolean {
   switch (event.case) {
     case "streamStart":

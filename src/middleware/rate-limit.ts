@@ -15,11 +15,11 @@ export interface RateLimitOptions {
   readonly requestsPerMinute?: number | undefined;
   /** Tokens of prompts and answers together. */
   readonly tokensPerMinute?: number | undefined;
-  /** Seconds that a call waits for its turn at most. 0: it is refused at once. Default 10. */
+  /** Maximum seconds that a call waits for its turn. 0 refuses it at once. Default 10. */
   readonly maxWait?: number | undefined;
-  /** Calls that wait at once, at most. Default 100. */
+  /** Maximum number of waiting calls. Default 100. */
   readonly maxQueue?: number | undefined;
-  /** What is limited, for errors. Default `this client`. */
+  /** Name of the limited calls, for errors. Default `this client`. */
   readonly name?: string | undefined;
   readonly observer?: MiddlewareObserver | undefined;
 }
@@ -28,17 +28,17 @@ export interface RateLimitOptions {
 const MAX_WAIT = 3600;
 
 /**
- * Keeps calls within a rate, as the limits of providers count it: what a minute allows may be used at once, and comes
- * back steadily. Tokens are reserved by an estimate and settled by the real usage. A call that is over the limit waits
- * in order, or gets a RateLimitError without a provider. Counts the calls of this process.
- * @throws ConfigurationError where there is no limit, or an option is out of range.
+ * Keeps calls within a rate, counted as providers count: the allowance of a minute may be used at once, and refills
+ * steadily. Tokens are reserved by an estimate and settled by the real usage. A call that exceeds the limit waits in
+ * order, or gets a RateLimitError and is not sent. Counts the calls of this process.
+ * @throws ConfigurationError if there is no limit, or an option is out of range.
  */
 export function createRateLimit(options: RateLimitOptions): Required<MiddlewareMethods> {
   const limiter = new RateLimiter(options);
-  return meterCalls((request, own) => limiter.reserve(request, own));
+  return meterCalls((request, callOptions) => limiter.reserve(request, callOptions));
 }
 
-/** A limit: its bucket, what a call takes of it, and its name in errors. */
+/** A limit: its bucket, the amount that a call takes, and its name in errors. */
 interface Limit {
   readonly bucket: TokenBucket;
   readonly what: "requests" | "tokens";
@@ -60,10 +60,12 @@ class RateLimiter {
     this.#observer = observer;
   }
 
-  /** Takes what a call needs, after a wait where need be. Throws RateLimitError where it would wait too long. */
+  /**
+   * Takes the amounts that a call needs, after a wait if necessary. Throws RateLimitError if it would wait too long.
+   */
   async reserve(request: Request, { signal, deadline = Infinity }: CallOptions): Promise<Reservation> {
     const estimate = estimateUsage(request);
-    // What is more than a minute allows has to be allowed at some time: when the whole minute is there.
+    // A call that needs more than a minute allows would never fit, so it runs when the whole minute is available.
     const taken = this.#limits.map(({ bucket, what }) =>
       Math.min(what === "requests" ? 1 : estimate.totalTokens, bucket.capacity),
     );

@@ -10,7 +10,7 @@ export function refusal<Refused extends SDKError>(error: Refused): Refused {
 }
 
 /**
- * Whether a call was refused by a limit or a circuit breaker of this process. A retry would only meet it again; another
+ * Whether a limit or a circuit breaker of this process refused a call. A retry would be refused as well; another
  * provider may answer.
  */
 export function isRefusal(error: SDKError): boolean {

@@ -13,20 +13,20 @@ import { attemptsOf, failedAttempt, noteAttempts, startAttempt, withAttempts } f
 import { openStream } from "./open-stream.ts";
 import { waitFor } from "./retry-policy.ts";
 
-/** What to do after an attempt that failed. */
+/** The attempt to make after one that failed. */
 export interface NextAttempt {
   readonly request: Request;
-  /** Time to wait before it, in milliseconds. */
+  /** Time to wait before the attempt, in milliseconds. */
   readonly delayMs: number;
 }
 
-/** Decides after each failure of a call what to do. Undefined: the call has failed. */
+/** Decides after each failure of a call whether to repeat it. Undefined: the call has failed. */
 export type Decide = (error: SDKError) => NextAttempt | undefined;
 
 /**
- * A middleware that may make a call again. Of a stream, only until its caller has got an event. What failed before an
- * answer is listed in `Response.attempts`; where the call fails, the error before the last one is its cause. The calls
- * of all such middleware together have one limit, see `CallOptions.repeats`.
+ * Creates a middleware that may repeat a call; a stream only until its caller has got an event. Failures before an
+ * answer are listed in `Response.attempts`; if the call fails, the error before the last one is its cause. The calls of
+ * all such middleware together have one limit, see `CallOptions.repeats`.
  * @param decideFor Called once for each call.
  */
 export function repeatCalls(
@@ -53,7 +53,7 @@ export function repeatCalls(
   };
 }
 
-/** The options of a call with the limit that all its attempts share. */
+/** Returns the options of a call with the limit that all its attempts share. */
 export function withRepeatLimit(options: CallOptions): LimitedOptions {
   return isLimited(options) ? options : { ...options, repeats: new RepeatLimit() };
 }
@@ -84,8 +84,8 @@ async function repeat<Result>(
       return { result: await send(request), failed };
     } catch (thrown) {
       if (!(thrown instanceof SDKError)) throw thrown;
-      const own = attemptsOf(thrown);
-      failed.push(...(own.length > 0 ? own : [failedAttempt(request, options, start, thrown)]));
+      const recorded = attemptsOf(thrown);
+      failed.push(...(recorded.length > 0 ? recorded : [failedAttempt(request, options, start, thrown)]));
       const error = behind(thrown, earlier);
       const isOver = options.signal?.aborted || options.repeats.isReached;
       const next = isOver ? undefined : decide(thrown);
@@ -101,7 +101,7 @@ async function repeat<Result>(
   }
 }
 
-/** An error with the one before it as its cause. */
+/** Returns an error with the previous one as its cause. */
 function behind(error: SDKError, earlier: SDKError | undefined): SDKError {
   // The cause of an internal error is the bug, which the log needs.
   if (earlier === undefined || error.kind === ErrorKind.INTERNAL) return error;
@@ -117,7 +117,7 @@ async function pause(delayMs: number, { signal }: CallOptions, failed: readonly 
 
 type Batch = readonly StreamEvent[];
 
-/** A stream whose final response lists the attempts that failed before it. Only the last event of a batch is looked at. */
+/** Adds the attempts that failed before a stream to its final response. Inspects only the last event of a batch. */
 function streamWithAttempts(stream: Batches<StreamEvent>, failed: readonly Attempt[]): Batches<StreamEvent> {
   const source = stream[Symbol.asyncIterator]();
   const change = (result: IteratorResult<Batch>): IteratorResult<Batch> =>

@@ -3,8 +3,8 @@ import { toBinary } from "@bufbuild/protobuf";
 import { FinalResponse, type Request, RequestSchema } from "../gen/outrigger/v1/request_pb.ts";
 
 /**
- * A hash over all of a request that may change its answer: everything but its time limits and how much the end of a
- * stream repeats. Requests with the same fields have the same key, in whatever order their maps are.
+ * Returns a hash over all fields of a request that may change its answer: everything except its time limits and the
+ * setting for the end of a stream. Requests with the same fields have the same key, whatever the order of their maps.
  */
 export function requestKey(request: Request): string {
   const { timeouts: _, ...rest } = request;

@@ -1,17 +1,19 @@
 import { ConfigurationError } from "../core/errors.ts";
 
-/** How many retries the calls of a provider may add up to. */
+/** Limits on the retries of all calls to a provider together. */
 export interface RetryBudgetOptions {
-  /** Retries for each call, over time. Default 0.1: where a provider fails, it gets a tenth more calls and no multiple. */
+  /**
+   * Retries for each call, over time. Default 0.1: a failing provider gets a tenth more calls instead of a multiple.
+   */
   readonly ratio?: number | undefined;
-  /** Retries that are allowed each second however few calls there are. Default 1. */
+  /** Retries that are allowed each second, however few calls there are. Default 1. */
   readonly minPerSecond?: number | undefined;
 }
 
-/** Seconds for which `minPerSecond` is saved up: a quiet sidecar may retry all calls of a short failure. */
+/** Seconds for which `minPerSecond` accumulates: a quiet sidecar may retry all calls of a short failure. */
 const SAVED_SECONDS = 10;
 
-/** Most retries that calls save up. */
+/** Maximum number of retries that accumulate. */
 const MAX_SAVED = 100;
 
 /** A bucket of retries, which calls fill and retries empty. */
@@ -31,12 +33,12 @@ export class RetryBudget {
     this.#filledAt = now();
   }
 
-  /** A call begins. */
+  /** Adds the share of a call that begins. */
   deposit(): void {
     this.#saved = Math.max(this.#saved, Math.min(this.#saved + this.#ratio, MAX_SAVED));
   }
 
-  /** Takes a retry. False where none is left. */
+  /** Takes a retry. False if none is left. */
   withdraw(): boolean {
     this.#fill();
     if (this.#saved < 1) return false;
@@ -48,7 +50,7 @@ export class RetryBudget {
     return this.#minPerSecond * SAVED_SECONDS;
   }
 
-  /** Adds what the time allows, up to the floor. */
+  /** Adds the retries that the elapsed time allows, up to the floor. */
   #fill(): void {
     const now = this.#now();
     const gained = ((now - this.#filledAt) / 1000) * this.#minPerSecond;

@@ -10,15 +10,15 @@ export interface RetryPolicy {
   readonly maxRetries: number;
   /** Delay before the first retry. Defaults to 1. */
   readonly baseDelay: number;
-  /** Longest delay before jitter. A provider that asks for more gets no retry. Defaults to 60. */
+  /** Longest delay before jitter. If a provider asks for more, the call is not retried. Defaults to 60. */
   readonly maxDelay: number;
   /** Factor between one delay and the next. Defaults to 2. */
   readonly backoffMultiplier: number;
   /** Whether each delay is multiplied by a random factor from 0.5 to 1.5. Defaults to true. */
   readonly jitter: boolean;
   /**
-   * Whether a time limit of the call that ran out is retried too, with a new time limit. Defaults to false. A provider that
-   * gives up by itself (408, 504) is retried in any case.
+   * Whether to retry after a time limit of the call ran out, with a new time limit. Defaults to false. A provider's
+   * timeout (408, 504) is retried in any case.
    */
   readonly retryTimeouts: boolean;
   /**
@@ -28,7 +28,7 @@ export interface RetryPolicy {
   readonly onRetry?: ((error: SDKError, attempt: number, delay: number) => void) | undefined;
 }
 
-/** Highest `maxRetries`. More would keep a caller waiting for minutes, and multiply its calls. */
+/** Highest `maxRetries`. More would keep a caller waiting for minutes, and multiply the calls. */
 export const MAX_RETRIES = 10;
 
 /** The default policy. */
@@ -43,11 +43,11 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 
 /** Options of `retry` beside the policy. */
 export interface RetryOptions {
-  /** Ends the wait between attempts at once. A running attempt has to observe it by itself. */
+  /** Ends the wait between attempts at once. A running attempt has to observe the signal itself. */
   readonly signal?: AbortSignal | undefined;
-  /** When the caller's time is over, in milliseconds of `performance.now()`. No wait is begun that would last until then. */
+  /** The caller's deadline, in milliseconds of `performance.now()`. No wait is begun that would outlast it. */
   readonly deadline?: number | undefined;
-  /** Ends the retries when it is reached. */
+  /** Ends the retries when the limit is reached. */
   readonly repeats?: RepeatLimit | undefined;
   /** Waits some milliseconds; rejects when the signal is aborted. Defaults to a timer. */
   readonly wait?: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
@@ -56,9 +56,9 @@ export interface RetryOptions {
 }
 
 /**
- * Calls `attempt` until it succeeds, fails in a way that a retry cannot help, or the policy is exhausted; then throws that
- * failure. An SDKError is retried where it is `retryable` and output had not started. Client.complete and Client.stream
- * never retry; wrap them: `retry(() => client.complete(request), { maxRetries: 3 })`.
+ * Calls `attempt` until it succeeds, fails in a way that a retry cannot help, or the policy is exhausted; then throws
+ * that failure. An SDKError is retried if it is `retryable` and output had not started. Client.complete and
+ * Client.stream never retry; wrap them: `retry(() => client.complete(request), { maxRetries: 3 })`.
  *
  * @throws ConfigurationError if a number of the policy is out of range.
  */
@@ -85,8 +85,8 @@ export async function retry<Result>(
 }
 
 /**
- * Seconds to wait before retry number `retries` (from 0) of what failed with `error`; undefined
- * where it must not be retried. A delay that the provider asks for takes precedence.
+ * Returns the seconds to wait before retry number `retries` (from 0) of a call that failed with `error`; undefined if
+ * it must not be retried. A delay that the provider asks for takes precedence.
  */
 export function retryDelayOf(
   error: unknown,

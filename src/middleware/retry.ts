@@ -6,21 +6,21 @@ import { repeatCalls } from "./repeat-calls.ts";
 import { RetryBudget, type RetryBudgetOptions } from "./retry-budget.ts";
 import { checkPolicy, DEFAULT_RETRY_POLICY, type RetryPolicy, retryDelayOf } from "./retry-policy.ts";
 
-/** Options of `createRetry`: the policy, and what bounds the retries of all calls together. */
+/** Options of `createRetry`: the policy, and a limit on the retries of all calls together. */
 export interface RetryMiddlewareOptions extends Partial<RetryPolicy> {
-  /** Bounds the retries of each provider. `false`: not at all. */
+  /** Limits the retries of each provider. `false` for no limit. */
   readonly budget?: RetryBudgetOptions | false | undefined;
   readonly observer?: MiddlewareObserver | undefined;
 }
 
-/** Providers whose budgets are kept: more than anyone registers. */
+/** Maximum number of providers whose budgets are kept: more than anyone registers. */
 const MAX_PROVIDERS = 100;
 
 /**
- * Makes a call again where it failed in a way that a retry can help and no output has begun. Never waits beyond the
- * caller's deadline, and never for a limit or a circuit breaker of this process. The attempts that failed are in
+ * Repeats a call that failed in a way that a retry can help, if no output has begun. Never waits beyond the caller's
+ * deadline, and never for a limit or a circuit breaker of this process. The attempts that failed are in
  * `Response.attempts`.
- * @throws ConfigurationError where a number of the policy or the budget is negative or not a number.
+ * @throws ConfigurationError if a number of the policy or the budget is negative or not a number.
  */
 export function createRetry(options: RetryMiddlewareOptions = {}): Required<MiddlewareMethods> {
   const { budget, observer, ...changes } = options;
@@ -28,7 +28,7 @@ export function createRetry(options: RetryMiddlewareOptions = {}): Required<Midd
   const budgets = new BoundedMap<RetryBudget>(MAX_PROVIDERS);
   const createBudget = () => new RetryBudget(budget === false ? {} : budget);
   createBudget();
-  // Made when a call fails: names that do not exist must not push others out.
+  // Created when a call fails, so that names that do not exist cannot push others out.
   const withdraw = (provider: string) =>
     budget === false || budgets.getOrCreate(provider, createBudget).withdraw();
   return repeatCalls((request, { deadline = Infinity }) => {

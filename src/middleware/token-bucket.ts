@@ -1,4 +1,7 @@
-/** A bucket that fills steadily, as the limits of providers do. It may owe: a call may use more than it reserved. */
+/**
+ * A bucket that fills steadily, like the limits of providers. Its level may be negative, since a call may use more than
+ * it reserved.
+ */
 export class TokenBucket {
   readonly capacity: number;
   readonly #perMs: number;
@@ -7,9 +10,9 @@ export class TokenBucket {
   #filledAt: number;
 
   /**
-   * @param perMinute What is added in a minute.
+   * @param perMinute The amount that is added in a minute.
    * @param now Milliseconds of a monotonic clock.
-   * @param capacity The most that the bucket holds. Default: what is added in a minute.
+   * @param capacity The maximum that the bucket holds. Default: the amount of a minute.
    */
   constructor(perMinute: number, now: () => number, capacity: number = perMinute) {
     this.capacity = capacity;
@@ -19,17 +22,20 @@ export class TokenBucket {
     this.#filledAt = now();
   }
 
-  /** Milliseconds until an amount is there; 0: now. An amount above the capacity counts as waiting calls do, together. */
+  /**
+   * Milliseconds until an amount is available; 0 if it is available now. An amount above the capacity is computed as
+   * for several waiting calls together.
+   */
   msUntil(amount: number): number {
     return Math.max(0, (amount - this.#fill()) / this.#perMs);
   }
 
-  /** Takes an amount, whether it is there or not. */
+  /** Takes an amount, whether it is available or not. */
   take(amount: number): void {
     this.#level = this.#fill() - amount;
   }
 
-  /** Puts back what was taken and not used; less than 0 takes more. */
+  /** Puts back an amount that was taken and not used; a negative amount takes more. */
   giveBack(amount: number): void {
     this.#level = Math.min(this.capacity, this.#fill() + amount);
   }

@@ -6,34 +6,34 @@ export type Amounts = readonly number[];
 
 /** Why a queue refuses a call: no bucket has enough for it in time, or too many wait. */
 export interface QueueRefusal {
-  /** Index of the bucket that keeps it waiting for the longest time. */
+  /** Index of the bucket that the call would wait for longest. */
   readonly bucket: number;
   /** Milliseconds until its turn would come. */
   readonly waitMs: number;
 }
 
-/** What bounds the waits of a queue. */
+/** Limits of a queue. */
 export interface QueueLimits {
-  /** Calls that wait at once. */
+  /** Maximum number of waiting calls. */
   readonly maxQueue: number;
-  /** Milliseconds that a call waits at most. */
+  /** Maximum wait of a call, in milliseconds. */
   readonly maxWaitMs: number;
 }
 
 interface Waiting {
   readonly amounts: Amounts;
-  /** When it has waited for long enough. All wait equally long, so the first one is the first to give up. */
+  /** When the call has waited long enough. All calls wait equally long, so the first one is the first to give up. */
   readonly expiresAt: number;
   readonly turn: PromiseWithResolvers<QueueRefusal | undefined>;
 }
 
-/** Calls that wait, in order, until some buckets have what they need. One timer for all of them. */
+/** Calls that wait, in order, until some buckets have the amounts that they need. All calls share one timer. */
 export class WaitQueue {
   readonly #buckets: readonly TokenBucket[];
   readonly #limits: QueueLimits;
   readonly #now: () => number;
   readonly #queue: Waiting[] = [];
-  /** Sums of what the queue waits for. */
+  /** Sums of the amounts that the queue waits for. */
   readonly #ahead: number[];
   #timer: NodeJS.Timeout | undefined;
 
@@ -45,7 +45,7 @@ export class WaitQueue {
     this.#ahead = buckets.map(() => 0);
   }
 
-  /** Takes amounts, after a wait where need be. Returns a refusal where that would take too long. */
+  /** Takes amounts, after a wait if necessary. Returns a refusal if that would take too long. */
   async take(
     amounts: Amounts,
     maxMs: number,
@@ -61,13 +61,13 @@ export class WaitQueue {
     return this.#wait(amounts, signal);
   }
 
-  /** Puts amounts back, which may be less than 0, and lets calls go on for which there is enough now. */
+  /** Puts amounts back, which may be negative, and lets calls continue for which there is enough now. */
   giveBack(amounts: Amounts): void {
     for (const [index, bucket] of this.#buckets.entries()) bucket.giveBack(amounts[index] ?? 0);
     this.#advance();
   }
 
-  /** The wait for the bucket that takes longest, behind what is waited for already. */
+  /** Returns the wait for the slowest bucket, behind the amounts that are waited for already. */
   #longestWait(amounts: Amounts, ahead: Amounts): QueueRefusal {
     let longest: QueueRefusal = { bucket: 0, waitMs: 0 };
     for (const [index, bucket] of this.#buckets.entries()) {
@@ -101,7 +101,7 @@ export class WaitQueue {
     }
   }
 
-  /** Lets calls go on in their order while there is enough for them, and gives up those that have waited too long. */
+  /** Lets calls continue in their order while there is enough for them, and refuses those that have waited too long. */
   #advance(): void {
     for (let first = this.#queue[0]; first !== undefined; first = this.#queue[0]) {
       const refusal = this.#longestWait(first.amounts, []);

@@ -5,15 +5,15 @@ import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 
 type Batch = readonly StreamEvent[];
 
-/** How a stream ended. Where it has neither a response nor an error, its reader left. */
+/** The end of a stream. If it has neither a response nor an error, its reader left. */
 export interface StreamEnd {
   readonly response: Response | undefined;
   readonly error: SDKError | undefined;
-  /** Events that had arrived. */
+  /** Number of events that had arrived. */
   readonly events: number;
 }
 
-/** Is told of a stream. No method may throw. */
+/** Is notified of the progress of a stream. No method may throw. */
 export interface StreamWatcher {
   /** The first events have arrived. */
   begin?(): void;
@@ -21,15 +21,18 @@ export interface StreamWatcher {
   end(end: StreamEnd): void;
 }
 
-/** The same stream, with its beginning and its end told to a watcher. Looks at the last event of each batch only. */
+/**
+ * Returns the same stream, and notifies a watcher of its beginning and its end. Inspects only the last event of each
+ * batch.
+ */
 export function watchStream(batches: Batches<StreamEvent>, watcher: StreamWatcher): Batches<StreamEvent> {
   const watched = new WatchedStream(batches[Symbol.asyncIterator](), watcher);
   return { [Symbol.asyncIterator]: () => watched };
 }
 
 /**
- * Neither a generator nor an async function: a read of the source costs one promise and no closure. Where the source is
- * watched as well, this stream tells its watchers too, so that the promise is one for all of them.
+ * Neither a generator nor an async function: a read of the source costs one promise and no closure. If the source is
+ * watched as well, this stream notifies its watchers too, so that one promise serves all.
  */
 class WatchedStream implements AsyncIterator<Batch> {
   #source: AsyncIterator<Batch>;
@@ -71,7 +74,7 @@ class WatchedStream implements AsyncIterator<Batch> {
     throw thrown;
   };
 
-  /** Takes the place of a watched source, now that all of its watchers have been told of the beginning. */
+  /** Replaces a watched source, once all of its watchers have been notified of the beginning. */
   #join(): void {
     const source = getDestination(this.#source);
     if (source === undefined) return;
@@ -93,7 +96,7 @@ class WatchedStream implements AsyncIterator<Batch> {
   }
 }
 
-/** Where the reads of a stream finally go; undefined where that is not known yet. */
+/** Returns the stream to which the reads finally go; undefined if that is not known yet. */
 function getDestination(stream: AsyncIterator<Batch>): AsyncIterator<Batch> | undefined {
   let destination: AsyncIterator<Batch> | undefined = stream;
   while (destination !== undefined && isForwarding(destination)) destination = destination.forwardsTo;

@@ -1,17 +1,17 @@
-/** How providers say that a conversation is longer than the model takes: one table for all wire APIs. */
+/** The ways in which providers say that a conversation is too long for the model: one table for all wire APIs. */
 
-/** A failure, as far as it may say so. */
+/** The parts of a failure that may say so. */
 export interface OverflowReport {
   /** The codes and types that the provider gives; empty ones count as none. */
   readonly codes: readonly string[];
-  /** The provider's message; empty where it repeats the caller's own text. */
+  /** The provider's message; empty if it repeats the caller's text. */
   readonly message: string;
   /** The HTTP status; undefined inside a stream. */
   readonly status: number | undefined;
 }
 
 /**
- * Whether a failure says that the conversation is too long: by a code of its own, else by the message, unless a code
+ * Whether a failure means that the conversation is too long: by a specific code, else by the message, unless a code
  * names another problem.
  */
 export function isContextOverflow({ codes, message, status }: OverflowReport): boolean {
@@ -30,7 +30,7 @@ const OVERFLOW_CODES: ReadonlySet<string> = new Set([
   "tokens_limit_reached", // GitHub Models
 ]);
 
-/** Codes that say no more than that a request is invalid or that a server failed, and statuses given as codes. */
+/** Codes that only mean that a request is invalid or that a server failed, and statuses given as codes. */
 const GENERAL_CODE =
   /^(?:\d{3,5}|error|unknown_error|.*(?:invalid[_ ]?(?:request|argument|param)|bad[_ ]?request|validation).*|(?:api|server)_error|internal(?:_server_?|server)?_?error)?$/i;
 
@@ -42,7 +42,7 @@ function isOverflowStatus(status: number | undefined): boolean {
 /** Words of a limit on tokens over time, which some servers report in the same words. */
 const RATE_TEXT = /rate.?limit|too many requests|throttl|tokens per (?:minute|day)/i;
 
-/** Case-insensitive. Each with the servers whose words they are; other servers use several of them too. */
+/** Case-insensitive. Each pattern names the servers that use it; other servers use several of these too. */
 const OVERFLOW_TEXT = new RegExp(
   [
     "prompt is too long", // Anthropic, Fireworks

@@ -17,9 +17,8 @@ export const PLAIN: SchemaDialect = {
 };
 
 /**
- * Parameters of a tool that are not enforced: OpenAI, Anthropic and servers that follow them
- * require an object at the root, without `allOf`, `anyOf`, `oneOf`, `not` or `enum` beside it.
- * What is below the root is not changed.
+ * Parameters of a tool that are not enforced: OpenAI, Anthropic and servers that follow them require an object at the
+ * root, without `allOf`, `anyOf`, `oneOf`, `not` or `enum` beside it. Nothing below the root is changed.
  */
 export const TOOL_PARAMETERS: SchemaDialect = { ...PLAIN, root: "object" };
 
@@ -37,9 +36,8 @@ const STRICT_KEYWORDS = [
 ];
 
 /**
- * OpenAI, tools and `json_schema` with `strict: true` (guide "Structured model outputs",
- * "Supported schemas"). `default` is moved into the description: older models refuse it, and it
- * has no effect where every property is required.
+ * OpenAI, tools and `json_schema` with `strict: true` (guide "Structured model outputs", "Supported schemas").
+ * `default` is moved into the description: older models refuse it, and it has no effect if every property is required.
  */
 export const OPENAI_STRICT: SchemaDialect = {
   ...PLAIN,
@@ -88,8 +86,8 @@ export const GEMINI_JSON_SCHEMA: SchemaDialect = {
 };
 
 /**
- * Mistral, `json_schema` and tools with `strict: true`: closed objects and all properties
- * required, as its own client library makes them. Its documentation names no refused keyword.
+ * Mistral, `json_schema` and tools with `strict: true`: closed objects and all properties required, as in Mistral's
+ * client library. The documentation names no refused keyword.
  */
 export const MISTRAL_STRICT: SchemaDialect = {
   ...OPENAI_STRICT,

@@ -1,6 +1,6 @@
 /**
  * JSON that a peer sent and that claims to be a `T`: it has the field names of `T`, and the value of every field is
- * unknown until it is read. Servers leave fields out, add their own and send other types than they document.
+ * unknown until it is read. Servers omit fields, add others and send other types than they document.
  */
 export type Untrusted<T> = { readonly [Field in FieldOf<T>]?: unknown };
 

@@ -314,7 +314,7 @@ describe("validateRequest()", () => {
         toolCallId: "call_2",
       });
       expect(wrongIn({ messages: [...asked, result, toolResult("call_2", "x")] })).toEqual([
-        'messages[2].content[0].tool_result.tool_call_id: expected "call_2" like the message\'s own, found "call_1"',
+        'messages[2].content[0].tool_result.tool_call_id: expected "call_2" as in the message, found "call_1"',
       ]);
     });
 

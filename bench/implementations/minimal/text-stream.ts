@@ -38,7 +38,7 @@ export class TextStream {
     this.#facts = facts;
   }
 
-  /** The messages that a chunk completes; empty where there are none. */
+  /** Returns the messages that a chunk completes; empty if there are none. */
   push(chunk: Buffer): Buffer {
     const text = this.#rest + this.#text.write(chunk);
     let from = 0;

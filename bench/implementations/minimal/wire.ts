@@ -5,7 +5,7 @@ export class ProtoWriter {
   #buffer = Buffer.allocUnsafe(16 * 1024);
   #at = 0;
 
-  /** Returns a copy of what was written, and resets the writer. */
+  /** Returns a copy of the written bytes, and resets the writer. */
   take(): Buffer {
     const written = Buffer.allocUnsafe(this.#at);
     this.#buffer.copy(written, 0, 0, this.#at);
@@ -33,7 +33,7 @@ export class ProtoWriter {
     return this.#at;
   }
 
-  /** Writes the length of a message, and moves the message where the length takes more than a byte. */
+  /** Writes the length of a message, and moves the message if the length takes more than a byte. */
   end(start: number): void {
     const length = this.#at - start;
     const extra = varintSize(length) - 1;
@@ -53,7 +53,7 @@ export class ProtoWriter {
     this.#putVarint(value);
   }
 
-  /** Writes a string field; omitted where it is empty. */
+  /** Writes a string field; omitted if it is empty. */
   text(field: number, value: string): void {
     if (value === "") return;
     this.#reserve(MAX_HEAD_BYTES + value.length * 3);
@@ -65,7 +65,7 @@ export class ProtoWriter {
     this.#at += length;
   }
 
-  /** Copies short ASCII without leaving JavaScript. False, and without effect, where it is something else. */
+  /** Copies short ASCII without leaving JavaScript. Returns false, without effect, if the text is something else. */
   #putShortAscii(value: string): boolean {
     const start = this.#at;
     this.#buffer[this.#at++] = value.length;

@@ -1,11 +1,11 @@
 import { connect as connectSocket, type Socket } from "node:net";
 import { ConfigurationError } from "../../../src/core/errors.ts";
 
-/** Where a sidecar listens. */
+/** The address of a sidecar. */
 export interface Target {
   /** Origin of its URLs: `http://localhost:6190`. */
   readonly origin: string;
-  /** Opens the connection where it is no TCP connection to the origin. */
+  /** Opens the connection if it is no TCP connection to the origin. */
   readonly connect: (() => Socket) | undefined;
 }
 

@@ -19,13 +19,13 @@ export interface CallLog {
   debug(fields: object, message: string): void;
 }
 
-/** What is told of calls, and sent with them. */
+/** Settings for the headers and the log of calls. */
 export interface CallSettings {
   /** Sent with each call, for instance `{ "x-request-id": "..." }`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Called with each call that ended, failed ones included. */
   readonly onCall?: ((call: CallInfo) => void) | undefined;
-  /** Gets a line for each call that ended: method, code, duration and request id, and no text of it. */
+  /** Gets a line for each call that ended: method, code, duration and request id, and no text of the call. */
   readonly logger?: CallLog | undefined;
 }
 

@@ -41,7 +41,7 @@ import { VERSION } from "./version.ts";
 export interface ClientOptions extends CallSettings {
   /** Address of the sidecar. Default: the variable `OUTRIGGER_ADDRESS`, else `localhost:6190`. */
   readonly address?: string | undefined;
-  /** Certificate authority of a sidecar behind `https://`, in PEM. Default: those that Node trusts. */
+  /** Certificate authority of a sidecar behind `https://`, in PEM. Default: the authorities that Node trusts. */
   readonly ca?: string | Buffer | undefined;
   /**
    * Access key, for a sidecar that asks for one. Without TLS it travels in the clear. Default: the variable
@@ -51,15 +51,15 @@ export interface ClientOptions extends CallSettings {
   /** Settings of TLS for a sidecar behind `https://`: a client certificate, the name that is expected, and so on. */
   readonly tls?: (SecureContextOptions & Pick<TlsOptions, "servername" | "rejectUnauthorized">) | undefined;
   /**
-   * Sends models "the tool failed" instead of the message of what a tool's function threw, unless the tool says
+   * Sends models "the tool failed" instead of the message of an error that a tool throws, unless the tool says
    * otherwise. Default false.
    */
   readonly hideToolErrors?: boolean | undefined;
-  /** Interceptors of Connect, around every attempt of a call, for instance those of OpenTelemetry. */
+  /** Interceptors of Connect around every attempt of a call, for instance from OpenTelemetry. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
-/** Largest message, in bytes: that of the sidecar's default. */
+/** Largest message, in bytes: the same as the sidecar's default. */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 
 const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
@@ -71,7 +71,7 @@ const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
 export class Client {
   /** For the services in `outrigger-client/proto` that have no method here. */
   readonly transport: Transport;
-  /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. */
+  /** Whether models learn nothing of errors that tools throw, unless a tool says otherwise. */
   readonly hideToolErrors: boolean;
   /** The run engine: generations that are stored, and that may go on in the background. */
   readonly runs: Runs;
@@ -83,7 +83,7 @@ export class Client {
   readonly #generation: ServiceClient<typeof GenerationService>;
   readonly #catalog: ServiceClient<typeof CatalogService>;
 
-  /** @throws ConfigurationError where the address has another form than those that `toTarget` reads. */
+  /** @throws ConfigurationError if the address has another form than `toTarget` reads. */
   constructor(options: ClientOptions = {}, sessions = openSessions(options)) {
     const {
       address = defaultAddress(),
@@ -148,23 +148,23 @@ export class Client {
 
   /**
    * Runs a loop with tools of this program on the sidecar. For `generate` and `stream`.
-   * @returns Undefined where functions of this program decide about its steps: the loop then runs here, with one call of
-   * the sidecar for each step.
+   * @returns Undefined if functions of this program decide about its steps: the loop then runs here, with one call of
+   *   the sidecar for each step.
    */
   runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> | undefined {
     return isRemoteLoop(options) ? runRemoteLoop(this.#generation, options) : undefined;
   }
 
   /**
-   * The same client, over the same connection, with other settings for its calls. Headers are added to those set before.
-   * Closing either client closes the connection.
+   * Returns a client over the same connection, with other settings for its calls. Headers are added to those set
+   * before. Closing either client closes the connection.
    */
   with(settings: CallSettings): Client {
     const headers = { ...this.#options.headers, ...settings.headers };
     return new Client({ ...this.#options, ...settings, headers }, this.#sessions);
   }
 
-  /** What the catalog knows about a model, by its id or an alias; undefined if it does not know it. */
+  /** Returns the catalog's entry for a model, by its id or an alias; undefined if the catalog does not know it. */
   async getModelInfo(model: string, provider = ""): Promise<ModelInfo | undefined> {
     return findAnswer({}, () => this.#catalog.getModel({ model, provider }));
   }

@@ -17,10 +17,10 @@ import { StepResult } from "../../../src/generation/loop/generate-result.ts";
 import { noteAttempts } from "../../../src/middleware/attempts.ts";
 
 /**
- * Turns what a call of the sidecar threw into one of our errors: the sidecar's own error where the status has one, else
- * the error of its code, for instance NetworkError where no sidecar answers. Fields of a request are named as TypeScript
- * does. The error of a tool loop has its complete steps, as many as the status has room for, and its attempts.
- * @param signal The caller's own signal: what it was aborted with decides.
+ * Turns an error of a call of the sidecar into an SDKError: the sidecar's error if the status has one, else the error
+ * of its code, for instance NetworkError if no sidecar answers. Fields of a request are named as in TypeScript. The
+ * error of a tool loop has its complete steps, as many as the status has room for, and its attempts.
+ * @param signal The caller's signal. If it was aborted, its reason decides.
  */
 export function toFailure(thrown: unknown, signal: AbortSignal | undefined): SDKError {
   if (signal?.aborted) return toAbortError(signal.reason);

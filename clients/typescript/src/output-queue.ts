@@ -1,4 +1,4 @@
-/** What is sent over a stream of requests, as it becomes known. For one reader. */
+/** Queues the items to send over a stream of requests, as they become known. For one reader. */
 export class OutputQueue<Item> implements AsyncIterable<Item> {
   readonly #items: Item[] = [];
   #isEnded = false;

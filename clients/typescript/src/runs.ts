@@ -25,7 +25,7 @@ import { connectOptions, findAnswer, getAnswer, type RunCallOptions } from "./an
 import { toFailure } from "./failure.ts";
 import { limitsInit } from "./loop-start.ts";
 
-/** What a run generates, and how it is kept. */
+/** The input of a run, and how the run is kept. */
 export interface RunOptions extends Omit<RequestInput, "messages" | "tools"> {
   /** Text of one user message, in place of `messages`. */
   readonly prompt?: string | undefined;
@@ -39,7 +39,7 @@ export interface RunOptions extends Omit<RequestInput, "messages" | "tools"> {
   readonly maxToolRounds?: number | undefined;
   /** Ends the run early: a CEL expression over `steps`. */
   readonly stopWhen?: string | undefined;
-  /** What the run may use, over all steps. */
+  /** Limits of the run, over all steps. */
   readonly limits?: GenerationLimits | undefined;
   /** Time limit of the whole run, in milliseconds. */
   readonly timeout?: number | undefined;
@@ -47,7 +47,7 @@ export interface RunOptions extends Omit<RequestInput, "messages" | "tools"> {
   readonly maxRetries?: number | undefined;
   /** The run to continue. Not together with `threadId`. */
   readonly previousRunId?: string | undefined;
-  /** The thread to continue. Default: a new one, or that of the previous run. */
+  /** The thread to continue. Default: a new one, or the thread of the previous run. */
   readonly threadId?: string | undefined;
   /** Whether the run goes on when the caller is gone. `create` then returns at once. Default false. */
   readonly background?: boolean | undefined;

@@ -93,7 +93,7 @@ class RemoteLoop {
       throw this.#withSteps(toFailure(thrown, signal));
     } finally {
       this.#requests.end();
-      // Tools that still run are told that nobody waits for them.
+      // Aborts tools that are still running, since nobody waits for their results.
       this.cancel(new AbortError("the generation has ended"));
       this.#scope.release();
     }
@@ -103,7 +103,7 @@ class RemoteLoop {
 
   /** The failure with all steps that arrived: the status has room for some of them only. */
   #withSteps(failure: SDKError): SDKError {
-    const named = withOwnFields(failure);
+    const named = withOptionFields(failure);
     if (this.#steps.length === 0) return named;
     // A failure on this side, such as an abort, does not know what the steps cost.
     const usage = failure.usage === undefined ? this.#totalUsage() : undefined;
@@ -164,7 +164,7 @@ class RemoteLoop {
 }
 
 /** The error with the fields of the loop's request named as this program has them. */
-function withOwnFields(error: SDKError): SDKError {
+function withOptionFields(error: SDKError): SDKError {
   return withFieldPaths(error, (field) => field.replace(/^start\.options\.(?:request\.)?/, ""));
 }
 
@@ -183,7 +183,7 @@ class Conversation {
     if (message !== undefined && message.content.length > 0) this.#setAnswer(message);
   }
 
-  /** Where the sidecar sends no events, the calls are what is known of the answer. */
+  /** If the sidecar sends no events, the calls are all that is known of the answer. */
   takeCall(value: ToolCall): void {
     const part = { part: { case: "toolCall", value } } as const;
     if (this.#answer === undefined)

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** What each example prints. */
+/** The expected output of each example. */
 const OUTPUTS: Readonly<Record<string, RegExp>> = {
   first_call: /^\S.+\n$/s,
   stream: /^\S.+\n\d+ tokens\n$/s,

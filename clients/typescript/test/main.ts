@@ -1,6 +1,6 @@
 /**
  * Runs the examples and further checks against the sidecar at `OUTRIGGER_ADDRESS`, which has the simulator behind it.
- * Prints `ok <name>` or `FAIL <name>: reason` for each check; the exit code is 1 where one failed.
+ * Prints `ok <name>` or `FAIL <name>: reason` for each check; the exit code is 1 if one failed.
  */
 import { checks } from "./checks.ts";
 import { exampleChecks } from "./examples.ts";

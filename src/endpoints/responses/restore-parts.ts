@@ -131,7 +131,7 @@ export class PartRestorer {
   #isOwn(part: ContentPart): boolean {
     const { provider, model, api } = this.#served;
     const catalog = (api && getCatalogProvider(api)) ?? provider;
-    return getOrigin(part, { owners: [provider, catalog], model, catalog }) === "own";
+    return getOrigin(part, { owners: [provider, catalog], model, catalog }) === "current_model";
   }
 }
 

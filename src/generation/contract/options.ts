@@ -16,26 +16,26 @@ import type { LoopOptions } from "../loop/tool-loop.ts";
 import { RequestFields } from "./request-fields.ts";
 import { compileStopCondition } from "./stop-condition/compile.ts";
 
-/** What a generation is to do: the options of a caller as the loop takes them. */
+/** The options of a generation: a caller's options in the form that the loop takes. */
 export interface Generation
   extends Pick<LoopOptions, "request" | "maxToolRounds" | "stopWhen" | "retry" | "timeouts" | "limits"> {
-  /** Longest wait for one tool of the caller in milliseconds. 0: none. Undefined: the default. */
+  /** Longest wait for one tool of the caller in milliseconds. 0: no limit. Undefined: the default. */
   readonly perToolMs: number | undefined;
   /** Names the fields of `request` as the caller knows them. */
   readonly fields: RequestFields;
 }
 
-/** What the sidecar allows, whatever a caller asks for. */
+/** The sidecar's limits, which no caller can exceed. */
 export interface GenerationBounds {
-  /** Calls of the model in one generation. */
+  /** Maximum number of model calls in one generation. */
   readonly maxSteps: number;
 }
 
-/** What differs between the APIs that take options of a generation. */
+/** The rules by which the APIs that take options of a generation differ. */
 export interface OptionRules {
-  /** `max_tool_rounds` where it is unset. Default 1. */
+  /** `max_tool_rounds` if it is unset. Default 1. */
   readonly toolRounds?: number | undefined;
-  /** Whether there may be no messages, since something else gives the conversation. Default false. */
+  /** Whether there may be no messages, since the conversation comes from elsewhere. Default false. */
   readonly mayHaveNoMessages?: boolean | undefined;
 }
 

@@ -13,7 +13,7 @@ const OBJECT_SCHEMA = "object.schema_json";
 export class RequestFields {
   readonly #options: GenerationOptions;
   readonly #path: string;
-  /** Messages that stand before those of the caller. */
+  /** Messages that are placed before the caller's messages. */
   readonly #added: readonly string[];
   /** Fields that hold the schema of an object that is generated. */
   readonly #schemaFields: readonly string[];
@@ -27,22 +27,22 @@ export class RequestFields {
     this.#schemaFields = schemaFields;
   }
 
-  /** The same for a request that asks for an object, by its format or by a tool behind the caller's. */
+  /** Returns the same for a request for an object, by its format or by a tool behind the caller's tools. */
   ofObject(): RequestFields {
     const tool = this.#options.request?.tools.length ?? 0;
     const schemaFields = [FORMAT_SCHEMA, `tools[${tool}].function.parameters_json`];
     return new RequestFields(this.#options, this.#path, schemaFields);
   }
 
-  /** The error of a call of the model. */
+  /** Returns the error of a call of the model with the caller's field names. */
   rename(error: SDKError): SDKError {
     return withFieldPaths(error, (field) => this.#toPath(field));
   }
 
   #toPath(field: string): string {
-    // A field of the object that is generated, which stands beside the options.
+    // A field of the generated object's options, which are separate from the request.
     if (field === "object" || field.startsWith("object.")) return field;
-    const schema = this.#schemaFields.find((own) => field.startsWith(own));
+    const schema = this.#schemaFields.find((schemaField) => field.startsWith(schemaField));
     if (schema !== undefined) return `${OBJECT_SCHEMA}${field.slice(schema.length)}`;
     if (field === "request") return `${this.#path}.request`;
     const [, index, rest = ""] = MESSAGE.exec(field) ?? [];

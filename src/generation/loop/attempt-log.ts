@@ -1,14 +1,16 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { Attempt } from "../../gen/outrigger/v1/attempt_pb.ts";
 
-/** Attempts that a result lists, at most: the latest. */
+/** Maximum number of attempts that a result lists: the latest. */
 const MAX_ATTEMPTS = 256;
 
-/** The calls of providers that a generation has made, in their order. */
+/** The calls of providers that a generation has made, in order. */
 export class AttemptLog {
   readonly #attempts: Attempt[];
 
-  /** @param earlier Those of the generation that is continued. */
+  /**
+   * @param earlier The attempts of the generation that is continued.
+   */
   constructor(earlier: readonly Attempt[] = []) {
     this.#attempts = earlier.slice(-MAX_ATTEMPTS);
   }

@@ -5,7 +5,7 @@ import { type ToolCall, type ToolResult, ToolResultSchema } from "../../gen/outr
 /** Longest text of an error result, in UTF-16 code units: the model reads it, and every later step sends it again. */
 const MAX_PROBLEM_LENGTH = 2048;
 
-/** The error result that tells the model why its call gave nothing. */
+/** Creates the error result that tells the model why its call failed. */
 export function failedResult({ id }: Pick<ToolCall, "id">, problem: string): ToolResult {
   const text = problem.length > MAX_PROBLEM_LENGTH ? `${problem.slice(0, MAX_PROBLEM_LENGTH)}…` : problem;
   return create(ToolResultSchema, {

@@ -19,29 +19,29 @@ export type StopReasonName = keyof typeof StopReason;
 /** Decides after each step whose tools were executed whether the generation ends. */
 export type StopCondition = (steps: readonly StepResult[]) => boolean | Promise<boolean>;
 
-/** What a model wrote, with the results of its tools. */
+/** A model's output, with the results of its tools. */
 abstract class Answer {
-  /** The model's answer, whole. */
+  /** The model's whole answer. */
   abstract readonly response: CompleteResponse;
   /** Results of the tools that were executed, in the order of the calls. */
   abstract readonly toolResults: readonly ToolResult[];
 
-  /** The text of the answer. Empty where there is none. */
+  /** The text of the answer. Empty if there is none. */
   get text(): string {
     return textOf(this.response);
   }
 
-  /** The reasoning that the provider showed. Empty where there is none. */
+  /** The reasoning that the provider showed. Empty if there is none. */
   get reasoning(): string {
     return reasoningOf(this.response);
   }
 
-  /** The tool calls of the answer, in their order. */
+  /** The tool calls of the answer, in order. */
   get toolCalls(): readonly ToolCall[] {
     return toolCallsOf(this.response);
   }
 
-  /** The calls that have no result: those of passive tools, and those that a limit kept from being executed. */
+  /** The calls that have no result: calls of passive tools, and calls that a limit kept from being executed. */
   get openCalls(): readonly ToolCall[] {
     const answered = new Set(this.toolResults.map(({ toolCallId }) => toolCallId));
     return this.toolCalls.filter(({ id }) => !answered.has(id));
@@ -52,18 +52,18 @@ abstract class Answer {
     return this.response.finishReason;
   }
 
-  /** What the answer cost. Undefined where the provider does not say. */
+  /** The usage of the answer. Undefined if the provider does not report it. */
   get usage(): Usage | undefined {
     return this.response.usage;
   }
 
-  /** What was changed, left out or observed. */
+  /** Notes about parts that were changed, left out or observed. */
   get warnings(): readonly Warning[] {
     return this.response.warnings;
   }
 }
 
-/** One call of the model and the tools that it asked for. */
+/** One call of the model and the tools that it called. */
 export class StepResult extends Answer {
   readonly response: CompleteResponse;
   readonly #message: StepResultMessage;
@@ -78,12 +78,12 @@ export class StepResult extends Answer {
     return this.#message.toolResults;
   }
 
-  /** What the step adds to its conversation: the answer and the results of its tools. */
+  /** The messages that the step adds to its conversation: the answer and the results of its tools. */
   get messages(): readonly Message[] {
     return messagesOfStep(this.#message);
   }
 
-  /** Calls whose arguments were repaired before they were executed, as executed. */
+  /** Calls whose arguments were repaired, in the form in which they were executed. */
   get repairedCalls(): readonly ToolCall[] {
     return this.#message.repairedCalls;
   }
@@ -99,7 +99,7 @@ export class StepResult extends Answer {
   }
 }
 
-/** What a generation gave. `text`, `toolCalls`, `usage` and the like are those of the last step. */
+/** The result of a generation. `text`, `toolCalls`, `usage` and the like belong to the last step. */
 export class GenerateResult extends Answer {
   /** All steps, in their order. */
   readonly steps: readonly StepResult[];
@@ -110,11 +110,11 @@ export class GenerateResult extends Answer {
     super();
     this.#message = message;
     this.steps = message.steps.map((step) => new StepResult(step));
-    // Unlike the message's own, it has its content in any case.
+    // Unlike the response in the message, it always has its content.
     this.response = createResponse(message.steps.at(-1));
   }
 
-  /** The text of the answer. If the provider paused its turn, it is that of all steps of the turn. */
+  /** The text of the answer. If the provider paused its turn, the text of all steps of the turn. */
   override get text(): string {
     const turn = [super.text];
     for (const step of this.steps.slice(0, -1).toReversed()) {
@@ -129,22 +129,22 @@ export class GenerateResult extends Answer {
     return this.steps.at(-1)?.toolResults ?? [];
   }
 
-  /** What all steps cost. Undefined where no provider says. */
+  /** The usage of all steps. Undefined if no provider reports it. */
   get totalUsage(): Usage | undefined {
     return this.#message.totalUsage;
   }
 
-  /** Why the generation ended: `COMPLETED`, `TOOL_CALLS`, `MAX_TOOL_ROUNDS`. A reason that is not known is `UNSPECIFIED`. */
+  /** Why the generation ended: `COMPLETED`, `TOOL_CALLS`, `MAX_TOOL_ROUNDS`. An unknown reason is `UNSPECIFIED`. */
   get stopReason(): StopReasonName {
     return NAMES.get(this.#message.stopReason) ?? "UNSPECIFIED";
   }
 
-  /** All calls of providers, failed ones included. */
+  /** All calls of providers, including failed ones. */
   get attempts(): readonly Attempt[] {
     return this.#message.attempts;
   }
 
-  /** What the generation adds to its conversation: append it for the next turn. */
+  /** The messages that the generation adds to its conversation: append them for the next turn. */
   get messages(): readonly Message[] {
     return this.#message.steps.flatMap(messagesOfStep);
   }
@@ -171,7 +171,7 @@ const NAMES: ReadonlyMap<StopReason, StopReasonName> = new Map([
   [StopReason.MAX_TOOL_CALLS, "MAX_TOOL_CALLS"],
 ]);
 
-/** A condition over steps as the loop asks it: each step is wrapped once. */
+/** Adapts a condition over steps to the loop. Each step is wrapped once. */
 export function stepsCondition(
   condition: StopCondition,
 ): (steps: readonly StepResultMessage[]) => boolean | Promise<boolean> {

@@ -4,13 +4,13 @@ import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 
 /** A time limit of a signal. */
 export interface SignalLimit {
-  /** In milliseconds. 0: none. */
+  /** In milliseconds. 0: no limit. */
   readonly ms: number;
-  /** What must not take longer, for the error: `the generation`. */
+  /** Subject of the limit, for the error: `the generation`. */
   readonly what: string;
 }
 
-/** A signal that follows another one, has a time limit, and can be aborted by itself. */
+/** A signal that follows another one, has a time limit, and can be aborted directly. */
 export class LinkedSignal {
   readonly #controller = new AbortController();
   readonly #parent: AbortSignal | undefined;
@@ -33,7 +33,7 @@ export class LinkedSignal {
     this.#controller.abort(reason);
   }
 
-  /** Removes the timer and the listener. To be called when the work that the signal ends is over. */
+  /** Removes the timer and the listener. Call it when the work that the signal ends is over. */
   release(): void {
     clearTimeout(this.#timer);
     this.#parent?.removeEventListener("abort", this.#follow);
@@ -48,8 +48,8 @@ export class LinkedSignal {
 }
 
 /**
- * Waits for a promise, but no longer than until the signal is aborted.
- * @throws SDKError of the signal's reason. What becomes of the promise then is ignored.
+ * Waits for a promise, at most until the signal is aborted.
+ * @throws SDKError of the signal's reason. The outcome of the promise is ignored then.
  */
 export function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
@@ -63,8 +63,8 @@ export function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal
 }
 
 /**
- * The error of work that was to observe a signal. Where it was aborted, other errors are consequences: the reason of the
- * signal is the error, unless the thrown one has the same kind and more detail.
+ * Returns the error of work that observed a signal. If the signal was aborted, other errors are consequences: the
+ * signal's reason is the error, unless the thrown one has the same kind and more detail.
  */
 export function failureUnder(signal: AbortSignal, thrown: unknown): unknown {
   if (!signal.aborted) return thrown;

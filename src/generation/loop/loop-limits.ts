@@ -3,34 +3,34 @@ import { GenerateResult_StopReason as StopReason } from "../../gen/outrigger/v1/
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 
 /**
- * What a generation may use, over all steps. Checked between steps, so that the last step may exceed a limit; no tool is
- * executed and no further call is made once one is reached. A limit that is absent is none.
+ * Limits of a generation, over all steps. Checked between steps, so that the last step may exceed a limit; no tool is
+ * executed and no further call is made once one is reached. An absent limit does not apply.
  */
 export interface GenerationLimits {
-  /** Calls of the model, at most. */
+  /** Maximum number of model calls. */
   readonly maxSteps?: number | undefined;
-  /** Total tokens of all steps, at most. */
+  /** Maximum total tokens of all steps. */
   readonly maxTotalTokens?: number | bigint | undefined;
   /**
-   * Cost of all steps in billionths of a US dollar, at most. After a step whose price is unknown the generation fails
-   * with a ConfigurationError instead of going on, unless `allowUnknownPrices` is set.
+   * Maximum cost of all steps in billionths of a US dollar. After a step whose price is unknown the generation fails
+   * with a ConfigurationError instead of continuing, unless `allowUnknownPrices` is set.
    */
   readonly maxCostNanoUsd?: number | bigint | undefined;
-  /** Tool calls that are executed, at most. */
+  /** Maximum number of tool calls that are executed. */
   readonly maxToolCalls?: number | undefined;
   /** Whether steps whose price is unknown count as free for `maxCostNanoUsd`. Default false. */
   readonly allowUnknownPrices?: boolean | undefined;
 }
 
-/** What a generation has used so far. */
+/** The usage of a generation so far. */
 export interface LoopUse {
   readonly steps: number;
   readonly usage: Usage | undefined;
-  /** Tool calls, those of the latest step included. */
+  /** Number of tool calls, including the latest step. */
   readonly toolCalls: number;
 }
 
-/** The limit that forbids to execute the calls of the latest step. Undefined where none does. */
+/** Returns the limit that forbids executing the calls of the latest step. Undefined if none does. */
 export function limitReached(limits: GenerationLimits, use: LoopUse): StopReason | undefined {
   const { maxSteps, maxTotalTokens, maxCostNanoUsd, maxToolCalls } = limits;
   if (isReached(maxSteps, use.steps)) return StopReason.MAX_STEPS;
@@ -40,12 +40,14 @@ export function limitReached(limits: GenerationLimits, use: LoopUse): StopReason
   return undefined;
 }
 
-/** Whether nobody can say whether `maxCostNanoUsd` is reached, since the price of a step is unknown. */
+/** Whether nobody can tell if `maxCostNanoUsd` is reached, since the price of a step is unknown. */
 export function isCostUnknown({ maxCostNanoUsd }: GenerationLimits, usage: Usage | undefined): boolean {
   return maxCostNanoUsd !== undefined && (usage === undefined || hasUnknownCost(usage));
 }
 
-/** The field of the limit that ended a generation whose model still called tools. Undefined for other reasons. */
+/**
+ * Returns the field of the limit that ended a generation whose model still called tools. Undefined for other reasons.
+ */
 export function limitField(reason: StopReason): string | undefined {
   switch (reason) {
     case StopReason.MAX_TOOL_ROUNDS:

@@ -15,15 +15,15 @@ import {
 import type { AttemptLog } from "./attempt-log.ts";
 import { failureUnder, LinkedSignal } from "./linked-signal.ts";
 
-/** What a call of the model belongs to. */
+/** The step that a call of the model belongs to. */
 export interface StepScope {
   /** Number of the step, from 1. */
   readonly step: number;
   /** Ends the generation. */
   readonly signal: AbortSignal;
-  /** When the time of the generation is over, in milliseconds of `performance.now()`. */
+  /** Deadline of the generation, in milliseconds of `performance.now()`. */
   readonly deadline: number;
-  /** Maximum duration of the call in milliseconds. 0: none. */
+  /** Maximum duration of the call in milliseconds. 0: no limit. */
   readonly maxMs: number;
   /** Limits the retries and fallbacks of all steps together. */
   readonly repeats: RepeatLimit;
@@ -50,12 +50,14 @@ export class ModelCall {
     const onTarget = (target: CallTarget) => {
       this.#target = target;
     };
-    const ownDeadline = maxMs > 0 ? performance.now() + maxMs : Infinity;
-    const deadline = Math.min(scope.deadline, ownDeadline);
+    const callDeadline = maxMs > 0 ? performance.now() + maxMs : Infinity;
+    const deadline = Math.min(scope.deadline, callDeadline);
     this.options = { signal: this.#signal, deadline, inferenceId: getInferenceId(), repeats, onTarget };
   }
 
-  /** The call gave an answer. Calls that failed before it, and that a middleware repeated, are in the response. */
+  /**
+   * Records that the call succeeded. Calls that failed before it, and that a middleware repeated, are in the response.
+   */
   succeed({ attempts, provider }: Response): void {
     this.release();
     this.#add(attempts);
@@ -63,7 +65,7 @@ export class ModelCall {
     this.#add([endedAttempt(target, this.options, startAfter(attempts.at(-1), this.#start))]);
   }
 
-  /** The call failed. Returns its error. */
+  /** Records that the call failed, and returns its error. */
   fail(thrown: unknown): unknown {
     this.release();
     const failure = failureUnder(this.#signal, thrown);
@@ -83,7 +85,7 @@ export class ModelCall {
   }
 }
 
-/** When the attempt began that came after one that failed. */
+/** Returns the start of an attempt that followed a failed one. */
 function startAfter(failed: Attempt | undefined, first: AttemptStart): AttemptStart {
   if (failed?.startedAt === undefined) return first;
   const { startedAt, elapsed, retryDelay } = failed;

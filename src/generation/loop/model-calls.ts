@@ -18,27 +18,30 @@ export interface ObjectSupport {
   supportsToolChoice?(mode: ToolChoice_Mode, model: string, provider?: string): boolean;
 }
 
-/** What calls the model of a generation. A Client is one. */
+/** The client that calls the model of a generation, for instance a Client. */
 export interface ModelClient extends ObjectSupport {
-  /** The whole answer. Must end at once where the signal of the options is aborted. */
+  /** Returns the whole answer. Must end at once if the signal of the options is aborted. */
   complete(request: Request, options?: CallOptions): Promise<Response>;
-  /** The answer as events, under the laws of a stream. Leaving the iteration must cancel the call. */
+  /** Returns the answer as events, under the laws of a stream. Leaving the iteration must cancel the call. */
   stream(request: Request, options?: CallOptions): Batched<StreamEvent>;
-  /** Where a request goes that names this provider and model; either may be empty. Default: as it says. */
+  /**
+   * Returns the destination of a request that names this provider and model; either may be empty. Default: the given
+   * names.
+   */
   resolveModel?(name: CallTarget): CallTarget;
-  /** Whether models learn nothing of what functions of tools throw, unless a tool says otherwise. Default false. */
+  /** Whether models learn nothing of errors that tools throw, unless a tool says otherwise. Default false. */
   readonly hideToolErrors?: boolean | undefined;
 }
 
-/** How the calls of a generation are made. */
+/** Options for the calls of a generation. */
 export interface ModelCallOptions {
   readonly client: ModelClient;
   readonly retry: Partial<RetryPolicy>;
-  /** Maximum duration of one call in milliseconds. 0: none. */
+  /** Maximum duration of one call in milliseconds. 0: no limit. */
   readonly maxMs: number;
   /** Ends the generation. */
   readonly signal: AbortSignal;
-  /** When the time of the generation is over, in milliseconds of `performance.now()`. */
+  /** Deadline of the generation, in milliseconds of `performance.now()`. */
   readonly deadline: number;
   /** Limits the retries and fallbacks of all steps together. */
   readonly repeats: RepeatLimit;
@@ -47,7 +50,7 @@ export interface ModelCallOptions {
 
 type Batch = readonly StreamEvent[];
 
-/** Makes the calls of a generation. Each step's call is retried on its own. */
+/** Makes the calls of a generation. Each step's call is retried separately. */
 export class ModelCalls {
   readonly #options: ModelCallOptions;
   readonly #policy: Partial<RetryPolicy>;
@@ -64,7 +67,7 @@ export class ModelCalls {
     };
   }
 
-  /** The whole answer of a step. */
+  /** Returns the whole answer of a step. */
   complete(request: Request, step: number): Promise<CompleteResponse> {
     return this.#retried(request, step, async (call) => {
       const response = completeResponse(await this.#options.client.complete(request, call.options));
@@ -73,7 +76,7 @@ export class ModelCalls {
     });
   }
 
-  /** The answer of a step as a stream, whose first batch has arrived. It is not retried from there on. */
+  /** Returns the answer of a step as a stream whose first batch has arrived. It is not retried after that. */
   open(request: Request, step: number): Promise<StepStream> {
     return this.#retried(request, step, async (call) => {
       const batches = this.#options.client.stream(request, call.options).batches();
@@ -112,7 +115,7 @@ export class StepStream {
     this.#call = call;
   }
 
-  /** Waits for the first batch. A failure of which that batch speaks is thrown: nobody has seen it. */
+  /** Waits for the first batch. Throws a failure in that batch, since no one else has observed it. */
   static async open(source: AsyncIterator<Batch>, call: ModelCall): Promise<StepStream> {
     const stream = new StepStream(source, call);
     try {
@@ -126,7 +129,7 @@ export class StepStream {
     }
   }
 
-  /** The next events. Undefined after the last ones. */
+  /** Returns the next events. Undefined after the last ones. */
   async next(): Promise<Batch | undefined> {
     const first = this.#first;
     this.#first = undefined;
@@ -141,14 +144,14 @@ export class StepStream {
     }
   }
 
-  /** The whole response, after the last events. */
+  /** The whole response, available after the last events. */
   get response(): CompleteResponse {
     const { response } = this.#collector;
     if (response === undefined) throw new StreamError("the stream ended without a finish event");
     return response;
   }
 
-  /** Cancels the call where it has not ended. */
+  /** Cancels the call if it has not ended. */
   async close(): Promise<void> {
     this.#call.release();
     await this.#source.return?.();

@@ -3,24 +3,24 @@ import { toolCallsOf } from "../../core/message.ts";
 import { type StepResult, StepResultSchema } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 
-/** The calls of a step that have no result, in their order and as the model wrote them. */
+/** Returns the calls of a step that have no result, in order and as the model wrote them. */
 export function getOpenCalls({ response, toolResults }: StepResult): ToolCall[] {
   const answered = new Set(toolResults.map(({ toolCallId }) => toolCallId));
   return toolCallsOf(response).filter(({ id }) => !answered.has(id));
 }
 
-/** A call as it is to be executed: repaired, where it was. */
+/** Returns a call in the form for execution: repaired, if it was repaired. */
 export function currentCall(call: ToolCall, { repairedCalls }: StepResult): ToolCall {
   return repairedCalls.find(({ id }) => id === call.id) ?? call;
 }
 
-/** What became of calls of a step that were open. */
+/** The progress of the open calls of a step. */
 export interface StepProgress {
   readonly results: readonly ToolResult[];
   readonly repairedCalls: readonly ToolCall[];
 }
 
-/** A step with what became of its open calls. Results are in the order of the calls. */
+/** Returns a step with the progress of its open calls. Results are in the order of the calls. */
 export function withProgress(step: StepResult, { results, repairedCalls }: StepProgress): StepResult {
   const byId = new Map([...step.toolResults, ...results].map((result) => [result.toolCallId, result]));
   return create(StepResultSchema, {

@@ -8,13 +8,13 @@ import { untilAborted } from "./linked-signal.ts";
 /** Executes the tool calls of one step. */
 export interface ToolExecutor {
   /**
-   * Whether the loop executes calls of this tool. Calls of other tools that the request defines are passive: they end the
-   * loop. A call of a tool that it does not define gets an error result.
+   * Whether the loop executes calls of this tool. Calls of other tools that the request defines are passive: they end
+   * the loop. A call of a tool that the request does not define gets an error result.
    */
   isActive(toolName: string): boolean;
   /**
-   * The results in the order of the calls, one for each. Rejects only where the signal is aborted, or with an SDKError
-   * that ends the loop.
+   * Returns the results in the order of the calls, one for each. Rejects only if the signal is aborted, or with an
+   * SDKError that ends the loop.
    */
   execute(calls: readonly ToolCall[], context: StepContext): Promise<readonly ToolOutcome[]>;
 }
@@ -24,22 +24,22 @@ export const NO_TOOLS: ToolExecutor = { isActive: () => false, execute: async ()
 
 /** The step whose tools are executed. */
 export interface StepContext {
-  /** Its number, from 1. */
+  /** Number of the step, from 1. */
   readonly step: number;
-  /** The conversation, with the assistant message that has the calls. It grows while the loop goes on. */
+  /** The conversation, including the assistant message with the calls. It grows while the loop continues. */
   readonly messages: readonly Message[];
   /** Ends the loop. */
   readonly signal: AbortSignal;
 }
 
-/** What became of a tool call. */
+/** The outcome of a tool call. */
 export interface ToolOutcome {
   readonly result: ToolResult;
-  /** The call as it was executed, where its arguments were repaired. */
+  /** The call as it was executed, if its arguments were repaired. */
   readonly repairedCall?: ToolCall | undefined;
 }
 
-/** What became of the calls of a step. */
+/** The outcomes of the calls of a step. */
 export interface StepOutcomes {
   /** One for each call that is not passive, in the order of the calls. */
   readonly outcomes: readonly ToolOutcome[];
@@ -47,7 +47,7 @@ export interface StepOutcomes {
   readonly hasPassive: boolean;
 }
 
-/** Names of defined tools that the error result for an unknown one lists, at most. */
+/** Maximum number of defined tools that the error result for an unknown one lists. */
 const MAX_LISTED = 32;
 
 /** The tools of a loop. */
@@ -60,7 +60,9 @@ export class StepTools {
     this.#defined = new Set(tools.flatMap(listNames));
   }
 
-  /** Executes the calls of active tools, and answers those of unknown ones. Rejects at once where the signal is aborted. */
+  /**
+   * Executes the calls of active tools, and answers calls of unknown ones. Rejects at once if the signal is aborted.
+   */
   async execute(calls: readonly ToolCall[], context: StepContext): Promise<StepOutcomes> {
     const active = calls.filter(({ name }) => this.#executor.isActive(name));
     const executed = await this.#executeActive(active, context);
@@ -90,7 +92,9 @@ export class StepTools {
   }
 }
 
-/** The names by which a model may call a tool. Some tools of providers are executed by the caller all the same. */
+/**
+ * Returns the names by which a model may call a tool. Some tools of providers are executed by the caller all the same.
+ */
 function listNames({ tool }: Tool): string[] {
   switch (tool.case) {
     case "function":

@@ -39,9 +39,9 @@ import { type StepContext, type StepOutcomes, StepTools, type ToolExecutor } fro
 
 /** Time limits of a loop in milliseconds. 0 or absent: none. */
 export interface LoopTimeouts {
-  /** Of the whole loop: calls, tools and waits between retries. Exceeding it is a RequestTimeoutError. */
+  /** Time limit of the whole loop: calls, tools and waits between retries. Exceeding it is a RequestTimeoutError. */
   readonly totalMs?: number | undefined;
-  /** Of each attempt of a call of the model. Exceeding it is a RequestTimeoutError. */
+  /** Time limit of each attempt of a call of the model. Exceeding it is a RequestTimeoutError. */
   readonly perStepMs?: number | undefined;
 }
 
@@ -51,12 +51,12 @@ export type LoopStopCondition = (steps: readonly StepResult[]) => boolean | Prom
 /** Options of a tool loop. */
 export interface LoopOptions {
   readonly client: ModelClient;
-  /** What is sent to the model, with the whole conversation before the loop. */
+  /** The request to the model, with the whole conversation before the loop. */
   readonly request: Request;
   readonly executor: ToolExecutor;
   /** Whether the model's answers are streamed. Otherwise there are no `events` items. */
   readonly isStreamed: boolean;
-  /** How many times tools are executed and their results sent to the model, at most. */
+  /** Maximum number of rounds in which tools are executed and their results sent to the model. */
   readonly maxToolRounds: number;
   readonly stopWhen?: LoopStopCondition | undefined;
   readonly retry?: Partial<RetryPolicy> | undefined;
@@ -64,37 +64,40 @@ export interface LoopOptions {
   readonly limits?: GenerationLimits | undefined;
   /** Ends the loop at once, in any phase. */
   readonly signal?: AbortSignal | undefined;
-  /** When the caller's time is over, see CallOptions. What ends the loop is the signal. */
+  /** The caller's deadline, see CallOptions. The signal is what ends the loop. */
   readonly deadline?: number | undefined;
   /** Limits the retries and fallbacks of several loops together. Default: a limit for this loop. */
   readonly repeats?: RepeatLimit | undefined;
   /**
-   * Steps of the loop that is continued, each with the results of all its calls. They come after the messages of the
-   * request, count for all limits, and are part of the result. `stopWhen` is asked about them first.
+   * Steps of the continued loop, each with the results of all its calls. They come after the messages of the request,
+   * count for all limits, and are part of the result. `stopWhen` is asked about them first.
    */
   readonly previousSteps?: readonly StepResult[] | undefined;
-  /** The step after those, if the model has answered it and its calls are yet to be concluded. Its results are kept. */
+  /**
+   * The step after the previous ones, if the model has answered it and its calls are not concluded yet. Its results are
+   * kept.
+   */
   readonly answeredStep?: StepResult | undefined;
-  /** Attempts of those steps. */
+  /** Attempts of the previous steps. */
   readonly previousAttempts?: readonly Attempt[] | undefined;
-  /** Takes the attempts in place of a log of the loop's own; `previousAttempts` are not read then. */
+  /** Takes the attempts in place of the loop's log; `previousAttempts` are not read then. */
   readonly log?: AttemptLog | undefined;
-  /** Called with the step when the model has answered, before its tools are executed, which wait for the promise. */
+  /** Called with the step when the model has answered. The loop waits for the promise before it executes the tools. */
   readonly onAnswer?: ((step: number, result: StepResult) => Promise<void>) | undefined;
 }
 
-/** What a loop yields: the model's events in the batches in which they came, and each step when it is complete. */
+/** The items of a loop: the model's events in their original batches, and each step when it is complete. */
 export type LoopItem =
   | { readonly case: "events"; readonly step: number; readonly events: readonly StreamEvent[] }
   | { readonly case: "stepFinish"; readonly step: number; readonly result: StepResult };
 
-/** A client that can run loops elsewhere, as that of a sidecar does. */
+/** A client that can run loops elsewhere, like a sidecar's client. */
 interface LoopClient extends ModelClient {
-  /** Undefined where it cannot run this one. */
+  /** Returns undefined if the client cannot run this loop. */
   runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> | undefined;
 }
 
-/** The loop on the side of the client where it can run it, else in this process. */
+/** Runs the loop on the side of the client if it can, else in this process. */
 export function openToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> {
   const { client } = options;
   return (runsLoops(client) ? client.runToolLoop(options) : undefined) ?? runToolLoop(options);
@@ -105,18 +108,18 @@ function runsLoops(client: ModelClient): client is LoopClient {
 }
 
 /**
- * Calls the model, executes the tools that it asks for, sends their results, and so on until it answers or a limit is
- * reached. Begins at the first read. Leaving the iteration cancels everything that is under way.
+ * Calls the model, executes the tools that it calls, sends their results, and repeats until the model answers or a
+ * limit is reached. Begins at the first read. Leaving the iteration cancels everything that is under way.
  *
- * Tools are not executed where their results could not be sent, and where the answer was cut: such calls are in the
- * result. A failure after the first answer has the usage of all of them.
+ * Tools are not executed if their results could not be sent, or if the answer was cut: such calls are in the result. A
+ * failure after the first answer has the usage of all answers.
  */
 export function runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> {
   const loop = new ToolLoop(options);
   return closeAtOnce(loop.run(), () => loop.cancel());
 }
 
-/** Times in a row that a paused turn is resumed, at most. */
+/** Maximum number of consecutive times that a paused turn is resumed. */
 const MAX_PAUSES = 10;
 
 class ToolLoop {
@@ -124,15 +127,15 @@ class ToolLoop {
   readonly #tools: StepTools;
   readonly #log: AttemptLog;
   readonly #steps: StepResult[];
-  /** Grows with each step. The requests of all steps share it. */
+  /** Grows with each step. All steps' requests share the list. */
   readonly #messages: Message[];
   #usage: Usage | undefined;
-  /** Whether there is an answer without usage. */
+  /** Whether an answer had no usage. */
   #hasUnpriced = false;
   #toolCalls = 0;
   /** Steps whose tools were executed. */
   #rounds = 0;
-  /** Times in a row that the provider paused its turn. */
+  /** Number of consecutive times that the provider paused its turn. */
   #pauses = 0;
   #hasAnswer = false;
   /** The signal of the loop while it runs. */
@@ -167,14 +170,14 @@ class ToolLoop {
       }
       while (!(await this.#isStopWanted(scope.signal))) {
         const step = this.#steps.length + 1;
-        const own = { ...request, messages: this.#messages };
+        const stepRequest = { ...request, messages: this.#messages };
         let response: CompleteResponse;
         if (isStreamed) {
-          stream = await calls.open(own, step);
+          stream = await calls.open(stepRequest, step);
           for (let events = await stream.next(); events !== undefined; events = await stream.next())
             yield { case: "events", step, events };
           response = stream.response;
-        } else response = await calls.complete(own, step);
+        } else response = await calls.complete(stepRequest, step);
         const answered = create(StepResultSchema, { response });
         const { result, stopReason } = await this.#conclude(answered, scope.signal);
         yield { case: "stepFinish", step, result };
@@ -183,7 +186,7 @@ class ToolLoop {
       return this.#result(StopReason.STOP_WHEN);
     } catch (thrown) {
       const failure = this.#toFailure(failureUnder(scope.signal, thrown));
-      // Tools that still run are told.
+      // Aborts tools that are still running.
       scope.abort(failure);
       throw failure;
     } finally {
@@ -240,7 +243,9 @@ class ToolLoop {
     return this.#tools.execute(calls, context);
   }
 
-  /** Why the calls of a step are not executed, for instance as the answer was cut. Undefined if they are. */
+  /**
+   * Returns why the calls of a step are not executed, for instance because the answer was cut. Undefined if they are.
+   */
   #reasonAgainst(calls: readonly ToolCall[], step: number): StopReason | undefined {
     const { maxToolRounds, limits = {} } = this.#options;
     if (calls.length === 0 && !this.#mayResume()) return StopReason.COMPLETED;
@@ -249,12 +254,12 @@ class ToolLoop {
     return limitReached(limits, { steps: step, usage: this.#usage, toolCalls: this.#toolCalls });
   }
 
-  /** Whether the provider paused its turn, and may go on with it. */
+  /** Whether the provider paused its turn, and may continue it. */
   #mayResume(): boolean {
     return this.#pauses > 0 && this.#pauses <= MAX_PAUSES;
   }
 
-  /** Throws if nothing says what the generation has cost, and it must not go on without a limit. */
+  /** Throws if the cost of the generation is unknown, and it must not continue without a limit. */
   #checkCost({ provider, model }: Response): void {
     const { limits = {} } = this.#options;
     if (limits.allowUnknownPrices === true || !isCostUnknown(limits, this.#usage)) return;
@@ -264,7 +269,7 @@ class ToolLoop {
     );
   }
 
-  /** The answer with what the caller should know about the limits. */
+  /** Returns the answer with warnings about the limits that the caller should know. */
   #withWarnings(
     response: CompleteResponse,
     calls: readonly ToolCall[],
@@ -299,7 +304,7 @@ class ToolLoop {
 
   #count(response: Response | undefined, toolCalls: number): void {
     this.#hasAnswer = true;
-    // An answer without usage has a price as well, which the sum lacks.
+    // An answer without usage also has a price, which the sum lacks.
     const usage = response?.usage;
     this.#hasUnpriced ||= usage === undefined;
     if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage);
@@ -325,7 +330,7 @@ class ToolLoop {
     return { ...usage, costIncomplete: true };
   }
 
-  /** The failure of the loop: after the first answer, with what all answers cost. */
+  /** Returns the failure of the loop: after the first answer, with the usage of all answers. */
   #toFailure(thrown: unknown): unknown {
     if (!(thrown instanceof SDKError)) return thrown;
     const steps = this.#steps.map((step) => new StepResultView(step));
@@ -335,9 +340,9 @@ class ToolLoop {
   }
 }
 
-/** How a step ended. */
+/** The end of a step. */
 interface Conclusion {
   readonly result: StepResult;
-  /** Why the loop ends with it. Undefined where the loop goes on. */
+  /** Why the loop ends after this step. Undefined if it continues. */
   readonly stopReason: StopReason | undefined;
 }

@@ -9,10 +9,10 @@ import { PartialJsonParser } from "../../kit/json/partial-json.ts";
 import { type SchemaValidator, violationText } from "../../kit/json-schema/validation/validator.ts";
 import { type ObjectFormat, WRAPPED_MEMBER } from "./object-format.ts";
 
-/** What an answer with an object is read by. */
+/** The format and the validator for reading an answer with an object. */
 export interface ObjectReader {
   readonly format: ObjectFormat;
-  /** Other ways to ask for the object, tried in this order if the provider refuses the format. */
+  /** Other formats in which to ask for the object, tried in this order if the provider refuses the first. */
   readonly fallbacks?: readonly ObjectFormat[] | undefined;
   readonly validator: SchemaValidator;
 }
@@ -20,14 +20,14 @@ export interface ObjectReader {
 /** An object, and its JSON text. */
 export interface ReadObject {
   readonly object: JsonValue;
-  /** The model's own text where it is JSON and nothing else: numbers keep all their digits. */
+  /** The model's text, if it is JSON and nothing else, so that numbers keep all their digits. */
   readonly json: string;
 }
 
 /**
- * The object of an answer.
+ * Returns the object of an answer.
  * @param usage Tokens of the generation, for the error.
- * @throws NoObjectGeneratedError with the text and what is wrong with it, where it is no JSON or does not match the schema.
+ * @throws NoObjectGeneratedError with the text and its problems, if it is no JSON or does not match the schema.
  */
 export function readObject(response: Response, reader: ObjectReader, usage: Usage | undefined): ReadObject {
   const text = getObjectText(response, reader.format);
@@ -50,7 +50,10 @@ export function readObject(response: Response, reader: ObjectReader, usage: Usag
   throw fail("not valid for the schema", violations.map(violationText));
 }
 
-/** The value in what the model wrote. Undefined if that is a wrapping object without it, as one that has just begun. */
+/**
+ * Returns the value in the model's output. Undefined for a wrapping object without the value, as when it has just
+ * begun.
+ */
 export function unwrap(written: JsonValue, { isWrapped = false }: ObjectFormat): JsonValue | undefined {
   if (!isWrapped) return written;
   return hasWrappedMember(written) ? written[WRAPPED_MEMBER] : undefined;
@@ -60,16 +63,18 @@ function hasWrappedMember(written: JsonValue): written is JsonObject {
   return isObject(written) && Object.hasOwn(written, WRAPPED_MEMBER);
 }
 
-/** A parser for the text of an object as it arrives. */
+/** Creates a parser for the text of an object as it arrives. */
 export function objectParser({ schema, isWrapped }: ObjectFormat): PartialJsonParser {
-  // Models that nothing holds to the wrapping object may write the value itself.
+  // Models that are not forced to use the wrapping object may write the value itself.
   if (isWrapped === true) return new PartialJsonParser({ embedded: "value" });
-  // Models that nothing holds to a format put the JSON into a code fence or behind a sentence.
+  // Models that are not forced to use a format put the JSON into a code fence or behind a sentence.
   if (schema.type === "object") return new PartialJsonParser({ embedded: "object" });
   return new PartialJsonParser(schema.type === "array" ? { embedded: "value" } : {});
 }
 
-/** The text that should be the object. A model that was to call a tool and wrote text instead has its text read. */
+/**
+ * Returns the text that should be the object. If a model was to call a tool and wrote text instead, the text is read.
+ */
 function getObjectText(response: Response, { strategy, name }: ObjectFormat): string {
   const call = strategy === "tool" && toolCallsOf(response).find((each) => each.name === name);
   return call ? toolInputOf(call) : textOf(response);
@@ -81,7 +86,7 @@ function parse(text: string, format: ObjectFormat) {
   return parser.end();
 }
 
-/** Why an answer that is no object may be none. */
+/** Explains why an answer may hold no object. */
 function describeEnd({ finishReason }: Response): string {
   switch (finishReason?.reason) {
     case FinishReason_Reason.LENGTH:

@@ -12,17 +12,17 @@ export type ObjectStrategy =
   /** The schema in a system message. */
   | "prompt";
 
-/** The object that is to be generated. */
+/** The format of the object to generate. */
 export interface ObjectFormat {
   /** JSON Schema of the object, as text and parsed. */
   readonly schemaJson: string;
   readonly schema: JsonObject;
   /** Name of the object for the model. */
   readonly name: string;
-  /** What the object is, for the model. May be empty. */
+  /** Description of the object for the model. May be empty. */
   readonly description: string;
   readonly strategy: ObjectStrategy;
-  /** Whether the value is the member `value` of the object that the model writes, see `wrapSchema`. */
+  /** Whether the value is in the member `value` of the object that the model writes, see `wrapSchema`. */
   readonly isWrapped?: boolean | undefined;
 }
 
@@ -30,8 +30,8 @@ export interface ObjectFormat {
 export const DEFAULT_OBJECT_NAME = "object";
 
 /**
- * The strategy for a model: its structured output where it has one, else a tool where it can be made to call one, else
- * the prompt. Structured output and tools are made for objects, so that a schema that is none and cannot be wrapped is
+ * Chooses the strategies for a model: its structured output if it has one, else a tool if it can be made to call one,
+ * else the prompt. Structured output and tools are made for objects, so a schema that is none and cannot be wrapped is
  * put into the prompt. Some models cannot be made to call a tool while they reason, so a request that names an effort
  * uses no tool.
  * @returns The strategies in the order in which they are tried: a server may refuse structured output.
@@ -52,8 +52,9 @@ export function chooseStrategies(
 export const WRAPPED_MEMBER = "value";
 
 /**
- * The schema of an object whose only member has the schema. Definitions move to the root, where references find them.
- * @returns Undefined if the schema refers to other places of itself, which move.
+ * Returns the schema of an object whose only member has the schema. Definitions move to the root, so that references
+ * still find them.
+ * @returns Undefined if the schema refers to other places in itself, which move.
  */
 export function wrapSchema(schema: JsonObject): JsonObject | undefined {
   if (OTHER_REFERENCE.test(JSON.stringify(schema))) return undefined;
@@ -73,7 +74,7 @@ export function wrapSchema(schema: JsonObject): JsonObject | undefined {
 const OTHER_REFERENCE =
   /"\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef)":|"\$ref":"(?!#\/(?:\$defs|definitions)\/)/;
 
-/** Whether a schema is that of an object, as the parameters of a tool have to be. */
+/** Whether a schema describes an object, as the parameters of a tool must. */
 export function isObjectSchema(schema: JsonObject): boolean {
   return schema.type === "object";
 }

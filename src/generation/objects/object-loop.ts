@@ -15,12 +15,12 @@ export interface ObjectLoopOptions extends Omit<LoopOptions, "executor" | "maxTo
   readonly reader: ObjectReader;
 }
 
-/** What the generation of an object yields: the items of the loop, and the object as it grows. */
+/** The items of an object's generation: the items of the loop, and the object as it grows. */
 export type ObjectItem =
   | LoopItem
   | { readonly case: "partialObject"; readonly step: number; readonly object: JsonValue };
 
-/** What the generation of an object gives. */
+/** The result of an object's generation. */
 export interface ObjectOutcome {
   /** The result, with the text of the object in `outputJson`. */
   readonly result: GenerateResult;
@@ -29,10 +29,10 @@ export interface ObjectOutcome {
 }
 
 /**
- * Asks the model for an object, once: an answer that is no such object is not retried, since it says something about the
- * model and nothing about the connection. Begins at the first read. Leaving the iteration cancels the call.
+ * Asks the model for an object, once: an answer that is no such object is not retried, since it says something about
+ * the model and nothing about the connection. Begins at the first read. Leaving the iteration cancels the call.
  *
- * The iteration throws NoObjectGeneratedError with the text and what is wrong with it.
+ * The iteration throws NoObjectGeneratedError with the text and its problems.
  */
 export function runObjectLoop(options: ObjectLoopOptions): AsyncGenerator<ObjectItem, ObjectOutcome> {
   let loop: Loop | undefined;
@@ -40,7 +40,7 @@ export function runObjectLoop(options: ObjectLoopOptions): AsyncGenerator<Object
     loop = openLoop({ ...options, reader }, failed);
     return loop;
   };
-  // What closing the loop throws is thrown by the pending read as well.
+  // An error of closing the loop is also thrown by the pending read.
   const abort = () => void loop?.return?.().then(undefined, () => {});
   return closeAtOnce(tryFormats(options.reader, open), abort);
 }
@@ -58,7 +58,7 @@ function openLoop({ reader, ...options }: ObjectLoopOptions, failed: readonly At
   });
 }
 
-/** Asks in the next way if the provider refuses to hold its answer to a schema. Such a refusal costs nothing. */
+/** Asks in the next format if the provider refuses to enforce a schema. Such a refusal costs nothing. */
 async function* tryFormats(
   reader: ObjectReader,
   open: (reader: ObjectReader, failed: readonly Attempt[]) => Loop,
@@ -66,9 +66,9 @@ async function* tryFormats(
   const failed: Attempt[] = [];
   const formats = [reader.format, ...(reader.fallbacks ?? [])];
   for (const [index, format] of formats.entries()) {
-    const own = { ...reader, format };
+    const current = { ...reader, format };
     try {
-      return yield* objectItems(open(own, failed), own);
+      return yield* objectItems(open(current, failed), current);
     } catch (thrown) {
       if (index === formats.length - 1 || !isFormatRefusal(thrown)) throw thrown;
       failed.splice(0, failed.length, ...attemptsOf(thrown));
@@ -77,7 +77,7 @@ async function* tryFormats(
   throw new InternalError("there is no way to ask for the object");
 }
 
-/** Words by which servers name what they refuse, in their API's own field names. */
+/** Words by which servers name the feature that they refuse, in their API's field names. */
 const FORMAT_WORDS =
   /response_?format|json_?schema|structured[ _]output|text\.format|output_(?:config|format)|response_?(?:json_?)?schema|guided_|grammar/i;
 

@@ -20,9 +20,9 @@ export interface WantedObject {
   readonly schemaJson: string;
   /** Name of the object for the model. Empty or absent: `object`. */
   readonly name?: string | undefined;
-  /** What the object is, for the model. */
+  /** Description of the object for the model. */
   readonly description?: string | undefined;
-  /** How the model is made to write it. Absent: what suits the model. */
+  /** How the model is made to write the object. Absent: the strategy that suits the model. */
   readonly strategy?: ObjectStrategy | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface ObjectFields {
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * Decides how the object is asked for, and makes what reads it from the answer.
+ * Decides how to ask for the object, and creates the reader for the answer.
  * @throws InvalidRequestError naming the caller's field, or the field of the request, that is wrong.
  */
 export function createObjectReader(
@@ -72,7 +72,7 @@ export function createObjectReader(
   return { format: toFormat(strategy), fallbacks: fallbacks.map(toFormat), validator };
 }
 
-/** Fields with which an answer could not be the object. */
+/** Rejects fields with which an answer could not be the object. */
 function checkRequest({ responseFormat, tools }: Request): void {
   if (responseFormat !== undefined)
     throw invalidField("response_format", "expected none: the schema of the object is the format");

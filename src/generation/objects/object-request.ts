@@ -11,7 +11,7 @@ import { ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import type { ObjectFormat } from "./object-format.ts";
 
-/** The request with what makes the model write the object. */
+/** Returns the request with the additions that make the model write the object. */
 export function objectRequest(request: Request, format: ObjectFormat): Request {
   switch (format.strategy) {
     case "native":
@@ -23,7 +23,7 @@ export function objectRequest(request: Request, format: ObjectFormat): Request {
   }
 }
 
-/** Providers show the model the schema's own description and have no other field for one. */
+/** Providers show the model the description in the schema, and have no other field for one. */
 function nativeFormat({ name, description, schema, schemaJson }: ObjectFormat) {
   const type = ResponseFormat_Type.JSON_SCHEMA;
   const isDescribed = description === "" || "description" in schema;
@@ -40,7 +40,7 @@ function forced({ name }: ObjectFormat) {
   return toolChoice({ name }, { parallel: false });
 }
 
-/** The instruction follows the leading system messages: those that come before it stay a prefix that providers cache. */
+/** Places the instruction after the leading system messages, which stay a prefix that providers cache. */
 function withInstruction(messages: readonly Message[], format: ObjectFormat): Message[] {
   const first = messages.findIndex(({ role }) => role !== Role.SYSTEM && role !== Role.DEVELOPER);
   const at = first < 0 ? messages.length : first;

@@ -4,17 +4,17 @@ import type { PartialJsonParser } from "../../kit/json/partial-json.ts";
 import { objectParser, unwrap } from "./object-answer.ts";
 import type { ObjectFormat } from "./object-format.ts";
 
-/** Share by which the text must have grown since the last copy. */
+/** Growth of the text since the last copy after which a new one is due, as a share. */
 const MIN_GROWTH = 1 / 16;
 
-/** Time after which a copy is due however little the text has grown, in milliseconds. */
+/** Time after which a copy is due regardless of the growth, in milliseconds. */
 const MAX_AGE_MS = 250;
 
 /**
- * Follows the events of an answer, and gives the part of its object that has arrived.
+ * Follows the events of an answer, and returns the part of its object that has arrived.
  *
- * A copy for every delta would take time and bytes that grow with the square of the answer. So copies are given as the
- * text grows by a share of itself, and now and then.
+ * A copy for every delta would take time and memory quadratic in the answer. Therefore a copy is made when the text has
+ * grown by a share of its length, or after some time.
  */
 export class PartialObjectReader {
   readonly #parser: PartialJsonParser;
@@ -34,7 +34,7 @@ export class PartialObjectReader {
     this.#now = now;
   }
 
-  /** Takes the events that arrived together. Gives a copy of the object so far where it has changed and one is due. */
+  /** Takes events that arrived together. Returns a copy of the object so far if it has changed and a copy is due. */
   push(events: readonly StreamEvent[]): JsonValue | undefined {
     for (const { event } of events) {
       const piece = this.#getPiece(event);

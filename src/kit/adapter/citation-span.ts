@@ -1,9 +1,9 @@
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 
-/** What a provider counts in its citation indices. */
+/** The unit of a provider's citation indices. */
 export type IndexUnit = "code_points" | "utf8_bytes" | "utf16_units";
 
-/** A cited span as the provider gives it: the end is exclusive. */
+/** A cited span in the provider's unit. The end is exclusive. */
 export interface ProviderSpan {
   readonly start: number;
   readonly end: number;
@@ -24,7 +24,7 @@ export class SpanConverter {
     this.#unit = unit;
   }
 
-  /** The span in code points; undefined where it does not fit the text or cuts a character. */
+  /** Returns the span in code points; undefined if it does not fit the text or cuts a character. */
   convert({ start, end }: ProviderSpan): ProviderSpan | undefined {
     if (!(start >= 0 && start <= end)) return undefined;
     this.#offsets ??= countOffsets(this.#text, this.#unit);
@@ -33,7 +33,7 @@ export class SpanConverter {
   }
 }
 
-/** Sets a citation's indices where the span fits the text. */
+/** Sets a citation's indices if the span fits the text. */
 export function setSpan(citation: Citation, span: ProviderSpan | undefined, converter: SpanConverter): void {
   const converted = span === undefined ? undefined : converter.convert(span);
   if (converted === undefined) return;
@@ -63,7 +63,7 @@ function getSize(point: number, unit: IndexUnit): number {
   return point < 0x10000 ? 3 : 4;
 }
 
-/** The code point at an offset; undefined where none begins there. */
+/** Returns the code point at an offset; undefined if none begins there. */
 function toPlace(offsets: Uint32Array, offset: number): number | undefined {
   let [low, high] = [0, offsets.length - 1];
   while (low < high) {

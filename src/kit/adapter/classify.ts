@@ -1,10 +1,13 @@
-/** What all adapters share about failures: kinds of HTTP status, and what of a provider's message may be repeated. */
+/**
+ * The treatment of failures that all adapters share: kinds of HTTP status, and the part of a provider's message that
+ * may be repeated.
+ */
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { textsIn } from "./request-texts.ts";
 
 /**
- * The kind of a failed HTTP answer by its status alone. 409 and statuses that are not known stay PROVIDER, which is
+ * Returns the kind of a failed HTTP answer by its status alone. 409 and unknown statuses stay PROVIDER, which is
  * retryable.
  */
 export function kindOfStatus(status: number): ErrorKind {
@@ -29,11 +32,11 @@ const KIND_OF_STATUS: ReadonlyMap<number, ErrorKind> = new Map([
 
 const MAX_RAW_BYTES = 2048;
 
-/** A provider's body for `raw_json`: at most 2 KiB of UTF-8, cut between characters. */
+/** Returns a provider's body for `raw_json`: at most 2 KiB of UTF-8, cut between characters. */
 export function boundedRaw(body: string): string {
   // A code unit takes at least one byte, so no more code units than this are needed.
   const bytes = Buffer.from(body.slice(0, MAX_RAW_BYTES)).subarray(0, MAX_RAW_BYTES);
-  // In stream mode the decoder holds back a character that is cut.
+  // In stream mode the decoder holds back an incomplete character.
   return new TextDecoder().decode(bytes, { stream: true });
 }
 
@@ -41,7 +44,7 @@ const MAX_MESSAGE_CHARS = 500;
 const ECHO_CHARS = 24;
 const SHORTEST_ECHO_CHARS = 8;
 
-/** What looks like a key: a known prefix, a mask of asterisks, or a long text without a break. */
+/** Matches texts that look like a key: a known prefix, a mask of asterisks, or a long text without a break. */
 const KEY_LIKE = new RegExp(
   [
     "\\bBearer +(?=[\\w.~+/-]*[0-9])[\\w.~+/=-]{8,}",
@@ -55,8 +58,8 @@ const KEY_LIKE = new RegExp(
 );
 
 /**
- * A provider's message as far as it may be repeated: bounded, without anything that looks like a key, and not at all
- * where it repeats what the caller wrote, since an error holds no prompt and no answer.
+ * Returns a provider's message as far as it may be repeated: bounded and without anything that looks like a key. If the
+ * message repeats the caller's text, a fixed text replaces it, since an error holds no prompt and no answer.
  */
 export function repeatableMessage(message: string, request: Request): string {
   return readMessage(message, request).repeatable;
@@ -64,17 +67,17 @@ export function repeatableMessage(message: string, request: Request): string {
 
 /** A provider's message in two forms. */
 export interface ProviderMessage {
-  /** To classify the failure by: empty where the message repeats the caller's own text, which could mislead. */
-  readonly own: string;
-  /** To repeat to the caller. */
+  /** For classifying the failure: empty if the message repeats the caller's text, which could mislead. */
+  readonly classifiable: string;
+  /** For repeating to the caller. */
   readonly repeatable: string;
 }
 
 /** Reads a provider's message: bounded and on one line. */
 export function readMessage(message: string, request: Request): ProviderMessage {
   const bounded = onOneLine(message).slice(0, MAX_MESSAGE_CHARS).toWellFormed();
-  if (echoes(bounded, textsIn(request))) return { own: "", repeatable: ECHO };
-  return { own: bounded, repeatable: bounded.replace(KEY_LIKE, "(key)") };
+  if (echoes(bounded, textsIn(request))) return { classifiable: "", repeatable: ECHO };
+  return { classifiable: bounded, repeatable: bounded.replace(KEY_LIKE, "(key)") };
 }
 
 const ECHO = "(the provider's message repeats the prompt and is left out)";

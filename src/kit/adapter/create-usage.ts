@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
 
-/** Token counts in the meaning that `Usage` has for every provider. What a provider does not report is left out. */
+/** Token counts as `Usage` defines them for every provider. Counts that a provider does not report are left out. */
 export interface UsageCounts {
   /** All tokens of the prompt, cached ones included. */
   readonly inputTokens: number;

@@ -1,8 +1,8 @@
 import { ConfigurationError } from "../../core/errors.ts";
 
 /**
- * Checks a credential that an adapter requires, so that a variable that is not set fails when the adapter is made
- * instead of being sent as the text `undefined`.
+ * Checks a credential that an adapter requires, so that an unset variable fails when the adapter is created instead of
+ * being sent as the text `undefined`.
  * @param what The credential with its article: `an API key`.
  * @throws ConfigurationError naming the provider. It never holds the credential.
  */

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type CustomTool, type FunctionTool, FunctionToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
 import type { LossReport } from "../call/loss-report.ts";
 
-/** The one argument of a function that stands in for a custom tool. */
+/** Name of the only argument of a function that stands in for a custom tool. */
 export const CUSTOM_INPUT = "input";
 
 const PARAMETERS_JSON = JSON.stringify({
@@ -13,8 +13,8 @@ const PARAMETERS_JSON = JSON.stringify({
 });
 
 /**
- * A custom tool for a provider that has only functions: a function with one string argument, `input`. Its calls come
- * back with `arguments_json`.
+ * Converts a custom tool for a provider that has only functions: to a function with one string argument, `input`. Its
+ * calls come back with `arguments_json`.
  * @param field Path of the tool in the request, for the warning.
  */
 export function functionForCustomTool(tool: CustomTool, field: string, loss: LossReport): FunctionTool {

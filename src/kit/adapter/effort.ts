@@ -4,11 +4,11 @@ import type { LossReport } from "../call/loss-report.ts";
 export const EFFORTS: readonly string[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /**
- * The effort level to send: the requested one where the model has it, else the nearest (of two equally near ones, the
- * lower and cheaper), with a warning. A request for some reasoning is never lowered to none. A level that is not a
- * common one passes through, since providers add levels.
- * @param allowed Levels that the model has; undefined where that is unknown.
- * @returns undefined where nothing is to be sent.
+ * Returns the effort level to send: the requested one if the model has it, else the nearest (of two equally near ones,
+ * the lower and cheaper), with a warning. A request for some reasoning is never lowered to none. An uncommon level
+ * passes through, since providers add levels.
+ * @param allowed Levels that the model has; undefined if they are unknown.
+ * @returns Undefined if nothing is to be sent.
  */
 export function effortFor(
   wanted: string,

@@ -3,12 +3,12 @@ import { asObject, objectsIn, tryParseJson } from "../json/json.ts";
 
 /** The body of a failed answer. */
 export type FailureBody<T> =
-  /** A JSON object, or the first one of a list, as Gemini sends it where a stream as a list was requested. */
+  /** A JSON object, or the first object of a list, which Gemini sends if a stream was requested as a list. */
   | { readonly object: Untrusted<T>; readonly text: "" }
-  /** Any other body as text: of a page of HTML its title. */
+  /** Any other body as text; of an HTML page, the title. */
   | { readonly object: undefined; readonly text: string };
 
-/** Reads the body of a failed answer, which proxies write in any form. */
+/** Reads the body of a failed answer, which proxies write in many forms. */
 export function readFailureBody<T>(body: string): FailureBody<T> {
   const parsed = tryParseJson(body);
   const object = asObject<T>(parsed) ?? objectsIn<T>(parsed)[0];

@@ -6,8 +6,8 @@ import {
 } from "../../gen/outrigger/v1/response_pb.ts";
 
 /**
- * The provider's word for why an answer ended; empty where there is none. Some servers send the number of an enum value,
- * of which zero means that the answer goes on.
+ * Returns the provider's word for why an answer ended; empty if there is none. Some servers send the number of an enum
+ * value, of which zero means that the answer goes on.
  */
 export function finishWordIn(value: unknown): string {
   if (typeof value === "string") return value;
@@ -15,9 +15,9 @@ export function finishWordIn(value: unknown): string {
 }
 
 /**
- * A finish reason.
- * @param raw The provider's own value.
- * @param stopSequence The stop sequence that ended the answer, where the provider says which.
+ * Creates a finish reason.
+ * @param raw The provider's value.
+ * @param stopSequence The stop sequence that ended the answer, if the provider names it.
  */
 export function finishReason(reason: FinishReason_Reason, raw: string, stopSequence = ""): FinishReason {
   return create(FinishReasonSchema, { reason, raw, stopSequence });

@@ -6,10 +6,10 @@ import type { LossReport } from "../call/loss-report.ts";
 
 /**
  * Applies `Request.foreign_state` to a reasoning or native part that another provider or model wrote: the part is left
- * out, sent as plain text, or refused.
+ * out, sent as plain text, or rejected.
  * @param field Path of the part in the request.
- * @returns The text part to send instead; undefined where the part is left out.
- * @throws InvalidRequestError where the policy is REJECT.
+ * @returns The text part to send instead; undefined if the part is left out.
+ * @throws InvalidRequestError if the policy is REJECT.
  */
 export function replaceForeignPart(
   part: ContentPart,

@@ -1,5 +1,5 @@
 /**
- * What all adapters over HTTP have in common: translate, send, check the status, decode. An adapter contributes a
+ * The flow that all adapters over HTTP share: translate, send, check the status, decode. An adapter contributes a
  * Protocol, which describes its wire API, and is otherwise wiring.
  */
 
@@ -37,15 +37,15 @@ import { StreamWriter } from "../stream/stream-writer.ts";
 import { KeyMask } from "./key-mask.ts";
 import { redirectError } from "./redirect.ts";
 
-/** A request as the provider takes it. */
+/** A request in the provider's form. */
 export interface WireRequest {
   /** Path below the base URL, with its query. Never holds a key. */
   readonly path: string;
-  /** Headers of this request in addition to the adapter's own. */
+  /** Headers of this request in addition to the adapter's headers. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body, serialised once. */
   readonly body: string;
-  /** What was changed or left out. */
+  /** Notes about parts of the request that were changed or left out. */
   readonly warnings: Warning[];
 }
 
@@ -54,7 +54,7 @@ export interface WireFailure {
   readonly provider: string;
   readonly status: number;
   readonly headers: HttpHeaders;
-  /** The body as it came; empty where it is over `MAX_ERROR_BYTES`. The adapter's keys are masked in the error. */
+  /** The body as received; empty if it exceeds `MAX_ERROR_BYTES`. The adapter's keys are masked in the error. */
   readonly body: string;
   /** The request that failed. */
   readonly request: Request;
@@ -63,8 +63,8 @@ export interface WireFailure {
 /** A wire API. Pure functions, except that `toWire` may read files that the caller names. */
 export interface Protocol {
   /**
-   * Translates a request. Throws InvalidRequestError naming what the provider cannot accept.
-   * @param models What is known about the provider's models.
+   * Translates a request. Throws InvalidRequestError naming the fields that the provider cannot accept.
+   * @param models The catalog as seen by the provider.
    */
   toWire(request: Request, streaming: boolean, models: ProviderModels): Promise<WireRequest>;
   /** Translates a whole answer. Throws the failure that the body reports. */
@@ -73,16 +73,16 @@ export interface Protocol {
   createDecoder(facts: CallFacts, writer: StreamWriter): StreamDecoder;
   /** Translates a failed answer. */
   toError(failure: WireFailure): SDKError;
-  /** Rate limits of the account, from the headers of an answer. */
+  /** Returns the rate limits of the account from the headers of an answer. */
   getRateLimit(headers: HttpHeaders): RateLimitInfo | undefined;
-  /** The provider's request id, from the headers of an answer; empty where there is none. */
+  /** Returns the provider's request id from the headers of an answer; empty if there is none. */
   getRequestId(headers: HttpHeaders): string;
 }
 
 /** Maximum size of the body of a failed answer in bytes. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
-/** How long the body of a failed answer is waited for, in milliseconds: its status is already known. */
+/** Time limit for the body of a failed answer, in milliseconds: its status is already known. */
 const ERROR_BODY_TIMEOUT_MS = 5_000;
 
 /** Parts of an HttpAdapter. */
@@ -92,23 +92,23 @@ export interface HttpAdapterParts {
   readonly transport: HttpTransport;
   /** Headers of every request, including the key. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Where the key comes from, for the error that the provider refused it. */
+  /** Origin of the key, for the error if the provider refuses it. */
   readonly keyOrigin?: string | undefined;
   /** Name of the provider in the shipped catalog. Absent: only models that a catalog adds are known. */
   readonly catalogProvider?: string | undefined;
-  /** The catalog of this adapter's calls. Default: that of the Client, else the shipped one. */
+  /** The catalog of this adapter's calls. Default: the Client's catalog, else the shipped one. */
   readonly catalog?: Catalog | undefined;
   /** Whether `toResponse` and the decoder price their answers themselves. Default false. */
-  readonly ownPrices?: boolean | undefined;
+  readonly pricesAnswers?: boolean | undefined;
   /** Limits of each answer; those left out keep their defaults. */
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
 }
 
-/** Options of a call, with what the Client adds to them. */
+/** Options of a call, with the Client's additions. */
 export interface AdapterCallOptions extends CallOptions {
   /** The Client's catalog. */
   readonly catalog?: Catalog | undefined;
-  /** What to do about a model that the provider does not know. Undefined: nothing is known of it. */
+  /** Returns advice about a model that the provider does not know; undefined if there is none. */
   readonly adviseOnModel?: ((target: CallTarget) => string | undefined) | undefined;
 }
 
@@ -120,21 +120,22 @@ export class HttpAdapter implements ProviderAdapter {
   readonly #transport: HttpTransport;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #catalog: Catalog | undefined;
-  readonly #ownPrices: boolean;
+  readonly #pricesAnswers: boolean;
   readonly #models = new WeakMap<Catalog, ProviderModels>();
   readonly #mask: KeyMask;
   readonly #keyOrigin: string | undefined;
   readonly #limits: AnswerLimits;
 
   constructor(parts: HttpAdapterParts) {
-    const { name, protocol, transport, headers, catalog, catalogProvider, ownPrices, answerLimits } = parts;
+    const { name, protocol, transport, headers, catalog, catalogProvider, pricesAnswers, answerLimits } =
+      parts;
     this.name = name;
     this.#protocol = protocol;
     this.#transport = transport;
     this.#headers = headers;
     this.#catalog = catalog;
     this.catalogProvider = catalogProvider;
-    this.#ownPrices = ownPrices ?? false;
+    this.#pricesAnswers = pricesAnswers ?? false;
     this.#mask = new KeyMask(headers);
     this.#keyOrigin = parts.keyOrigin;
     this.#limits = { ...DEFAULT_ANSWER_LIMITS, ...answerLimits };
@@ -170,7 +171,7 @@ export class HttpAdapter implements ProviderAdapter {
     return this.modelsFor(options).traitsOf(model).jsonSchema;
   }
 
-  /** What is known about the provider's models in a call. */
+  /** Returns the catalog as seen by the provider in a call. */
   protected modelsFor(options: AdapterCallOptions = {}): ProviderModels {
     const catalog = this.#catalog ?? options.catalog ?? defaultCatalog;
     const known = this.#models.get(catalog);
@@ -205,11 +206,11 @@ export class HttpAdapter implements ProviderAdapter {
     return this.#protocol.toWire(request, streaming, this.modelsFor(options));
   }
 
-  /** The body of a whole answer, which is parsed only where it cannot become too large by that. */
+  /** Reads the body of a whole answer, and checks that parsing it cannot take too much memory. */
   async #readWhole(answer: HttpAnswer, memory: AnswerMemory): Promise<string> {
     const { maxBytes, maxJsonValues } = this.#limits;
     const body = await answer.text(maxBytes, (bytes) => memory.grow(bytes));
-    // A value and what separates it from the next one take two bytes at least.
+    // A value and its separator take at least two bytes.
     const isSmall = body.length / 2 <= maxJsonValues;
     if (!isSmall && countJsonValues(body, maxJsonValues) > maxJsonValues)
       throw answerTooLarge("maxJsonValues", maxJsonValues);
@@ -233,7 +234,7 @@ export class HttpAdapter implements ProviderAdapter {
     yield writer.take();
   }
 
-  /** Sends the request. Throws where the status is not 2xx. */
+  /** Sends the request. Throws if the status is not 2xx. */
   async #send(
     request: Request,
     wire: WireRequest,
@@ -264,7 +265,7 @@ export class HttpAdapter implements ProviderAdapter {
     return advice === undefined ? error : withMessage(error, `${error.message}; ${advice}`);
   }
 
-  /** The failure of a call, without the keys of its request. */
+  /** Returns the failure of a call, without the keys of its request. */
   #toFailure(thrown: unknown): SDKError {
     return withKeyOrigin(withTexts(toSdkError(thrown), this.#mask.apply), this.#keyOrigin);
   }
@@ -279,7 +280,7 @@ export class HttpAdapter implements ProviderAdapter {
       request,
       provider: this.name,
       models: this.modelsFor(options),
-      ownPrices: this.#ownPrices,
+      pricesAnswers: this.#pricesAnswers,
       inferenceId: getInferenceId(options),
       acceptedAt: Date.now(),
       warnings: wire.warnings,
@@ -291,7 +292,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 }
 
-/** The body of a failed answer; empty where it cannot be read, since the status suffices. */
+/** Reads the body of a failed answer; empty if it cannot be read, since the status suffices. */
 async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined): Promise<string> {
   const timer = setTimeout(() => answer.destroy(), ERROR_BODY_TIMEOUT_MS);
   try {

@@ -9,7 +9,7 @@ const MASK = "(key)";
 /**
  * Replaces the keys of one adapter wherever a provider sends them back: in an error, as a request id, as a model name.
  * Keys are found as they are and in the forms of JSON strings (`\/`, `\u002f`). A key that reads like a word is masked
- * only where it is a word of its own.
+ * only as a separate word.
  */
 export class KeyMask {
   readonly #keys: readonly Key[];
@@ -25,7 +25,7 @@ export class KeyMask {
       .map((value) => ({ value, pattern: toPattern(value) }));
   }
 
-  /** A text without the keys, and without the beginning of a key where the text was cut inside of one. */
+  /** Returns a text without the keys, and without the beginning of a key if the text was cut inside one. */
   readonly apply = (text: string): string => {
     if (text.length < SHORTEST_KEY_CHARS) return text;
     return this.#keys.reduce((rest, key) => withoutCutKey(withoutKey(rest, key), key), text);
@@ -37,7 +37,7 @@ interface Key {
   readonly pattern: RegExp;
 }
 
-/** What is secret in a header: the credentials after the scheme, and the parts of a user name with a password. */
+/** Returns the secrets in a header: the credentials after the scheme, and the parts of a user name with a password. */
 function secretsIn(header: string): string[] {
   const [, scheme = "", credentials = ""] = /^(Bearer|Basic|Token) +(.*)$/is.exec(header) ?? [];
   if (scheme === "") return [header];
@@ -66,7 +66,7 @@ function toPattern(key: string): RegExp {
   return new RegExp(`(?:${before})${characters}(?![\\w-])`, "g");
 }
 
-/** A pattern for a UTF-16 code unit in the forms that JSON has for it. */
+/** Returns a pattern for a UTF-16 code unit in all forms that JSON has for it. */
 function encodeForms(unit: string): string {
   const hex = unit.charCodeAt(0).toString(16).padStart(4, "0");
   const digits = hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);

@@ -2,7 +2,7 @@ import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { warning } from "../call/loss-report.ts";
 import { isObject } from "../json/json.ts";
 
-/** A warning where the usage that a provider sent holds a negative count, which no count of ours is. */
+/** Returns a warning if the usage that a provider sent holds a negative count, since the contract has none. */
 export function negativeCountsIn(usage: unknown): Warning[] {
   const message = "the provider sent a negative count; it was left out";
   return holdsNegative(usage) ? [warning("usage", "count_mismatch", message)] : [];

@@ -5,7 +5,7 @@ import { asObject, asString, type JsonObject, tryParseJson } from "../json/json.
 
 /**
  * Writes the `ProviderState` of one answer's parts: everything of a provider's block that has no unified form, so that
- * the block can be sent back as it came. An adapter adds one method for each kind of part.
+ * the block can be sent back unchanged. An adapter adds one method for each kind of part.
  */
 export abstract class PartStateWriter {
   /** Name under which the provider is registered. */
@@ -20,17 +20,19 @@ export abstract class PartStateWriter {
     this.#reported = model;
   }
 
-  /** The model as the provider reports it, the requested one until it does. */
+  /** The model as the provider reports it; the requested one until then. */
   get model(): string {
     return this.#reported || this.#requested;
   }
 
-  /** Takes the model that the provider reports. The first one stands. */
+  /** Takes the model that the provider reports. Only the first one counts. */
   set model(model: string) {
     this.#reported ||= model;
   }
 
-  /** The state, with the requested model where the provider reports another: the name of a deployment. */
+  /**
+   * Returns the state, with the requested model if the provider reports another one, such as the name of a deployment.
+   */
   protected state(data: JsonObject): ProviderState {
     const { provider, model } = this;
     const requested = model === this.#requested ? {} : { model: this.#requested };
@@ -39,12 +41,12 @@ export abstract class PartStateWriter {
   }
 }
 
-/** The bare signature that `reasoningPart` keeps; undefined in a state that an adapter wrote. */
+/** Returns the bare signature that `reasoningPart` keeps; undefined for a state that an adapter wrote. */
 export function bareSignatureIn(state: ProviderState | undefined): string | undefined {
   return asString(dataOfState(state).signature);
 }
 
-/** The JSON object that a state holds. Empty where there is none. */
+/** Returns the JSON object that a state holds. Empty if there is none. */
 export function dataOfState(state: ProviderState | undefined): JsonObject {
   return asObject(tryParseJson(state?.dataJson ?? "")) ?? {};
 }

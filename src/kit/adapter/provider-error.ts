@@ -7,42 +7,45 @@ import { boundedRaw, readMessage } from "./classify.ts";
 
 /** A failure as an adapter has read it from a provider's body. */
 export interface ReportedFailure {
-  /** The provider's own code or type; empty where it gives none. */
+  /** The provider's code or type; empty if it gives none. */
   readonly code: string;
-  /** The provider's message as it came; empty where there is none. */
+  /** The provider's message unchanged; empty if there is none. */
   readonly message: string;
-  /** Advice of ours that is added to the message. */
+  /** Advice that Outrigger adds to the message. */
   readonly hint?: string | undefined;
-  /** Seconds to wait, as the body has them; the delay of the headers goes first. */
+  /** Seconds to wait according to the body. A delay in the headers takes precedence. */
   readonly retryAfter?: number | undefined;
   /**
-   * The kind of the failure.
-   * @param message The provider's message; empty where it repeats the caller's own text.
+   * Returns the kind of the failure.
+   * @param message The provider's message; empty if it repeats the caller's text.
    */
   getKind(message: string): ErrorKind;
 }
 
-/** Where a failure was reported, and to which request. */
+/** The source of a failure, and the request that failed. */
 export interface FailureSource {
   readonly provider: string;
   readonly request: Request;
   /** The body as text, or the object that reports the failure inside a stream or a body. */
   readonly body: string | object;
-  /** Undefined where there is no status, as inside a stream. */
+  /** Undefined if there is no status, as inside a stream. */
   readonly httpStatusCode?: number | undefined;
   readonly requestId?: string | undefined;
-  /** What the headers say about a retry. */
+  /** Whether the headers recommend a retry. */
   readonly retryable?: boolean | undefined;
-  /** Seconds to wait, as the headers have them. */
+  /** Seconds to wait according to the headers. */
   readonly retryAfter?: number | undefined;
 }
 
-/** The error of a failure that a provider reported: `openai answered 429 (rate_limit_exceeded): Rate limit reached`. */
+/**
+ * Creates the error of a failure that a provider reported: `openai answered 429 (rate_limit_exceeded): Rate limit
+ * reached`.
+ */
 export function createProviderError(failure: ReportedFailure, source: FailureSource): SDKError {
-  const { own, repeatable } = readMessage(failure.message, source.request);
-  const kind = failure.getKind(own);
+  const { classifiable, repeatable } = readMessage(failure.message, source.request);
+  const kind = failure.getKind(classifiable);
   const isQuota = kind === ErrorKind.QUOTA_EXCEEDED;
-  const delay = source.retryAfter ?? failure.retryAfter ?? delayInText(kind, own);
+  const delay = source.retryAfter ?? failure.retryAfter ?? delayInText(kind, classifiable);
   const { provider, httpStatusCode, requestId } = source;
   return createError(kind, textOf(failure, repeatable, source), {
     provider,
@@ -63,7 +66,7 @@ function delayInText(kind: ErrorKind, message: string): number | undefined {
   return kind === ErrorKind.RATE_LIMIT || kind === ErrorKind.SERVER ? retryDelayInText(message) : undefined;
 }
 
-/** The body of a rejected tool call holds what the model wrote, which the caller needs to go on. */
+/** The body of a rejected tool call holds the model's output, which the caller needs to continue. */
 function keepsBody(kind: ErrorKind, { includeRaw }: Request): boolean {
   return includeRaw || kind === ErrorKind.INVALID_TOOL_CALL;
 }

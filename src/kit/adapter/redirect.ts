@@ -3,7 +3,7 @@ import { boundedId } from "../call/call-facts.ts";
 import type { HttpHeaders } from "../http/transport.ts";
 
 /**
- * The error of an answer that sends the request to another address; undefined for other answers. It is not followed,
+ * Returns the error of an answer that redirects the request; undefined for other answers. A redirect is not followed,
  * since the other address would get the key. The same request gets the same answer, so a retry does not help.
  */
 export function redirectError(
@@ -26,7 +26,7 @@ export function redirectError(
 
 const MAX_TARGET_CHARS = 256;
 
-/** Where a redirect leads, without a user name, a password and the query, which may hold secrets. */
+/** Returns the target of a redirect, without a user name, a password and the query, which may hold secrets. */
 function toTarget(location: string): string | undefined {
   const url = URL.parse(location, RELATIVE);
   if (location === "" || url === null) return undefined;
@@ -34,5 +34,5 @@ function toTarget(location: string): string | undefined {
   return target.slice(0, MAX_TARGET_CHARS);
 }
 
-// Stands for the origin of the request, whose host is not repeated.
+// Replaces the origin of the request, whose host is not repeated.
 const RELATIVE = "http://relative.invalid";

@@ -3,7 +3,7 @@ import { objectIn } from "../json/json.ts";
 const NANOS_PER_USD = 1e9;
 const NANOS_PER_XAI_TICK = 0.1;
 
-/** The cost of a call where the server reports it in its usage. */
+/** The cost of a call, for servers that report it in their usage. */
 export interface ReportedCost {
   /** In dollars: OpenRouter ("Usage accounting"); an object at Perplexity ("Chat completions"). */
   readonly cost?: unknown;
@@ -11,7 +11,7 @@ export interface ReportedCost {
   readonly cost_in_usd_ticks?: unknown;
 }
 
-/** The reported cost in billionths of a dollar; undefined where there is none. */
+/** Returns the reported cost in billionths of a dollar; undefined if there is none. */
 export function reportedCostIn({ cost, cost_in_usd_ticks: ticks }: ReportedCost): bigint | undefined {
   const dollars = typeof cost === "number" ? cost : objectIn<{ total_cost: number }>(cost).total_cost;
   const nanos =

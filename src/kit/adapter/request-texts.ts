@@ -1,4 +1,4 @@
-/** The texts of a request that a provider may repeat in an error, where they must not stand. */
+/** Finds the texts of a request that a provider may repeat in an error, which must not show them. */
 import { toolInputOf } from "../../core/tools.ts";
 import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -6,8 +6,8 @@ import type { Tool } from "../../gen/outrigger/v1/tool_pb.ts";
 import { isObject, tryReadJson } from "../json/json.ts";
 
 /**
- * What the caller wrote: messages, descriptions of tools, metadata, stop sequences, and the texts inside of schemas and
- * provider options. Names of models, tools and fields are not among them: an error may name those.
+ * Returns the caller's texts: messages, descriptions of tools, metadata, stop sequences, and the texts inside schemas
+ * and provider options. Names of models, tools and fields are excluded: an error may name those.
  */
 export function textsIn(request: Request): string[] {
   const { messages, tools, metadata, stopSequences, responseFormat, providerOptionsJson } = request;
@@ -53,10 +53,10 @@ function textsInTool({ tool }: Tool): string[] {
   }
 }
 
-/** A single word in JSON is rather a setting, which an error may name, than something that was written. */
+/** Matches prose. A single word in JSON is more likely a setting, which an error may name. */
 const PROSE = /\s|^.{24}/;
 
-/** The written texts among the values of a JSON text. */
+/** Returns the prose among the values of a JSON text. */
 function proseIn(json: string): string[] {
   const texts: string[] = [];
   const open: unknown[] = [tryReadJson(json)];

@@ -3,7 +3,7 @@ import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import { asObject, tryParseJson } from "../json/json.ts";
 
 /** Whether a part's state was written by the provider and the model of the current call. */
-export type Origin = "none" | "foreign" | "other_model" | "own";
+export type Origin = "none" | "foreign" | "other_model" | "current_model";
 
 /** Provider and model of the current call. */
 export interface AskedModel {
@@ -16,8 +16,8 @@ export interface AskedModel {
 }
 
 /**
- * The origin of a part's state. An alias and a dated id are the same model, and so is the requested name (`model` in the
- * state) where the provider reported another one: the name of a deployment.
+ * Returns the origin of a part's state. An alias and a dated id are the same model, and so is the requested name
+ * (`model` in the state) if the provider reported another one, such as the name of a deployment.
  */
 export function getOrigin(
   { providerState: state }: ContentPart,
@@ -29,5 +29,5 @@ export function getOrigin(
     state.model === model ||
     sameModel(state.model, model, catalog) ||
     asObject(tryParseJson(state.dataJson))?.model === model;
-  return isSame ? "own" : "other_model";
+  return isSame ? "current_model" : "other_model";
 }

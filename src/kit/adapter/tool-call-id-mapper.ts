@@ -14,16 +14,19 @@ export interface ToolCallIdRule {
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /**
- * Maps the tool-call ids of one conversation to ids that a provider accepts, each used once: an id that it rejects, or
- * that an earlier call has, is replaced by one derived from it. Call it in the order of the conversation. Later calls do
- * not change earlier ids, so that each turn begins with the same bytes as the previous one. Replacements are reported
- * once.
+ * Maps the tool-call ids of one conversation to ids that a provider accepts, each used once: an id that the provider
+ * rejects, or that an earlier call has, is replaced by a derived one. Call it in the order of the conversation. Later
+ * calls do not change earlier ids, so that each turn begins with the same bytes as the previous one. Replacements are
+ * reported once.
  */
 export class ToolCallIdMapper {
   readonly #rule: ToolCallIdRule;
   readonly #loss: LossReport;
   readonly #used = new Set<string>();
-  /** By id: the attempt to make an id from it that succeeded last, so that many calls with one id take linear time. */
+  /**
+   * By id: the number of the last attempt to derive an id that succeeded, so that many calls with one id take linear
+   * time.
+   */
   readonly #nextAttempt = new Map<string, number>();
   readonly #latest = new Map<string, string>();
   #isReported = false;
@@ -34,7 +37,7 @@ export class ToolCallIdMapper {
   }
 
   /**
-   * The id of a call on the wire.
+   * Returns the id of a call on the wire.
    * @param field Path of the call's id in the request, for the warning.
    */
   ofCall(id: string, field: string): string {
@@ -45,12 +48,12 @@ export class ToolCallIdMapper {
     return taken;
   }
 
-  /** The id on the wire of the call that a result belongs to: the latest call with that id. */
+  /** Returns the id on the wire of the call that a result belongs to: the latest call with that id. */
   ofResult(id: string): string {
     return this.#latest.get(id) ?? (this.#rule.pattern.test(id) ? id : this.#make(id));
   }
 
-  /** The first free id derived from an id. Continues where the last search for that id ended. */
+  /** Returns the first free id derived from an id. Continues after the last attempt for that id. */
   #make(id: string): string {
     for (let attempt = this.#nextAttempt.get(id) ?? 0; ; attempt += 1) {
       const made = this.#rule.prefix + digest(`${attempt} ${id}`, this.#rule.length);

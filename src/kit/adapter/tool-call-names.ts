@@ -9,8 +9,9 @@ export interface ToolCallNameRule {
 }
 
 /**
- * The name of an earlier call as a provider accepts it. Other providers accept more characters, and models invent names:
- * since the caller did not choose the name, rejected characters are replaced with a warning instead of an error.
+ * Returns the name of an earlier call in a form that a provider accepts. Other providers accept more characters, and
+ * models invent names: since the caller did not choose the name, rejected characters are replaced with a warning
+ * instead of an error.
  * @param field Path of the name in the request, for the warning.
  */
 export function wireToolCallName(

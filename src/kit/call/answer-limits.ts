@@ -1,4 +1,4 @@
-/** How large an answer may become: a provider that never stops, or is not one, must not take the process down. */
+/** Limits on the size of an answer: a provider that never stops, or is not one, must not exhaust the process. */
 import { StreamError } from "../../core/errors.ts";
 import { getMaxAnswerBytes } from "../../core/memory-account.ts";
 
@@ -13,8 +13,8 @@ export interface AnswerLimits {
   /** Parts of the message, tool calls included, and its citations. Defaults to 10,000 of each. */
   readonly maxParts: number;
   /**
-   * JSON values of a whole answer: parsed, a value of three bytes takes many times that. A stream may have four times as
-   * many, since all of its events have fields of their own. Defaults to 500,000.
+   * JSON values of a whole answer: parsed, a value of three bytes takes many times that. A stream may have four times
+   * as many, since each event repeats the fields around its content. Defaults to 500,000.
    */
   readonly maxJsonValues: number;
 }
@@ -36,7 +36,7 @@ const SETTINGS: Readonly<Record<keyof AnswerLimits, readonly [setting: string, u
   maxJsonValues: ["max_answer_json_values", "JSON values"],
 };
 
-/** The error of an answer that is over a limit. A retry would bring the same. */
+/** Creates the error of an answer that exceeds a limit. A retry would fail in the same way. */
 export function answerTooLarge(limit: keyof AnswerLimits, max: number): StreamError {
   const [setting, unit] = SETTINGS[limit];
   return new StreamError(`the provider's answer has more than ${max} ${unit}, the limit ${setting}`, {

@@ -16,50 +16,55 @@ import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
 import { warning } from "./loss-report.ts";
 
-/** What is known about a call before the provider's body is read: the same for a whole answer and a stream. */
+/**
+ * The facts about a call that are known before the provider's body is read, the same for a whole answer and a stream.
+ */
 export interface CallFacts {
   /** The request being answered. */
   readonly request: Request;
   /** Name under which the provider is registered. */
   readonly provider: string;
-  /** What is known about the provider's models, for prices. Absent: answers have none. */
+  /** The catalog as seen by the provider, for prices. Absent: answers have none. */
   readonly models?: ProviderModels | undefined;
   /** Whether the adapter prices its answers itself. Default false. */
-  readonly ownPrices?: boolean | undefined;
+  readonly pricesAnswers?: boolean | undefined;
   /** Id of the call. */
   readonly inferenceId: string;
   /** When the provider accepted the request, in milliseconds since the epoch. */
   readonly acceptedAt: number;
-  /** What was changed or left out in the translation. More may be added while the answer is read. */
+  /**
+   * Notes about parts of the request that were changed or left out in the translation. More may be added while the
+   * answer is read.
+   */
   readonly warnings: Warning[];
-  /** From the response headers; undefined where there are none. */
+  /** From the response headers; undefined if there are none. */
   readonly rateLimit: RateLimitInfo | undefined;
-  /** From the response headers; empty where there is none. */
+  /** From the response headers; empty if there is none. */
   readonly providerRequestId: string;
   /** How large the answer may become. Absent: the default. */
   readonly limits?: AnswerLimits;
-  /** Masks the keys of the request in what the provider says about itself, and in raw JSON. Absent: there are none. */
+  /** Masks the keys of the request in texts that come from the provider, and in raw JSON. Absent: there are none. */
   readonly withoutKeys?: (text: string) => string;
 }
 
 /** An answer as an adapter has read it from a provider's body. */
 export interface Answer {
   readonly id: string;
-  /** The model as the provider reports it; empty where it does not. */
+  /** The model as the provider reports it; empty if it does not. */
   readonly model: string;
   readonly content: ContentPart[];
   readonly finishReason: FinishReason;
-  /** Undefined where the provider reports none. */
+  /** Undefined if the provider reports none. */
   readonly usage: Usage | undefined;
   /** The provider's body. Empty unless the request asks for it. */
   readonly rawJson: string;
-  /** The provider's request id, where it is in the body instead of a header. */
+  /** The provider's request id, if it is in the body instead of a header. */
   readonly providerRequestId?: string;
 }
 
 /**
- * The error of an answer with the status of success and without an answer in it.
- * @param what What was found in its place.
+ * Creates the error of an answer with the status of success that holds no answer.
+ * @param what Describes the content that was found instead.
  */
 export function answerMissing(
   { provider, providerRequestId }: CallFacts,
@@ -72,8 +77,8 @@ export function answerMissing(
 }
 
 /**
- * Combines an answer and the facts of its call. The only place that creates a Response.
- * @throws StreamError where the answer has too many parts or citations.
+ * Combines an answer and the facts of its call. No other function creates a Response.
+ * @throws StreamError if the answer has too many parts or citations.
  */
 export function createResponse(facts: CallFacts, answer: Answer): Response {
   checkParts(answer.content, facts);
@@ -111,7 +116,7 @@ function checkParts(content: readonly ContentPart[], { limits = DEFAULT_ANSWER_L
 
 const LIMIT_REACHED = "the model wrote as many tokens as max_tokens allows; the answer may be cut";
 
-/** Some servers report an ordinary end where the answer was cut at the caller's limit. */
+/** Some servers report an ordinary end although the answer was cut at the caller's limit. */
 function warnAtLimit({ request, warnings }: CallFacts, { finishReason, usage }: Answer): void {
   const isOrdinary = finishReason.reason === Reason.STOP || finishReason.reason === Reason.TOOL_CALLS;
   if (!isOrdinary || usage === undefined || usage.outputTokens !== request.maxTokens) return;
@@ -120,9 +125,9 @@ function warnAtLimit({ request, warnings }: CallFacts, { finishReason, usage }: 
   warnings.push(warning("max_tokens", "limit_reached", LIMIT_REACHED));
 }
 
-/** Adds the price of the call, where neither provider nor adapter gave one and the catalog has the prices. */
-function priced(usage: Usage, model: string, { models, ownPrices }: CallFacts): Usage {
-  if (usage.costNanoUsd !== undefined || ownPrices === true) return usage;
+/** Adds the price of the call, if neither provider nor adapter gave one and the catalog has the prices. */
+function priced(usage: Usage, model: string, { models, pricesAnswers }: CallFacts): Usage {
+  if (usage.costNanoUsd !== undefined || pricesAnswers === true) return usage;
   const cost = models?.costOf(usage, model);
   if (cost !== undefined) usage.costNanoUsd = cost;
   return usage;

@@ -26,7 +26,7 @@ export type WarningCode =
   | "model_chosen";
 
 /**
- * Collects what a provider cannot honour while a request is being translated: warnings under
+ * Collects the parts of a request that a provider cannot honour while the request is translated: warnings under
  * LOSS_POLICY_WARN, a refusal under LOSS_POLICY_REFUSE.
  */
 export class LossReport {
@@ -34,7 +34,7 @@ export class LossReport {
   readonly warnings: Warning[] = [];
   readonly #violations: FieldViolation[] = [];
 
-  /** Records that part of the request is changed or left out, which LOSS_POLICY_REFUSE refuses. */
+  /** Records that a part of the request is changed or left out, which LOSS_POLICY_REFUSE refuses. */
   lose(field: string, code: WarningCode, message: string): void {
     this.note(field, code, message);
     this.#violations.push({ field, description: message });
@@ -45,7 +45,7 @@ export class LossReport {
     this.warnings.push(warning(field, code, message));
   }
 
-  /** Throws InvalidRequestError where anything was lost and the policy is REFUSE. Call before anything is sent. */
+  /** Throws InvalidRequestError if anything was lost and the policy is REFUSE. Call it before anything is sent. */
   enforce(policy: LossPolicy): void {
     if (policy === LossPolicy.REFUSE && this.#violations.length > 0) throw invalidFields(this.#violations);
   }

@@ -1,9 +1,9 @@
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 
 /**
- * Gives every tool call of an answer an id that is unique in the call and its history (law 5), even where the provider
- * repeats ids or gives none. The same sequence of provider ids gives the same ids, so that a streamed answer and a whole
- * one agree.
+ * Gives every tool call of an answer an id that is unique in the call and its history (law 5), even if the provider
+ * repeats ids or gives none. The same sequence of provider ids gives the same ids, so that a streamed answer and a
+ * whole one agree.
  */
 export class ToolCallIdAllocator {
   readonly #used = new Set<string>();
@@ -19,7 +19,7 @@ export class ToolCallIdAllocator {
     }
   }
 
-  /** The id of the next call: the provider's own where it is free. */
+  /** Returns the id of the next call: the provider's id if it is free. */
   take(id: string): string {
     // Some servers accept ids of at most 40 characters: without its prefix the inference id leaves room for a suffix.
     const base = id === "" ? `call_${this.#inferenceId.replace(/^inf_/, "")}` : id;
@@ -28,7 +28,10 @@ export class ToolCallIdAllocator {
     return free;
   }
 
-  /** The id itself, or with the first free numeric suffix. Continues where the last search for that id ended. */
+  /**
+   * Returns the id itself, or the id with the first free numeric suffix. Continues after the last suffix that was
+   * tried.
+   */
   #freeFrom(base: string): string {
     if (!this.#used.has(base)) return base;
     this.#nextSuffix ??= new Map();

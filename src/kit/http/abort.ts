@@ -1,9 +1,8 @@
 import { AbortError, RequestTimeoutError, SDKError } from "../../core/errors.ts";
 
 /**
- * The error of a call whose signal was aborted: the reason itself where that is one of ours
- * (a deadline aborts with RequestTimeoutError), RequestTimeoutError for `AbortSignal.timeout()`,
- * else AbortError.
+ * Returns the error of a call whose signal was aborted: the reason itself if it is an SDKError (a deadline aborts with
+ * RequestTimeoutError), RequestTimeoutError for `AbortSignal.timeout()`, else AbortError.
  */
 export function toAbortError(signal: AbortSignal): SDKError {
   const reason: unknown = signal.reason;

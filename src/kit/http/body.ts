@@ -1,12 +1,12 @@
 import { InternalError, type SDKError } from "../../core/errors.ts";
 import { inMicrotask } from "./microtask.ts";
 
-/** Bytes that wait for the reader before the provider's socket is paused. */
+/** Number of unread bytes at which the provider's socket is paused. */
 const HIGH_WATER_BYTES = 16 * 1024;
 
 const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
 
-/** What a body needs from the exchange that fills it. */
+/** The exchange that fills a body, as the body needs it. */
 export interface BodySource {
   /** The reader has caught up. Called only after `push` returned true. */
   resume(): void;
@@ -15,10 +15,11 @@ export interface BodySource {
 }
 
 /**
- * The bytes of one answer, between the socket that pushes them and the reader that pulls them.
+ * Passes the bytes of one answer from the socket, which pushes them, to the reader, which pulls them.
  *
- * What has arrived since the last read is one chunk: a provider that sends each event as a chunk of its own costs one step
- * of the reader per read of the socket, not per event. At most `HIGH_WATER_BYTES` and one read of the socket are held.
+ * Everything that has arrived since the last read is one chunk: a provider that sends each event as a separate chunk
+ * costs one step of the reader per read of the socket, not per event. At most `HIGH_WATER_BYTES` and one read of the
+ * socket are held.
  */
 export class HttpBody implements AsyncIterableIterator<Uint8Array> {
   readonly #source: BodySource;
@@ -43,26 +44,26 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
     return this.#paused;
   }
 
-  /** The last byte has been pushed. */
+  /** Ends the body: the last byte has been pushed. */
   end(): void {
     this.#ended = true;
     this.#paused = false;
     this.#wake();
   }
 
-  /** No more bytes come. The reader gets what has arrived, then the error. */
+  /** Ends the body with an error. The reader first gets the bytes that have arrived. */
   fail(error: SDKError): void {
     this.#error = error;
     this.end();
   }
 
-  /** Drops what has arrived and was not read. */
+  /** Drops the bytes that have arrived and were not read. */
   drop(): void {
     this.#chunks = [];
     this.#bytes = 0;
   }
 
-  /** The next bytes. One reader at a time. */
+  /** Returns the next bytes. One reader at a time. */
   next(): Promise<IteratorResult<Uint8Array>> {
     if (this.#waiter !== undefined)
       return Promise.reject(new InternalError("a body was read twice at the same time"));
@@ -72,7 +73,7 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
     return waiter.promise;
   }
 
-  /** The reader stops: the exchange ends and its socket closes. */
+  /** Stops reading: the exchange ends and its socket closes. */
   return(): Promise<IteratorResult<Uint8Array>> {
     this.#source.leave();
     return Promise.resolve(DONE);
@@ -84,7 +85,7 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
 
   /**
    * Wakes the reader after all chunks of one socket read have been pushed: they arrive in one synchronous run, and a
-   * microtask sees all of them.
+   * microtask sees them all.
    */
   #wake(): void {
     if (this.#waiter === undefined || this.#waking) return;

@@ -32,12 +32,12 @@ export class Connector {
     this.#giveUp?.(error);
   }
 
-  /** Stops the reading of the socket, where nothing of it is read already, until `go`. */
+  /** Stops reading the socket until `go`, unless a read is under way. */
   hold(): void {
     this.#isHeld = true;
   }
 
-  /** Lets the socket be read. Without effect on one that is not held. */
+  /** Lets the socket be read. Has no effect if it is not held. */
   go(): void {
     const read = this.#heldRead;
     this.#isHeld = false;
@@ -45,12 +45,12 @@ export class Connector {
     read?.();
   }
 
-  /** The head of an answer is expected, until `gotHead`. */
+  /** Marks that the head of an answer is expected, until `gotHead`. */
   expectHead(): void {
     this.#isWaiting = true;
   }
 
-  /** The head of the answer has come. */
+  /** Marks that the head of the answer has come. */
   gotHead(): void {
     this.#isWaiting = false;
   }
@@ -75,7 +75,7 @@ export class Connector {
       if (socket instanceof Socket) socket.destroy(error);
     };
     const settle: buildConnector.Callback = (...outcome) => {
-      // Settled before: what comes now is the end of an attempt that was given up.
+      // Settled before: this is the end of an attempt that was cancelled.
       if (this.#giveUp !== giveUp) return void outcome[1]?.destroy();
       this.#giveUp = undefined;
       clearTimeout(timer);
@@ -113,7 +113,7 @@ export class Connector {
 
 const CONTINUE = /^HTTP\/1\.[01] 100[ \r]/;
 
-/** Bytes without the heads `100 Continue` at their beginning, which no request asks for and undici takes for an error. */
+/** Returns the bytes without leading `100 Continue` heads, which no request asks for and undici treats as an error. */
 function withoutContinue(bytes: Buffer): Buffer {
   let rest = bytes;
   while (CONTINUE.test(rest.toString("latin1", 0, 16))) {

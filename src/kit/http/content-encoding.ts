@@ -11,7 +11,7 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ["br", createBrotliDecompress],
 ]);
 
-/** The content encoding of an answer, normalised: `identity` where the header is absent or empty. */
+/** Returns the content encoding of an answer, normalised: `identity` if the header is absent or empty. */
 export function getContentEncoding(header: string | undefined): string {
   return header?.trim().toLowerCase() || "identity";
 }
@@ -22,9 +22,9 @@ export function isDecodable(encoding: string): boolean {
 }
 
 /**
- * A body without its encoding. Decompression is pulled by the reader, so that a small body that expands to a large one
- * takes no more memory than the reader allows. An encoding that is not known gives an empty body.
- * @throws StreamError where the bytes are not what the encoding says, and what reading the body throws.
+ * Returns a body without its encoding. The reader pulls the decompression, so that a small body that expands to a large
+ * one takes no more memory than the reader allows. An unknown encoding gives an empty body.
+ * @throws StreamError if the bytes do not match the encoding, and the errors of reading the body.
  */
 export function decodedBody(body: AsyncIterable<Uint8Array>, encoding: string): AsyncIterable<Uint8Array> {
   if (encoding === "identity") return body;

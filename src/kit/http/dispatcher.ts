@@ -5,7 +5,7 @@ import { Exchange } from "./exchange.ts";
 import { lookupPrivate } from "./private-address.ts";
 import type { ProxySettings } from "./proxy.ts";
 
-/** What connections are made of. */
+/** Options of the connections to one provider. */
 export interface DispatcherOptions {
   /** Scheme, host and port of the provider. */
   readonly origin: string;
@@ -13,23 +13,23 @@ export interface DispatcherOptions {
   readonly maxConnections: number | undefined;
   /** How long a connection waits for its next request, in milliseconds. */
   readonly keepAliveMs: number;
-  /** Time limit of the way through a proxy, in milliseconds; 0 for none. */
+  /** Time limit for reaching a target through a proxy, in milliseconds; 0 for none. */
   readonly connectMs: number;
-  /** Whether names may lead to private addresses alone. Only without proxies. */
+  /** Whether names may resolve only to private addresses. Only without proxies. */
   readonly localOnly: boolean;
   readonly proxies: ProxySettings | undefined;
 }
 
 /**
- * Bytes that Node holds of a socket that is not read: a quarter of undici's default, which
- * halves what a stalled stream costs and slows no stream down.
+ * Bytes that Node buffers for a socket that is not read: a quarter of undici's default, which halves the memory of a
+ * stalled stream and slows no stream down.
  */
 const SOCKET = { highWaterMark: 16 * 1024, keepAlive: true };
 
 /**
- * Opens a pool for one provider: HTTP/1.1, one exchange at a time on each connection. Where
- * proxies are given, https: targets go through a tunnel (CONNECT) and http: targets are
- * forwarded in absolute form, as undici's EnvHttpProxyAgent does it.
+ * Opens a pool for one provider: HTTP/1.1, one exchange at a time on each connection. If proxies are given, https:
+ * targets go through a tunnel (CONNECT) and http: targets are forwarded in absolute form, as in undici's
+ * EnvHttpProxyAgent.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { origin, maxConnections, keepAliveMs, connectMs, localOnly, proxies } = options;
@@ -39,7 +39,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     connections: maxConnections ?? null,
     keepAliveTimeout: keepAliveMs,
     maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
-    // The exchange keeps its own time.
+    // The exchange enforces the time limits.
     headersTimeout: 0,
     bodyTimeout: 0,
     factory: createConnection,
@@ -61,8 +61,8 @@ type TunnelOptions = Parameters<Pool["connect"]>[0];
 type TunnelCallback = Parameters<Pool["connect"]>[1];
 
 /**
- * Opens the tunnels. A tunnel closes when the attempt that it belongs to is given up: the TLS
- * handshake through it may be under way, and undici keeps that to itself.
+ * Opens the tunnels. A tunnel closes when its attempt is cancelled: the TLS handshake through it may be under way, and
+ * undici gives no access to that.
  */
 class ProxyPool extends Pool {
   override connect(options: TunnelOptions): Promise<Dispatcher.ConnectData>;
@@ -77,7 +77,7 @@ class ProxyPool extends Pool {
   }
 }
 
-/** undici's client, whose attempts to connect can be given up by the exchange that waits for them. */
+/** undici's client, extended so that an exchange can cancel the connection attempt that it waits for. */
 class Connection extends Client {
   readonly #connector: Connector;
 
@@ -88,7 +88,7 @@ class Connection extends Client {
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     if (handler instanceof Exchange) {
-      // It ended while it waited for a free connection: opening one would be for nothing.
+      // The exchange ended while it waited for a free connection, so opening one would be useless.
       if (handler.ended) return true;
       this.#connector.limitMs = handler.connectMs;
       handler.connectWith(this.#connector);

@@ -16,7 +16,7 @@ const CLOSED = "closed by the other side";
 /** How far an exchange had come when it failed. */
 export type ExchangePhase = "connecting" | "waiting" | "reading";
 
-/** What an error may say of the exchange that failed. */
+/** The facts about a failed exchange that an error may show. */
 export interface FailedExchange {
   /** Host and port. */
   readonly peer: string;
@@ -25,8 +25,8 @@ export interface FailedExchange {
 }
 
 /**
- * The one place where a failure of undici, TLS or the network becomes an error of ours. The
- * text names the peer and a code; it holds no path, no header and nothing of a body.
+ * Converts a failure of undici, TLS or the network to an SDKError; no other function does. The text names the peer and
+ * a code; it holds no path, no header and no part of a body.
  */
 export function toHttpError(error: Error, exchange: FailedExchange): SDKError {
   const { peer, timeouts } = exchange;
@@ -45,28 +45,31 @@ export function toHttpError(error: Error, exchange: FailedExchange): SDKError {
   }
 }
 
-/** The error of a provider that is outside of the networks to which it is confined. */
+/** Creates the error for a provider outside of the networks to which it is confined. */
 export function notLocal(peer: string): ConfigurationError {
   return new ConfigurationError(
     `${peer} is not on this machine or in a private network, as local_only requires`,
   );
 }
 
-/** The error of an exchange that took longer than its limit. */
+/** Creates the error of an exchange that exceeded its time limit. */
 export function toRequestTimeout({ peer, timeouts }: Omit<FailedExchange, "phase">): RequestTimeoutError {
   return new RequestTimeoutError(
     `no complete answer from ${peer} within ${toSeconds(timeouts.requestMs)}, the limit of a request`,
   );
 }
 
-/** The error of an answer that fell silent for longer than its limit. */
+/** Creates the error of an answer that was silent for longer than its limit. */
 export function toSilenceTimeout({ peer, timeouts }: Omit<FailedExchange, "phase">): RequestTimeoutError {
   return new RequestTimeoutError(
     `${peer} sent nothing for ${toSeconds(timeouts.betweenBytesMs)}, the limit between bytes`,
   );
 }
 
-/** What undici refuses to send, and a proxy to pass on without credentials, is a matter of configuration. */
+/**
+ * Recognizes mistakes of the configuration: requests that undici refuses to send, or that a proxy refuses without
+ * credentials.
+ */
 function toConfigurationError(error: Error, peer: string): ConfigurationError | undefined {
   const code = getCode(error);
   if (code !== "UND_ERR_INVALID_ARG" && code !== "UND_ERR_ABORTED") return undefined;
@@ -107,14 +110,14 @@ function getReason(error: Error): string {
     case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
       return CLOSED;
     case "UND_ERR_ABORTED":
-      // Only a proxy's tunnel comes here: aborts of our own never do.
+      // Only a proxy's tunnel gets here; aborts by Outrigger never do.
       return error.message;
     default:
       return code || error.name;
   }
 }
 
-/** The machine-readable code; empty where there is none, or none that reads like one. */
+/** Returns the machine-readable code; empty if there is none, or none that reads like one. */
 function getCode(error: Error): string {
   const code: unknown = "code" in error ? error.code : undefined;
   return typeof code === "string" && /^[A-Z0-9_]{1,64}$/.test(code) ? code : "";

@@ -14,22 +14,22 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: HttpHeaders;
   /**
-   * The bytes of the body. To be read once, by one reader; leaving the loop closes the
-   * provider's socket. Throws NetworkError where the connection is lost, RequestTimeoutError
-   * where a limit runs out, AbortError where the call is cancelled.
+   * The bytes of the body. Read it once, by one reader; leaving the loop closes the provider's socket. Throws
+   * NetworkError if the connection is lost, RequestTimeoutError if a limit runs out, AbortError if the call is
+   * cancelled.
    */
   readonly body: AsyncIterable<Uint8Array>;
   /**
-   * Reads the whole body as UTF-8. Throws what reading the body throws, and StreamError where
-   * it is larger than `maxBytes`; such a body is never held.
+   * Reads the whole body as UTF-8. Throws the errors of reading the body, and StreamError if it is larger than
+   * `maxBytes`; such a body is never held.
    * @param reserve Takes memory for the bytes so far, before they are held. The body waits for its promise.
    */
   text(maxBytes: number, reserve?: (bytes: number) => Promise<void> | undefined): Promise<string>;
-  /** Ends the exchange: the provider's socket closes at once. Without effect on one that has ended. */
+  /** Ends the exchange: the provider's socket closes at once. Has no effect after the end. */
   destroy(): void;
   /**
-   * The reader needs no more of the body. The rest is discarded, so that the connection can be reused; it is closed where
-   * the provider does not end the answer soon.
+   * Discards the rest of the body, which the reader does not need, so that the connection can be reused. The connection
+   * is closed if the provider does not end the answer soon.
    */
   release(): void;
 }
@@ -37,7 +37,7 @@ export interface HttpAnswer {
 /** How long a released answer may take to end, in milliseconds: a round trip and a margin. */
 const LINGER_MS = 500;
 
-/** Bytes of a request that a server has in its buffers anyway; a connection is not closed for fewer. */
+/** Bytes of a request that a server has in its buffers anyway; a connection is not closed for fewer unsent bytes. */
 const READ_BY_SERVERS = 64 * 1024;
 
 /** Options of an exchange beside its request. */
@@ -49,9 +49,8 @@ export interface ExchangeOptions {
 }
 
 /**
- * One request and its answer: the handler that undici calls. It ends exactly once, by the last
- * byte, a failure, a time limit, the caller's signal or a reader that stops, and then holds no
- * timer, no listener and no socket.
+ * One request and its answer: the handler that undici calls. It ends exactly once (by the last byte, a failure, a time
+ * limit, the caller's signal or a reader that stops) and then holds no timer, no listener and no socket.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
@@ -117,11 +116,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#connector?.gotHead();
     if (this.#ended) return;
     this.#isRefused = status >= 300 && this.#bodyLength > READ_BY_SERVERS;
-    // Views on what was read first: they would keep 64 KiB for as long as the answer lasts.
+    // These are views on the first read, and would keep its 64 KiB for as long as the answer lasts.
     controller.rawHeaders = null;
     const headers = createHeaders(fields);
     const encoding = getContentEncoding(headers.get("content-encoding"));
-    // The status of a failed answer says enough, even where its body cannot be read.
+    // The status of a failed answer says enough, even if its body cannot be read.
     if (status < 300 && !isDecodable(encoding)) return this.#cancel(this.#encodedError(encoding));
     this.#phase = "reading";
     const { betweenBytesMs } = this.#options.timeouts;
@@ -180,11 +179,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #resume(): void {
     this.#silenceTimer?.refresh();
     this.#controller?.resume();
-    // What was read before comes first, and may pause again; else all of it would be joined with what is new.
+    // Earlier bytes come first and may pause the answer again; otherwise they would all be joined with the new ones.
     if (!this.#controller?.paused) this.#connector?.go();
   }
 
-  /** Ends without the reader seeing more of the answer. */
+  /** Ends the exchange. The reader sees no more of the answer. */
   #cancel(error: SDKError): void {
     if (this.#ended) return;
     this.#body.drop();
@@ -202,12 +201,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #end(): void {
     this.#ended = true;
-    // Where it still waits for a free connection, undici holds on to it until its turn comes.
+    // If the exchange still waits for a free connection, undici keeps the request until its turn.
     if (this.#request !== undefined) this.#request.body = null;
     this.#request = undefined;
     // The connection may serve another exchange.
     this.#connector?.go();
-    // Leads to the body of the request, which an answer that is kept must not keep.
+    // The controller refers to the body of the request, which a kept answer must not keep alive.
     this.#controller = undefined;
     this.#stopWatching();
   }
@@ -239,7 +238,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** About the length of a body in bytes. */
+/** Returns the approximate length of a body in bytes. */
 function getLength(body: Dispatcher.DispatchOptions["body"]): number {
   return typeof body === "string" || body instanceof Uint8Array ? body.length : 0;
 }

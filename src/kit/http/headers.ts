@@ -1,13 +1,13 @@
 /** Headers of an answer. Names are lower case; a header that came several times is joined by ", ". */
 export interface HttpHeaders extends Iterable<[name: string, value: string]> {
-  /** The value of a header, whatever the case of its name. Undefined where it is absent. */
+  /** Returns the value of a header, whatever the case of its name. Undefined if it is absent. */
   get(name: string): string | undefined;
 }
 
-/** Headers by name, each with its value or values, as undici and tests have them. */
+/** Headers by name, each with its value or values, in the form of undici. */
 export type HeaderRecord = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Makes headers of a record. The record is not copied: only a few of the many headers of an answer are read. */
+/** Creates headers from a record. The record is not copied: only a few of the many headers of an answer are read. */
 export function createHeaders(record: HeaderRecord): HttpHeaders {
   const values = Object.keys(record).every(isLowerCase) ? record : withLowerCaseNames(record);
   const get = (name: string) => {
@@ -17,7 +17,7 @@ export function createHeaders(record: HeaderRecord): HttpHeaders {
   return { get, [Symbol.iterator]: () => listEntries(values) };
 }
 
-/** Whether a name is in lower case, as undici gives them. */
+/** Whether a name is in lower case, as names from undici are. */
 function isLowerCase(name: string): boolean {
   return name === name.toLowerCase();
 }

@@ -1,29 +1,29 @@
-/** Addresses that lead nowhere but to this machine and the networks of its owner. */
+/** Addresses of this machine and of its owner's networks. */
 import { lookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
-/** Code of the error of a name that leads to no private address. */
+/** Code of the error for a name that resolves to no private address. */
 export const NOT_PRIVATE = "ERR_NOT_PRIVATE";
 
 /**
- * Whether an IP address is of this machine or of a private network: loopback, RFC 1918, the shared space of RFC 6598
- * (pods and overlay networks use it) and the unique local ones of IPv6. Addresses of a link are not: models are not
- * served there, but the metadata of clouds are. Of a name it is false.
+ * Whether an IP address belongs to this machine or a private network: loopback, RFC 1918, the shared space of RFC 6598
+ * (pods and overlay networks use it) and the unique local addresses of IPv6. Link-local addresses do not count: no
+ * models are served there, but the metadata of clouds are. False for a name.
  */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address);
   return family !== 0 && PRIVATE.check(address, family === 6 ? "ipv6" : "ipv4");
 }
 
-/** The IP address in the host of a URL; undefined where it is a name. */
+/** Returns the IP address in the host of a URL; undefined if the host is a name. */
 export function addressInHost(hostname: string): string | undefined {
   const address = hostname.replace(/^\[|\]$/g, "");
   return isIP(address) === 0 ? undefined : address;
 }
 
 /**
- * Looks a name up for a connection, and gives its private addresses alone: what a name led to before does not count, so
- * that a change of the DNS cannot send a request elsewhere.
+ * Resolves a name for a connection, and returns only its private addresses. Earlier results do not count, so that a
+ * change of the DNS cannot send a request elsewhere.
  */
 export const lookupPrivate: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, found) => {
@@ -48,6 +48,6 @@ PRIVATE.addSubnet("192.168.0.0", 16, "ipv4");
 PRIVATE.addSubnet("100.64.0.0", 10, "ipv4");
 PRIVATE.addSubnet("fc00::", 7, "ipv6");
 PRIVATE.addAddress("::1", "ipv6");
-// A connection to them is one to this machine.
+// Connecting to these addresses reaches this machine.
 PRIVATE.addAddress("0.0.0.0", "ipv4");
 PRIVATE.addAddress("::", "ipv6");

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../core/errors.ts";
 
 /** The proxies that an environment names. */
 export interface ProxySettings {
-  /** For http: targets, and for https: targets where `httpsProxy` is absent. */
+  /** For http: targets, and for https: targets if `httpsProxy` is absent. */
   readonly httpProxy?: string;
   readonly httpsProxy?: string;
   /** Hosts that are reached without a proxy: names, `.suffixes`, `*`, each with an optional port. */
@@ -15,9 +15,9 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const SCHEMES = ["http:", "https:", "socks5:", "socks:"];
 
 /**
- * Reads HTTP_PROXY, HTTPS_PROXY and NO_PROXY, lower case before upper case as curl does.
- * Undefined where no proxy is named. Throws ConfigurationError naming a variable that holds no
- * proxy URL; its value may hold a password and is not shown.
+ * Reads HTTP_PROXY, HTTPS_PROXY and NO_PROXY, lower case before upper case as curl does. Undefined if no proxy is
+ * named. Throws ConfigurationError naming a variable that holds no proxy URL; its value may hold a password and is not
+ * shown.
  */
 export function getProxySettings(environment: Environment): ProxySettings | undefined {
   const httpProxy = readProxy(environment, "HTTP_PROXY");

@@ -8,17 +8,17 @@ import { parseGoDuration } from "./retry-after.ts";
 export interface RateWindow {
   readonly limit: number | undefined;
   readonly remaining: number | undefined;
-  /** Seconds until it resets. */
+  /** Seconds until the window resets. */
   readonly reset: number | undefined;
 }
 
 const LARGEST_COUNT = 2_147_483_647;
 
 /**
- * Rate limits from the headers of OpenAI and similar servers, `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`,
- * where a reset is a Go duration from `now` (milliseconds). Mistral and Hugging Face add the length of the window
- * (`-req-minute`, `-requests-day`): the window nearest to its limit counts. Undefined where there are no such headers. A
- * count above the range of int32 becomes its maximum.
+ * Reads rate limits from the headers of OpenAI and similar servers,
+ * `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, in which a reset is a Go duration from `now` (milliseconds).
+ * Mistral and Hugging Face add the length of the window (`-req-minute`, `-requests-day`): the window nearest to its
+ * limit counts. Undefined if there are no such headers. A count above the range of int32 becomes its maximum.
  */
 export function getRateLimit(headers: HttpHeaders, now: number = Date.now()): RateLimitInfo | undefined {
   const [requests, tokens] = [windowIn(headers, "requests"), windowIn(headers, "tokens")];
@@ -27,7 +27,10 @@ export function getRateLimit(headers: HttpHeaders, now: number = Date.now()): Ra
   return rateLimitIn(tightestIn(headers, REQUEST_WINDOWS), tightestIn(headers, TOKEN_WINDOWS), now);
 }
 
-/** Most answers have no such header: looking for each of the names would cost more than looking at all headers. */
+/**
+ * Checked first, since most answers have no such header: looking up each name would cost more than scanning all
+ * headers.
+ */
 function hasRateLimits(headers: Iterable<[name: string, value: string]>): boolean {
   for (const [name] of headers) if (name.startsWith("x-ratelimit-")) return true;
   return false;
@@ -40,7 +43,7 @@ function windowNames(counted: string): string[] {
   return ["second", "minute", "hour", "day", "month"].map((length) => `${counted}-${length}`);
 }
 
-/** The window nearest to its limit among those that the headers have. */
+/** Returns the window nearest to its limit among the windows in the headers. */
 function tightestIn(headers: Pick<HttpHeaders, "get">, names: readonly string[]): RateWindow {
   const [first = windowIn(headers, ""), ...others] = names
     .map((name) => windowIn(headers, name))
@@ -49,7 +52,7 @@ function tightestIn(headers: Pick<HttpHeaders, "get">, names: readonly string[])
 }
 
 /**
- * Rate limits from the windows of requests and of tokens. Undefined where both are empty.
+ * Combines the windows of requests and tokens to rate limits. Undefined if both are empty.
  * @param now Time from which the resets count, in milliseconds since the epoch.
  */
 export function rateLimitIn(
@@ -77,19 +80,19 @@ function windowIn(headers: Pick<HttpHeaders, "get">, name: string): RateWindow {
   };
 }
 
-/** A count in a header; undefined where there is none. A count above the range of int32 becomes its maximum. */
+/** Reads a count in a header; undefined if there is none. A count above the range of int32 becomes its maximum. */
 export function countIn(text: string | undefined): number | undefined {
   return text !== undefined && /^\s*\d+\s*$/.test(text) ? Math.min(Number(text), LARGEST_COUNT) : undefined;
 }
 
-/** The window with the smaller remaining share; of two equal ones, the one that resets later. */
+/** Returns the window with the smaller remaining share; of two equal ones, the one that resets later. */
 export function nearestToLimit(left: RateWindow, right: RateWindow): RateWindow {
   const difference = partLeft(left) - partLeft(right);
   if (difference !== 0) return difference < 0 ? left : right;
   return (left.reset ?? 0) > (right.reset ?? 0) ? left : right;
 }
 
-/** Remaining share of a window, from 0 to 1; 1 where it is unknown. */
+/** Returns the remaining share of a window, from 0 to 1; 1 if it is unknown. */
 function partLeft({ limit, remaining }: RateWindow): number {
   if (limit === undefined || remaining === undefined) return 1;
   return limit === 0 ? 0 : remaining / limit;

@@ -1,6 +1,6 @@
 import type { HttpHeaders } from "./headers.ts";
 
-/** What can be asked for a header by name. */
+/** Headers that can be looked up by name. */
 type HeaderSource = Pick<HttpHeaders, "get">;
 
 /** A delay of more than ten years is a time stamp that a server sent by mistake. */
@@ -10,9 +10,9 @@ const LONGEST_DELAY_SECONDS = 10 * 366 * 86_400;
 const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? /i;
 
 /**
- * Seconds to wait before a retry, as the headers of an answer say: `retry-after-ms` first
- * (OpenAI, Anthropic), then `retry-after` as seconds, with a fraction or without, or as an HTTP
- * date. Undefined where neither is there, or what is there is negative, past or no delay.
+ * Reads the seconds to wait before a retry from the headers of an answer: `retry-after-ms` first (OpenAI, Anthropic),
+ * then `retry-after` as seconds, with or without a fraction, or as an HTTP date. Undefined if neither is present, or
+ * its value is negative, in the past or no delay.
  */
 export function getRetryAfter(headers: HeaderSource, now: number = Date.now()): number | undefined {
   const milliseconds = numberIn(headers.get("retry-after-ms"));
@@ -23,7 +23,7 @@ export function getRetryAfter(headers: HeaderSource, now: number = Date.now()): 
   );
 }
 
-/** The value of `x-should-retry` (OpenAI, Anthropic), which takes precedence over the status. */
+/** Reads the value of `x-should-retry` (OpenAI, Anthropic), which takes precedence over the status. */
 export function getShouldRetry(headers: HeaderSource): boolean | undefined {
   const value = headers.get("x-should-retry")?.trim().toLowerCase();
   if (value === "true") return true;
@@ -41,7 +41,7 @@ const GO_UNITS: Readonly<Record<string, number>> = {
   ns: 1e-9,
 };
 
-/** Seconds of a duration as Go writes it: `6m0s`, `20ms`, `1h2m3.5s`, `0`. Undefined for anything else. */
+/** Parses a duration in Go's notation to seconds: `6m0s`, `20ms`, `1h2m3.5s`, `0`. Undefined for anything else. */
 export function parseGoDuration(text: string): number | undefined {
   if (text === "0") return 0;
   const part = /(\d+(?:\.\d*)?|\.\d+)(ms|us|\u00b5s|\u03bcs|ns|[hms])/y;
@@ -54,12 +54,15 @@ export function parseGoDuration(text: string): number | undefined {
   return undefined;
 }
 
-/** Seconds of a `google.protobuf.Duration` in JSON, as `google.rpc.RetryInfo` has it: `46s`, `3.5s`. */
+/** Parses a `google.protobuf.Duration` in JSON to seconds, as in `google.rpc.RetryInfo`: `46s`, `3.5s`. */
 export function parseRetryDelay(text: string): number | undefined {
   return text.endsWith("s") ? plausible(numberIn(text.slice(0, -1))) : undefined;
 }
 
-/** Seconds that a provider's message asks for: `Please retry in 10h17m5.7s`. Its last resort, after headers and details. */
+/**
+ * Finds the seconds that a provider's message asks for: `Please retry in 10h17m5.7s`. The last resort, after headers
+ * and details.
+ */
 export function retryDelayInText(text: string): number | undefined {
   const match = /please (?:retry|try again) (?:in|after) ([\d.]+(?:ms|[hms])[\d.hms]*)/i.exec(text);
   return match?.[1] === undefined ? undefined : parseGoDuration(match[1].replace(/\.+$/, ""));

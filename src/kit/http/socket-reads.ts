@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 
 /**
- * Lets `change` change the bytes that are read from a socket; where nothing is left of them, the next ones are read.
- * Replaces `read`, since a library that has attached to the socket calls it by itself. Written for undici 8, which reads
- * on `readable`; test/kit/http/socket-reads.test.ts checks it.
+ * Lets `change` change the bytes that are read from a socket; if none are left, the next ones are read. Replaces
+ * `read`, since a library that has attached to the socket calls it by itself. Written for undici 8, which reads on
+ * `readable`; test/kit/http/socket-reads.test.ts checks that.
  */
 export function changeReads(socket: Socket, change: (bytes: Buffer) => Buffer): void {
   const read = socket.read.bind(socket);
@@ -22,7 +22,7 @@ export function changeReads(socket: Socket, change: (bytes: Buffer) => Buffer): 
  * @returns Starts a read.
  *
  * Replaces `_read`, which Node's streams document for implementers only; Node offers no other way to hold a socket that
- * another library has attached to. Written for Node 24; test/kit/http/socket-reads.test.ts checks it.
+ * another library has attached to. Written for Node 24; test/kit/http/socket-reads.test.ts checks that.
  */
 export function interceptReads(socket: Socket, onRead: () => void): () => void {
   // Node asks for this size every time.

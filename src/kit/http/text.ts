@@ -2,7 +2,7 @@ import { StreamError } from "../../core/errors.ts";
 import { getContentEncoding } from "./content-encoding.ts";
 import type { HttpHeaders } from "./headers.ts";
 
-/** For whole texts, of which it remembers nothing. */
+/** Decodes whole texts, so it keeps no state between them. */
 const WHOLE_TEXT = new TextDecoder();
 
 /** A body that is to be read whole. */
@@ -10,16 +10,15 @@ export interface WholeBody {
   readonly body: AsyncIterable<Uint8Array>;
   readonly headers: HttpHeaders;
   readonly maxBytes: number;
-  /** Takes memory so that the body has that much, before it is held. */
+  /** Takes memory until the body has that many bytes, before they are held. */
   readonly reserve?: ((bytes: number) => Promise<void> | undefined) | undefined;
   /** Host and port, for the error. */
   readonly peer: string;
 }
 
 /**
- * Reads a whole body as UTF-8, without its byte order mark; bytes that are no UTF-8 become
- * U+FFFD. Throws StreamError, not retryable, where it is larger than `maxBytes`: by its
- * content-length with the first bytes, else by what has come.
+ * Reads a whole body as UTF-8, without its byte order mark; invalid bytes become U+FFFD. Throws StreamError, not
+ * retryable, if it is larger than `maxBytes`: by its content-length with the first bytes, else by the bytes so far.
  */
 export async function readText({ body, headers, maxBytes, peer, reserve }: WholeBody): Promise<string> {
   // The length of an encoded body says nothing about its text.
@@ -33,7 +32,7 @@ export async function readText({ body, headers, maxBytes, peer, reserve }: Whole
     if (Math.max(bytes, announced) > maxBytes) throw tooLarge(peer, maxBytes);
     const waiting = reserve?.(Math.max(bytes, announced));
     if (waiting !== undefined) await waiting;
-    // Decoded as it comes, so that the bytes and their text are never both whole in memory.
+    // Decoded piece by piece, so that the bytes and their text are never both whole in memory.
     if (bytes === announced && utf8 === undefined) text = WHOLE_TEXT.decode(chunk);
     else {
       utf8 ??= new TextDecoder();

@@ -32,7 +32,7 @@ export const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
 export const LONGEST_TIMER_MS = 2_147_483_647;
 
 /**
- * Lays limits over others. A limit longer than a timer can wait is cut to that. Throws
+ * Overrides limits with others. A limit longer than a timer can wait is cut to the timer's maximum. Throws
  * ConfigurationError naming a limit that is negative or no number.
  */
 export function layTimeouts(limits: Partial<HttpTimeouts> | undefined, base: HttpTimeouts): HttpTimeouts {

@@ -1,6 +1,6 @@
 /**
- * HTTP to a provider, over undici's dispatcher: bytes go from the socket's callback to the
- * reader with nothing but a bounded queue between them.
+ * HTTP to a provider, over undici's dispatcher: bytes go from the socket's callback to the reader through a bounded
+ * queue and nothing else.
  */
 import type { Dispatcher } from "undici";
 import { ConfigurationError } from "../../core/errors.ts";
@@ -19,24 +19,23 @@ export { joinUrl, parseBaseUrl } from "./url.ts";
 
 /** Options of a transport. */
 export interface HttpTransportOptions {
-  /** Where the provider is: http or https, with or without a path. */
+  /** Address of the provider: http or https, with or without a path. */
   readonly baseUrl: string;
   /** Default limits of an exchange. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Maximum number of connections; further exchanges wait. No limit where absent. */
+  /** Maximum number of connections; further exchanges wait. No limit if absent. */
   readonly maxConnections?: number | undefined;
   /**
-   * How long a connection waits for its next request, in milliseconds, where the provider does
-   * not say. Defaults to 4 seconds: servers commonly close idle connections after 5, and
-   * a request that is sent at that moment is lost.
+   * How long a connection waits for its next request, in milliseconds, if the provider does not say. Defaults to 4
+   * seconds: servers commonly close idle connections after 5, and a request that is sent at that moment is lost.
    */
   readonly keepAliveMs?: number | undefined;
   /** Header `user-agent`. Defaults to `outrigger`. */
   readonly userAgent?: string | undefined;
-  /** Where the proxy variables are read, once. Defaults to `process.env`. */
+  /** Source of the proxy variables, which are read once. Defaults to `process.env`. */
   readonly environment?: Environment | undefined;
   /**
-   * Connects to this machine and to private networks alone, whatever the name of the provider leads to, and to no proxy.
+   * Connects only to this machine and to private networks, whatever the provider's name resolves to, and to no proxy.
    * Default false.
    */
   readonly localOnly?: boolean | undefined;
@@ -45,9 +44,9 @@ export interface HttpTransportOptions {
 /** Options of a request without a body. */
 export interface HttpGetOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends the exchange in every phase: its socket closes at once. */
+  /** Ends the exchange in any phase: its socket closes at once. */
   readonly signal?: AbortSignal | undefined;
-  /** Limits of this exchange, overriding those of the transport. */
+  /** Limits of this exchange, overriding the limits of the transport. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
 }
 
@@ -59,18 +58,18 @@ export interface HttpPostOptions extends HttpGetOptions {
 /** Exchanges with one provider. */
 export interface HttpTransport {
   /**
-   * Sends a request and resolves when the head of the answer has arrived, whatever its status;
-   * redirects are not followed. Never sends twice.
+   * Sends a request and resolves when the head of the answer has arrived, whatever its status; redirects are not
+   * followed. Never sends twice.
    *
    * @param path Below the base URL, with its query.
-   * @throws NetworkError where the provider cannot be reached or the connection is lost,
-   *   RequestTimeoutError where a limit runs out, AbortError (or the signal's own SDKError)
-   *   where the call is cancelled, ConfigurationError where a header cannot be sent.
+   * @throws NetworkError if the provider cannot be reached or the connection is lost, RequestTimeoutError if a limit
+   *   runs out, AbortError (or the signal's SDKError) if the call is cancelled, ConfigurationError if a header cannot
+   *   be sent.
    */
   post(path: string, options: HttpPostOptions): Promise<HttpAnswer>;
-  /** The same without a body. */
+  /** Like `post`, without a body. */
   get(path: string, options: HttpGetOptions): Promise<HttpAnswer>;
-  /** The same without a body, to delete. */
+  /** Like `get`, with the method DELETE. */
   delete(path: string, options: HttpGetOptions): Promise<HttpAnswer>;
   /** Closes all connections at once; exchanges under way fail with AbortError. Resolves when they are closed. */
   close(): Promise<void>;
@@ -78,7 +77,7 @@ export interface HttpTransport {
 
 const DEFAULT_KEEP_ALIVE_MS = 4_000;
 
-/** Opens a transport. Throws ConfigurationError where an option or a proxy variable is wrong. */
+/** Opens a transport. Throws ConfigurationError if an option or a proxy variable is wrong. */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const base = parseBaseUrl(options.baseUrl);
   const peer = getPeer(base);
@@ -119,7 +118,7 @@ function openDispatcher(base: URL, timeouts: HttpTimeouts, options: HttpTranspor
     keepAliveMs: atLeastOne("keepAliveMs", keepAliveMs),
     connectMs: timeouts.connectMs,
     localOnly,
-    // Where a proxy connects to cannot be seen from here.
+    // The target of a proxy's connection cannot be checked from here.
     proxies: localOnly ? undefined : getProxySettings(environment),
   });
 }
@@ -129,12 +128,12 @@ function atLeastOne(name: string, value: number): number {
   throw new ConfigurationError(`the transport's ${name} is ${value}; expected at least 1`);
 }
 
-/** Headers under lower-case names, so that a caller's `User-Agent` replaces the default. */
+/** Merges headers under lower-case names, so that a caller's `User-Agent` replaces the default. */
 function mergeHeaders(
   defaults: Readonly<Record<string, string>>,
-  own: Readonly<Record<string, string>>,
+  overrides: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const merged: Record<string, string> = { ...defaults };
-  for (const [name, value] of Object.entries(own)) merged[name.toLowerCase()] = value;
+  for (const [name, value] of Object.entries(overrides)) merged[name.toLowerCase()] = value;
   return merged;
 }

@@ -21,8 +21,8 @@ export function parseBaseUrl(baseUrl: string): URL {
 }
 
 /**
- * The target of a request: path and query below the base URL. A slash at the end of the base
- * or at the start of `path` makes no difference. A query of the base comes before that of `path`.
+ * Returns the target of a request: path and query below the base URL. A slash at the end of the base or at the start of
+ * `path` makes no difference. A query of the base comes before the query of `path`.
  */
 export function joinUrl(base: URL, path: string): string {
   const [pathname, search] = splitOnce(path, "?");
@@ -31,7 +31,7 @@ export function joinUrl(base: URL, path: string): string {
   return query === "" ? joined : `${joined}?${query}`;
 }
 
-/** Host and port, also where the port is the scheme's own, for instance `api.example.com:443`. */
+/** Returns host and port, also if the port is the scheme's default, for instance `api.example.com:443`. */
 export function getPeer(url: URL): string {
   return `${url.hostname}:${url.port || (url.protocol === "https:" ? "443" : "80")}`;
 }
@@ -40,7 +40,7 @@ function wrongBaseUrl(found: string): ConfigurationError {
   return new ConfigurationError(`the base URL ${found}; ${EXPECTED}`);
 }
 
-/** Shows a text only where it reads like a host or a scheme: what was pasted may be a key. */
+/** Shows a text only if it reads like a host or a scheme: the pasted text may be a key. */
 function nameText(text: string): string {
   if (text === "") return "empty";
   const hostLike = /^[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{0,5})?(\/[\w./-]*)?$/i;

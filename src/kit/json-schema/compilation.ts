@@ -1,4 +1,4 @@
-/** One compilation, and the places in the schema that it translates. */
+/** One compilation, and the places that it translates in the schema. */
 import { invalidField } from "../../core/errors.ts";
 import type { JsonObject, JsonValue } from "../json/json.ts";
 import type { SchemaDialect } from "./dialect.ts";
@@ -20,22 +20,27 @@ export interface Compilation {
   readonly budget: WorkBudget;
   /** Normal forms by schema: one that several references share is normalized once. */
   readonly normalized: Map<JsonObject, JsonObject>;
-  /** Translates a schema; `false` where it accepts no value. */
+  /** Translates a schema; `false` if it accepts no value. */
   readonly compile: (schema: JsonValue, place: Place) => JsonObject | false;
 }
 
-/** Where a schema stands. */
+/** The place of a schema in the document. */
 export interface Place {
   readonly run: Compilation;
-  /** JSON Pointer in the caller's document; below something that was merged, one that leads there. */
+  /** JSON Pointer in the caller's document; for a merged schema, a pointer to one of its sources. */
   readonly pointer: string;
-  /** Number of schemas around it, those that references brought in included. */
+  /** Number of schemas around this one, including those that references brought in. */
   readonly depth: number;
-  /** The root and the definitions that are being translated around it: a reference to one of them is recursive. */
+  /**
+   * The root and the definitions around this place that are being translated: a reference to one of these is recursive.
+   */
   readonly open: readonly JsonValue[];
-  /** Targets of references that are expanded around it: to expand one again would be endless. */
+  /** Targets of references around this place that are being expanded: expanding one again would be endless. */
   readonly expanding: readonly JsonValue[];
-  /** The property around it: whether it, or one around it, is optional, and whether it holds a recursive reference. */
+  /**
+   * The property around this place: whether it, or a property around it, is optional, and whether it holds a recursive
+   * reference.
+   */
   readonly property?: { readonly isOptional: boolean; isRecursive: boolean };
 }
 

@@ -7,9 +7,9 @@ import { distinct, listEntries, toList } from "./values.ts";
 import { loseKeyword } from "./write-schema.ts";
 
 /**
- * Translates `properties`, `required` and `additionalProperties`; undefined ones are to be left out.
- * @returns `false` where no object is valid.
- * @throws UnsupportedSchemaError for arbitrary property names, where the dialect requires closed objects.
+ * Translates `properties`, `required` and `additionalProperties`; undefined members are left out.
+ * @returns `false` if no object is valid.
+ * @throws UnsupportedSchemaError for arbitrary property names, if the dialect requires closed objects.
  */
 export function compileObject(schema: JsonObject, place: Place): JsonObject | false {
   const { objects, requireAll, name: dialect } = place.run.dialect;
@@ -33,7 +33,7 @@ export function compileObject(schema: JsonObject, place: Place): JsonObject | fa
   };
 }
 
-/** The properties, with those that are required and not declared: the rule for all others applies to them. */
+/** Returns the properties, including required ones that are not declared: the rule for all others applies to these. */
 function declaredProperties(schema: JsonObject): ReadonlyMap<string, JsonValue> {
   const declared = new Map(listEntries(schema.properties));
   const others = schema.patternProperties === undefined ? (schema.additionalProperties ?? true) : true;
@@ -60,7 +60,7 @@ function compileProperty(schema: JsonValue, required: Set<string>, name: string,
   return withNull(compiled);
 }
 
-/** Properties that the schema does not mention are forbidden without a report: this is what the provider requires. */
+/** Unmentioned properties are forbidden without a report: the provider requires this. */
 function closeObject(schema: JsonObject, declared: number, place: Place): false {
   const { additionalProperties: others, patternProperties: patterns, properties } = schema;
   const isOpen = others !== undefined && others !== false;
@@ -72,21 +72,21 @@ function closeObject(schema: JsonObject, declared: number, place: Place): false 
   return false;
 }
 
-/** Names by pattern are not supported: where only they were allowed, all names are. */
+/** Names by pattern are not supported: if only names by pattern were allowed, now all names are. */
 function openObject({ additionalProperties: others, patternProperties }: JsonObject, place: Place) {
   const patterns = listEntries(patternProperties).map(([, schema]) => schema);
   const allowed = others === false && patterns.length > 0 ? { anyOf: patterns } : others;
   return isObject(allowed) ? place.run.compile(allowed, placeBelow(place, "additionalProperties")) : allowed;
 }
 
-/** Whether a translated schema accepts null by itself. What references lead to is not looked at. */
+/** Whether a translated schema accepts null by itself. Targets of references are not inspected. */
 function acceptsNull({ anyOf, type, enum: values, const: only }: JsonObject): boolean {
   if (anyOf !== undefined) return toList<JsonObject>(anyOf).some(acceptsNull);
   if (values !== undefined) return toList(values).includes(null);
   return only === null || [type].flat().includes("null");
 }
 
-/** A translated schema that accepts null as well. */
+/** Returns a translated schema that also accepts null. */
 function withNull(schema: JsonObject): JsonObject {
   const { anyOf, type, enum: values, const: only } = schema;
   const isTyped = type !== undefined && values === undefined && only === undefined;
@@ -95,7 +95,7 @@ function withNull(schema: JsonObject): JsonObject {
   return { anyOf: [schema, { type: "null" }] };
 }
 
-/** Translates `prefixItems` and `items`; undefined ones are to be left out. */
+/** Translates `prefixItems` and `items`; undefined members are left out. */
 export function compileArray(schema: JsonObject, place: Place): JsonObject {
   const { dialect, compile } = place.run;
   const { items: rest = true } = schema;
@@ -110,7 +110,7 @@ export function compileArray(schema: JsonObject, place: Place): JsonObject {
   return { prefixItems: compiled.slice(0, end), items: undefined, ...limitItems(end, schema, place) };
 }
 
-/** Without `prefixItems`, every item may be what any of them may be. */
+/** Without `prefixItems` in the dialect, every item may match the schema of any item. */
 function mixItems(prefix: readonly JsonValue[], schema: JsonObject, place: Place): JsonObject {
   const { dialect, compile } = place.run;
   const { items: rest = true } = schema;

@@ -1,4 +1,4 @@
-/** Any schema below the root: what it consists of decides how it is translated. */
+/** Translates any schema below the root, by its keywords. */
 import { isObject, type JsonObject, type JsonValue, without } from "../json/json.ts";
 import { invalidAt, lose, note, type Place, type Placed, placeBelow } from "./compilation.ts";
 import { compileArray, compileObject } from "./compile-members.ts";
@@ -10,8 +10,8 @@ import { distinct, getTypes, isOfType, listEntries, literalsIn, statedTypes, toL
 import { rewriteBounds, writeLiterals, writeSchema } from "./write-schema.ts";
 
 /**
- * Translates a schema; `false` where it accepts no value.
- * @throws InvalidRequestError for malformed keywords, UnsupportedSchemaError where the dialect has no equivalent.
+ * Translates a schema; `false` if it accepts no value.
+ * @throws InvalidRequestError for malformed keywords, UnsupportedSchemaError if the dialect has no equivalent.
  */
 export function compileNode(schema: JsonValue, place: Place): JsonObject | false {
   if (isPlainReference(schema)) return compileReference(schema, place);
@@ -24,7 +24,7 @@ export function compileExpanded({ schema, place }: Placed<JsonObject>): JsonObje
   if (getUnion(schema) !== undefined) return compileUnion(schema, place);
   const [unmerged] = toList(schema.allOf);
   if (Object.keys(schema).filter(isAssertion).join() === "allOf" && isPlainReference(unmerged)) {
-    // A reference to a schema around it cannot be merged with the annotations beside it.
+    // A reference to a surrounding schema cannot be merged with the annotations beside it.
     const isDescribed = schema.description !== undefined;
     if (isDescribed) note(place, "stands beside a reference; it was left out", "description");
     return compileReference(unmerged, place);
@@ -66,20 +66,20 @@ function compileUnion(schema: JsonObject, place: Place): JsonObject | false {
   return { ...written, ...(isAlone ? without(only, ...Object.keys(written)) : { anyOf }) };
 }
 
-/** The keyword by which a schema is a union; undefined where it is none. */
+/** Returns the keyword that makes a schema a union; undefined if it is none. */
 export function getUnion(schema: JsonObject): "anyOf" | "oneOf" | undefined {
   return (["anyOf", "oneOf"] as const).find((key) => schema[key] !== undefined);
 }
 
-/** Assertions that stay beside a union: what no dialect has, and what depends on several branches. */
+/** Assertions that stay beside a union: those that no dialect has, and those that depend on several branches. */
 const BESIDE: readonly string[] = [
   ...["allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies"],
   ...["propertyNames", "unevaluatedItems", "unevaluatedProperties"],
 ];
 
 /**
- * Takes a union apart: its branches, each with the assertions beside the union, since providers
- * disagree on what may stand there, and what is left beside it. Reports a `oneOf` that may be more than `anyOf`.
+ * Splits a union into its branches and the rest. Assertions beside the union move into each branch, since providers
+ * disagree on what may stand there. Reports a `oneOf` that `anyOf` may not express exactly.
  */
 export function splitUnion(schema: JsonObject, place: Place) {
   const key = getUnion(schema) ?? "anyOf";
@@ -97,11 +97,14 @@ export function splitUnion(schema: JsonObject, place: Place) {
   return { branches, beside: without(schema, key, ...Object.keys(shared)) };
 }
 
-/** Whether branches exclude one another by their types, their literal values or those of a required property. */
+/**
+ * Whether branches exclude one another by their types, their literal values or the literal values of a required
+ * property.
+ */
 function areExclusive(branches: readonly Placed<JsonObject>[]): boolean {
   const schemas = branches.map((branch) => branch.schema);
   const types = schemas.map((each) => statedTypes(each)?.map((type) => type.replace("integer", "number")));
-  const tags = toList<string>(schemas[0]?.required).slice(0, 16); // the tag of a union comes early
+  const tags = toList<string>(schemas[0]?.required).slice(0, 16); // The tag of a union usually comes early.
   const tagged = tags.map((tag) => schemas.map((schema) => tagValues(schema, tag)));
   return [types, schemas.map(literalsIn), ...tagged].some((lists) => {
     const all = lists.flatMap((list) => list ?? []);
@@ -160,12 +163,12 @@ function define({ schema, key, pointer }: Target, place: Place): { name: string;
   return definition;
 }
 
-/** A name that is not taken, in characters that all providers accept. */
+/** Returns a name that is not taken, in characters that all providers accept. */
 function takeName(wanted: string, names: Map<string, number>): string {
   const base = wanted.replaceAll(/[^A-Za-z0-9_.-]/g, "_") || "schema";
   let name = base;
   while (names.has(name)) {
-    // The last suffix is kept, since to try all of them again would be quadratic.
+    // The last suffix is kept, since trying all suffixes again would be quadratic.
     const suffix = (names.get(base) ?? 1) + 1;
     names.set(base, suffix);
     name = `${base}_${suffix}`;
@@ -174,7 +177,7 @@ function takeName(wanted: string, names: Map<string, number>): string {
   return name;
 }
 
-/** Whether the dialect accepts a recursive reference here. Any value is allowed in place of another one. */
+/** Whether the dialect accepts a recursive reference here. Otherwise any value is allowed in its place. */
 function acceptsRecursion(place: Place): boolean {
   const { recursion, name } = place.run.dialect;
   if (recursion === "allowed") return true;

@@ -1,4 +1,4 @@
-/** The root of a schema, for which some places of the providers' APIs have more rules. */
+/** Translates the root of a schema, for which some APIs of providers have additional rules. */
 import { type JsonObject, type JsonValue, without } from "../json/json.ts";
 import { invalidAt, type Place, type Placed } from "./compilation.ts";
 import { compileExpanded, getUnion, splitUnion } from "./compile-node.ts";
@@ -13,8 +13,8 @@ import { describe } from "./write-schema.ts";
 const REFUSED = ["allOf", "anyOf", "oneOf", "not", "enum", "const"];
 
 /**
- * Translates the root; `false` where it accepts no value.
- * @throws InvalidRequestError where it is no object and the dialect requires one.
+ * Translates the root; `false` if it accepts no value.
+ * @throws InvalidRequestError if it is no object and the dialect requires one.
  */
 export function compileRoot(source: JsonObject, place: Place): JsonObject | false {
   const { dialect } = place.run;
@@ -28,21 +28,24 @@ export function compileRoot(source: JsonObject, place: Place): JsonObject | fals
   throw invalidAt(place, `expected a JSON Schema whose root has "type": "object", found ${shown(source)}`);
 }
 
-/** Refused keywords are moved into the description; all else, and what is below the root, stays as it is. */
+/** Moves refused keywords into the description; everything else stays unchanged. */
 function shownRoot(source: JsonObject, { schema, place }: Placed<JsonObject>): JsonObject {
   const identities = listEntries(source).filter(([key]) => KEYWORDS.get(key)?.role === "identity");
   const kept = { type: "object", ...without(schema, "type", ...REFUSED), ...Object.fromEntries(identities) };
   return withDescription(kept, schema, REFUSED, place);
 }
 
-/** A schema whose description mentions some keywords of another one. */
+/** Adds a mention of some keywords of another schema to a schema's description. */
 function withDescription(schema: JsonObject, from: JsonObject, keys: readonly string[], place: Place) {
   const unsupported = listEntries(from).filter(([key]) => keys.includes(key));
   const description = describe(from, unsupported, place);
   return description === undefined ? schema : { ...schema, description };
 }
 
-/** The root as one object; undefined where it is none. A union becomes one object that accepts what its branches do. */
+/**
+ * Returns the root as one object; undefined if it is none. A union becomes one object that accepts whatever its
+ * branches accept.
+ */
 function toObjectRoot({ schema, place }: Placed<JsonObject>): Placed<JsonObject> | undefined {
   const key = getUnion(schema);
   if (key === undefined) {
@@ -59,7 +62,10 @@ function toObjectRoot({ schema, place }: Placed<JsonObject>): Placed<JsonObject>
   return { schema: withDescription(joined, schema, [key], place), place: { ...place, expanding } };
 }
 
-/** One object that accepts what any of several accept, and more: it requires only what all of them require. */
+/**
+ * Returns one object that accepts the values of all given schemas, and more: it requires only the properties that every
+ * schema requires.
+ */
 function joinObjects(schemas: readonly JsonObject[]): JsonObject {
   const properties = new Map<string, JsonValue[]>();
   for (const [name, property] of schemas.flatMap((schema) => listEntries(schema.properties))) {

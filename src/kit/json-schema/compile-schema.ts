@@ -11,18 +11,17 @@ import { References } from "./references.ts";
 import { checkSize, WorkBudget } from "./work-budget.ts";
 
 /**
- * Translates a caller's JSON Schema, of any draft from 7 to 2020-12, into the dialect that a
- * provider supports. Pure: the same schema gives the same result, with its keys in their order
- * and long numbers as they are spelled.
+ * Translates a caller's JSON Schema, of any draft from 7 to 2020-12, into the dialect that a provider supports. Pure:
+ * the same schema gives the same result, with its keys in their order and long numbers as they are spelled.
  *
- * What the dialect does not have is rewritten where that is exact. Else it is moved into the
- * description and reported as lost, under `field#/json/pointer`. Unless something was reported,
- * values that are valid for the result are valid for the schema. Narrowing alone is not reported:
- * objects that do not mention other properties are closed, keywords without a type get theirs.
- * @param schema As parsed from text: no two places of it are the same object.
+ * A keyword that the dialect lacks is rewritten if that is exact. Otherwise it is moved into the description and
+ * reported as lost, under `field#/json/pointer`. Unless something was reported, values that are valid for the result
+ * are valid for the schema. Narrowing alone is not reported: objects that do not mention other properties are closed,
+ * keywords without a type get a type.
+ * @param schema As parsed from text: no two of its places share an object.
  * @param field Path of the schema in the request.
- * @throws InvalidRequestError naming the place of a malformed keyword, of a reference that leads out of the schema,
- * and of what the dialect has no equivalent for, such as arbitrary property names.
+ * @throws InvalidRequestError naming the place of a malformed keyword, of a reference that leads out of the schema, and
+ *   of a construct without an equivalent in the dialect, such as arbitrary property names.
  */
 export function compileSchema(
   schema: JsonObject,
@@ -44,8 +43,8 @@ export function compileSchema(
 }
 
 /**
- * Translates a schema without checking the dialect's limits. Gives the result and what was changed.
- * @throws UnsupportedSchemaError where the dialect has no equivalent; InvalidRequestError as `compileSchema`.
+ * Translates a schema without checking the dialect's limits. Returns the result and the changes.
+ * @throws UnsupportedSchemaError if the dialect has no equivalent; InvalidRequestError as `compileSchema`.
  */
 export function translateSchema(schema: JsonObject, dialect: SchemaDialect, field: string) {
   checkSize(schema, field);
@@ -69,7 +68,10 @@ export function translateSchema(schema: JsonObject, dialect: SchemaDialect, fiel
   return { schema: Object.keys($defs).length === 0 ? root : { ...root, $defs }, changes };
 }
 
-/** The definitions that the result refers to. Others are left over where a schema that refers to them was left out. */
+/**
+ * Returns the definitions that the result refers to. Others are unused if the schema that referred to them was left
+ * out.
+ */
 function usedDefinitions(root: JsonObject, { definitions }: Compilation): JsonObject {
   const unused = new Map([...definitions.values()].map((each) => [`#/$defs/${each.name}`, each]));
   const used: [string, JsonObject][] = [];

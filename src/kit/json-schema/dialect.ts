@@ -1,11 +1,11 @@
 import type { JsonType } from "./keywords.ts";
 import type { SchemaSizes } from "./limits.ts";
 
-/** What a provider supports of JSON Schema in one place of its API, as data. */
+/** The part of JSON Schema that a provider supports in one place of its API, as data. */
 export interface SchemaDialect {
   /** Name for messages, for instance `OpenAI's strict mode`. */
   readonly name: string;
-  /** Keywords that are kept, or `all` where schemas are sent unchanged. */
+  /** Keywords that are kept, or `all` if schemas are sent unchanged. */
   readonly keywords: "all" | readonly string[];
   /** Whether the root must be an object, without a union or other composition, or may be any schema. */
   readonly root: "any" | "object";
@@ -13,7 +13,7 @@ export interface SchemaDialect {
   readonly formats: "all" | readonly string[];
   /** Highest `minItems` that is kept. Without it, every `minItems` is kept. */
   readonly highestMinItems?: number;
-  /** Lists of types that are kept: all, or only those of one type and `null`. Other lists become `anyOf`. */
+  /** Lists of types that are kept: all lists, or only one type with `null`. Other lists become `anyOf`. */
   readonly typeLists: "all" | "nullable";
   /** Types of the values that `enum` and `const` may hold. */
   readonly literals: readonly JsonType[];
@@ -28,7 +28,7 @@ export interface SchemaDialect {
   readonly recursion: "allowed" | "optional" | "refused";
   /** Sizes above which the provider refuses a schema. */
   readonly limits: Partial<SchemaSizes>;
-  /** Sizes above which it refuses all schemas of one request together. */
+  /** Sizes above which the provider refuses all schemas of one request together. */
   readonly requestLimits: Partial<SchemaSizes>;
 }
 

@@ -7,26 +7,26 @@ import { fieldAt, UnsupportedSchemaError } from "./messages.ts";
 
 /** The two forms in which a provider accepts a schema. */
 export interface SchemaForms {
-  /** The form that it enforces. */
+  /** The form that the provider enforces. */
   readonly enforced: SchemaDialect;
-  /** The form that the model is only shown. */
+  /** The form that is only shown to the model. */
   readonly shown: SchemaDialect;
 }
 
-/** A schema as it is sent. */
+/** A schema in the form that is sent. */
 export interface SentSchema {
   readonly schema: JsonObject;
-  /** Whether the provider is to enforce it. */
+  /** Whether the provider is to enforce the schema. */
   readonly enforced: boolean;
 }
 
 /**
- * Translates a schema that the caller asks to be enforced. Where the enforced form cannot express
- * it (arbitrary property names, any value, recursion, sizes), the schema is shown to the model
- * instead, and that is reported: enforcing another schema would forbid values that the caller allows.
+ * Translates a schema that the caller asks to be enforced. If the enforced form cannot express it (arbitrary property
+ * names, any value, recursion, sizes), the schema is shown to the model instead, and that is reported: enforcing
+ * another schema would forbid values that the caller allows.
  * @param field Path of the schema in the request.
- * @param budget What earlier schemas of the request have used up; by default nothing.
- * @throws InvalidRequestError as `compileSchema`, for what is not JSON Schema.
+ * @param budget Sizes that earlier schemas of the request have used; by default none.
+ * @throws InvalidRequestError as `compileSchema`, if it is not JSON Schema.
  */
 export function enforceSchema(
   schema: JsonObject,

@@ -1,4 +1,4 @@
-/** A schema merged with what it refers to and with its `allOf`, as far as that is exact. */
+/** Merges a schema with its reference and its `allOf`, as far as that is exact. */
 import { isObject, type JsonObject, type JsonValue, without } from "../json/json.ts";
 import { invalidAt, type Place, type Placed, placeBelow } from "./compilation.ts";
 import { isAssertion, type JsonType, type JsonTypes } from "./keywords.ts";
@@ -8,25 +8,25 @@ import { getReference, type Target } from "./references.ts";
 import { listEntries, literalsIn, statedTypes, toIdentity, toList } from "./values.ts";
 
 /**
- * Expands a schema: the result is in normal form, without a reference, and its `allOf` holds only
- * what could not be merged. `false` where no value is valid.
+ * Expands a schema: the result is in normal form, without a reference, and its `allOf` holds only the schemas that
+ * could not be merged. `false` if no value is valid.
  * @throws InvalidRequestError naming a malformed keyword or a reference that leads to nothing.
  */
 export function expand({ schema, place }: Placed): Placed<JsonObject> | false {
   place.run.budget.countSchema(place);
   if (!isObject(schema)) return schema !== false && { schema: {}, place };
-  const { $ref, allOf, ...own } = normalize(schema, place);
+  const { $ref, allOf, ...rest } = normalize(schema, place);
   const parts = toList(allOf).map((part, i) => ({ schema: part, place: placeBelow(place, "allOf", i) }));
-  if ($ref === undefined) return mergeAll(own, parts, place);
+  if ($ref === undefined) return mergeAll(rest, parts, place);
   const { schema: target } = toTarget(schema, place);
-  // To expand a target inside of itself would be endless.
-  if (place.expanding.includes(target)) return mergeAll({ ...own, allOf: [{ $ref }] }, parts, place);
+  // Expanding a target inside itself would be endless.
+  if (place.expanding.includes(target)) return mergeAll({ ...rest, allOf: [{ $ref }] }, parts, place);
   place.run.budget.countCopies(target);
   const inside = { ...place, depth: place.depth + 1, expanding: [...place.expanding, target] };
-  return mergeAll(own, [{ schema: target, place: inside }, ...parts], place);
+  return mergeAll(rest, [{ schema: target, place: inside }, ...parts], place);
 }
 
-/** Merges an expanded schema with others that are not; `false` where no value is valid for all of them. */
+/** Merges an expanded schema with others that are not; `false` if no value is valid for all of these. */
 function mergeAll(base: JsonObject, parts: readonly Placed[], place: Place): Placed<JsonObject> | false {
   let schema = base;
   const expanding = new Set(place.expanding);
@@ -42,7 +42,7 @@ function mergeAll(base: JsonObject, parts: readonly Placed[], place: Place): Pla
 }
 
 /**
- * What the reference of a schema leads to.
+ * Returns the target of a schema's reference.
  * @throws InvalidRequestError naming a reference that leads out of the document or to nothing.
  */
 export function toTarget(schema: JsonObject, place: Place): Target {
@@ -62,7 +62,7 @@ function merge(left: JsonObject, right: JsonObject): JsonObject {
   const unmerged: JsonValue[] = [];
   for (const [key, value] of listEntries(right)) {
     const known = merged.get(key);
-    // In the merged schema, `unevaluatedProperties` would see more properties than in its own.
+    // `unevaluatedProperties` would see more properties in the merged schema than in its original one.
     const together = key.startsWith("unevaluated") ? undefined : mergeKeyword(key, known ?? value, value);
     if (together === undefined) unmerged.push({ [key]: value });
     else merged.set(key, together);
@@ -74,7 +74,7 @@ function merge(left: JsonObject, right: JsonObject): JsonObject {
 
 const MEMBERS = ["properties", "additionalProperties", "prefixItems", "items"];
 
-/** One value for a keyword of two schemas; undefined where there is none. */
+/** Merges the values of a keyword in two schemas; undefined if no single value expresses both. */
 function mergeKeyword(key: string, left: JsonValue, right: JsonValue): JsonValue | undefined {
   if (!isAssertion(key) || MEMBERS.includes(key) || left === right) return left;
   if (key === "type") return intersectTypes(toList(left), toList(right));
@@ -98,7 +98,7 @@ function intersectTypes(left: JsonTypes, right: JsonTypes): JsonTypes {
   return [...new Set(types)];
 }
 
-/** Keywords about members: to a member that a schema does not name, its rule for all others applies. */
+/** Merges keywords about members. A member that a schema does not name falls under its rule for all others. */
 function mergeMembers(left: JsonObject, right: JsonObject): JsonObject {
   const names = new Set([left, right].flatMap((each) => Object.keys(each.properties ?? {})));
   const length = Math.max(toList(left.prefixItems).length, toList(right.prefixItems).length);
@@ -124,7 +124,7 @@ function toItem({ prefixItems, items }: JsonObject, index: number): JsonValue | 
   return toList(prefixItems)[index] ?? items;
 }
 
-/** A schema for values that are valid for two. */
+/** Returns a schema for values that are valid for both schemas. */
 function both(left: JsonValue = true, right: JsonValue = true): JsonValue {
   if (left === false || right === false) return false;
   if (left === true || right === true) return left === true ? right : left;

@@ -1,4 +1,4 @@
-/** The keywords of JSON Schema, from draft 7 to 2020-12, and of OpenAPI's variant of it. */
+/** The keywords of JSON Schema, from draft 7 to 2020-12, and of OpenAPI's variant. */
 import { isObject, type JsonValue } from "../json/json.ts";
 import { shown } from "./messages.ts";
 
@@ -33,7 +33,7 @@ export function isNumber(value: unknown): value is JsonValue {
   return typeof value === "number" || JSON.isRawJSON(value);
 }
 
-/** Kinds of keyword values: what an error says is expected, and the test for it. */
+/** Kinds of keyword values: the expectation for an error, and the test. */
 const KINDS = {
   any: ["any value", () => true],
   boolean: ["true or false", (value) => typeof value === "boolean"],
@@ -52,16 +52,18 @@ const KINDS = {
   type: [`one or some of ${TYPES.join(", ")}`, (value) => isType(value) || isListOf(isType, value, 1)],
 } as const satisfies Record<string, readonly [expected: string, test: Test]>;
 
-/** What a keyword is and does. */
+/** The kind and the role of a keyword. */
 export interface Keyword {
   readonly kind: keyof typeof KINDS;
-  /** Whether it decides which values are valid (`assertion`), describes them, or names the schema (`identity`). */
+  /**
+   * Whether the keyword decides which values are valid (`assertion`), describes them, or names the schema (`identity`).
+   */
   readonly role: "annotation" | "assertion" | "identity";
-  /** Types of the values that an assertion applies to, or an empty list for all. It ignores values of other types. */
+  /** Types of the values that an assertion applies to, or an empty list for all. Values of other types are ignored. */
   readonly types: JsonTypes;
 }
 
-/** Makes table entries for keywords that differ in kind and name only. */
+/** Creates table entries for keywords that differ in kind and name only. */
 function group(role: Keyword["role"], ...types: JsonTypes) {
   return (kind: Keyword["kind"], ...keys: readonly string[]) =>
     keys.map((key): [string, Keyword] => [key, { kind, role, types }]);
@@ -114,7 +116,7 @@ export function isAssertion(key: string): boolean {
   return KEYWORDS.get(key)?.role === "assertion";
 }
 
-/** What is wrong with the value of a keyword; undefined where it is one that the keyword can have. */
+/** Describes a malformed value of a keyword; undefined if the keyword can have the value. */
 export function findMalformed({ kind }: Keyword, value: JsonValue): string | undefined {
   const [expected, test] = KINDS[kind];
   return test(value) ? undefined : `expected ${expected}, found ${shown(value)}`;

@@ -1,9 +1,9 @@
-/** Sizes of a translated schema, against what a provider accepts. */
+/** Compares the sizes of a translated schema with a provider's limits. */
 import { isObject, type JsonObject, type JsonValue } from "../json/json.ts";
 import { toWords, UnsupportedSchemaError } from "./messages.ts";
 import { toList } from "./values.ts";
 
-/** What providers count in schemas. */
+/** The sizes that providers count in schemas. */
 const NOTHING = {
   schemas: 0, // in the same dialect
   properties: 0, // of all objects together
@@ -34,13 +34,13 @@ export function checkLimits(sizes: SchemaSizes, limits: Partial<SchemaSizes>): v
   }
 }
 
-/** What the enforced schemas of one request use up of limits that hold for all of them together. */
+/** The sizes that the enforced schemas of one request have used, for limits that apply to all schemas together. */
 export class SchemaBudget {
   #spent: SchemaSizes = NOTHING;
 
   /**
    * Adds the sizes of one more schema.
-   * @throws UnsupportedSchemaError where all together are too large; then nothing is added.
+   * @throws UnsupportedSchemaError if all together are too large; then nothing is added.
    */
   spend(sizes: SchemaSizes, limits: Partial<SchemaSizes>): void {
     const total = { ...this.#spent };
@@ -74,7 +74,7 @@ function measure(schema: JsonObject, levels: number, sizes: typeof NOTHING): voi
   for (const each of schemasIn(schema)) measure(each, level, sizes);
 }
 
-/** The schemas directly below a translated one, its definitions not among them. */
+/** Returns the schemas directly below a translated one, except its definitions. */
 export function schemasIn(schema: JsonObject): JsonObject[] {
   const { properties, items, additionalProperties, prefixItems, anyOf } = schema;
   const below = [Object.values(properties ?? {}), items, additionalProperties, prefixItems, anyOf];

@@ -1,11 +1,11 @@
-/** What a compilation reports: places in the schema, changes, and what a dialect cannot express. */
+/** The reports of a compilation: places in the schema, changes, and constructs that a dialect cannot express. */
 import type { LossReport } from "../call/loss-report.ts";
 import type { JsonValue } from "../json/json.ts";
 
-/** Characters of a JSON Pointer in messages: a schema may have long names around many places. */
+/** Maximum number of characters of a JSON Pointer in messages: a schema may have long names around many places. */
 const MAX_POINTER = 200;
 
-/** The JSON Pointer (RFC 6901) of a place below another one, for messages: a long one is cut. */
+/** Returns the JSON Pointer (RFC 6901) of a place below another one, for messages. A long one is cut. */
 export function pointerBelow(base: string, ...tokens: readonly (string | number)[]): string {
   let pointer = base;
   for (const token of tokens) {
@@ -16,18 +16,18 @@ export function pointerBelow(base: string, ...tokens: readonly (string | number)
   return pointer;
 }
 
-/** The path of a place for warnings and errors: the field of the request, then the place in its schema. */
+/** Returns the path of a place for warnings and errors: the field of the request, then the place in its schema. */
 export function fieldAt(field: string, pointer: string): string {
   return pointer === "" ? field : `${field}#${pointer}`;
 }
 
-/** The beginning of a value as JSON. */
+/** Returns the beginning of a value as JSON. */
 export function shown(value: JsonValue): string {
   const text = JSON.stringify(value);
   return text.length > 48 ? `${text.slice(0, 48)}…` : text;
 }
 
-/** A name in camel case as words: `minLength` is "min length". */
+/** Splits a name in camel case into words: `minLength` becomes "min length". */
 export function toWords(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
@@ -37,14 +37,16 @@ export class UnsupportedSchemaError extends Error {
   /** JSON Pointer of the unsupported place. */
   readonly pointer: string;
 
-  /** @param message What was found. Holds no text of the schema. */
+  /**
+   * @param message Describes the unsupported construct. Holds no text of the schema.
+   */
   constructor(pointer: string, message: string) {
     super(message);
     this.pointer = pointer;
   }
 }
 
-/** Places of one schema that are reported one by one; the rest are counted. */
+/** Maximum number of places of one schema that are reported one by one; the rest are counted. */
 const MAX_REPORTED = 16;
 
 /** Collects the changes of one compilation, one for each place and keyword, until its result is used. */

@@ -5,8 +5,8 @@ import { findMalformed, isAssertion, KEYWORDS } from "./keywords.ts";
 import { distinct, listEntries, literalsIn, toList } from "./values.ts";
 
 /**
- * Rewrites one schema, without its subschemas, in the keywords of 2020-12, OpenAPI's `nullable`
- * included. Identifiers are left out, and so are unknown keywords, which are noted.
+ * Rewrites one schema, without its subschemas, in the keywords of 2020-12. Covers OpenAPI's `nullable`. Identifiers are
+ * left out, and so are unknown keywords, which are noted.
  * @throws InvalidRequestError naming a keyword with a value that it cannot have.
  */
 export function normalize(schema: JsonObject, place: Place): JsonObject {
@@ -53,7 +53,7 @@ function normalizeEntry(schema: JsonObject, key: string, value: JsonValue, place
   return keyword === undefined || keyword.role === "identity" ? [] : [[key, value]];
 }
 
-/** OpenAPI 3.0: null is valid as well, also where an `enum` does not list it. */
+/** In OpenAPI 3.0, null is valid as well, even if an `enum` does not list it. */
 function withNull(schema: JsonObject): JsonObject {
   const isTyped = schema.type !== undefined && literalsIn(schema) === undefined;
   if (isTyped) return { ...schema, type: distinct([...toList(schema.type), "null"]) };

@@ -5,13 +5,13 @@ import { pointerBelow } from "./messages.ts";
 /** A schema that a reference leads to. */
 export interface Target {
   readonly schema: JsonValue;
-  /** The last key on the way to it. */
+  /** The last key on the path to the schema. */
   readonly key: string;
-  /** Its place in the document, for messages. */
+  /** The schema's place in the document, for messages. */
   readonly pointer: string;
 }
 
-/** The reference of a schema. Within one document, the dynamic ones are plain references. */
+/** Returns the reference of a schema. Within one document, dynamic references are plain references. */
 export function getReference({ $ref, $dynamicRef, $recursiveRef }: JsonObject): string | undefined {
   return [$ref, $dynamicRef, $recursiveRef].find((reference) => typeof reference === "string");
 }
@@ -37,7 +37,7 @@ export class References {
     }
   }
 
-  /** What the reference of a schema leads to; undefined where it leads out of the document or to no schema. */
+  /** Returns the target of a schema's reference; undefined if it leads out of the document or to no schema. */
   resolve(schema: JsonObject): Target | undefined {
     const [id = "", encoded = ""] = getReference(schema)?.split(/#(.*)/s) ?? [];
     const fragment = decode(encoded);
@@ -50,7 +50,7 @@ export class References {
   }
 }
 
-/** A member of the document itself, never one that JavaScript gives to every object or list. */
+/** Finds a member of the document itself, never one that JavaScript gives to every object or list. */
 function findMember({ schema, pointer }: Target, key: string): Target | undefined {
   const isItem = Array.isArray(schema) && /^(0|[1-9]\d*)$/.test(key);
   const isMember = isObject(schema) && Object.hasOwn(schema, key);

@@ -3,7 +3,7 @@ import { invalidField } from "../../core/errors.ts";
 import { type JsonObject, type JsonValue, MAX_JSON_LEVELS } from "../json/json.ts";
 import { UnsupportedSchemaError } from "./messages.ts";
 
-/** JSON values of a schema. The largest schemas that providers accept have a tenth of it. */
+/** Maximum number of JSON values in a schema. The largest schemas that providers accept have a tenth as many. */
 const MAX_JSON_VALUES = 100_000;
 
 /**
@@ -31,16 +31,16 @@ export function checkSize(schema: JsonObject, field: string): void {
   }
 }
 
-/** Nested schemas, with everything that references bring in. */
+/** Maximum nesting of schemas, including everything that references bring in. */
 const MAX_DEPTH = 256;
 
-/** Schemas that one compilation translates: references and unions can multiply a small source. */
+/** Maximum number of schemas that one compilation translates: references and unions can multiply a small source. */
 const MAX_SCHEMAS = 20_000;
 
-/** Characters of JSON that references and unions may copy into other places. */
+/** Maximum number of characters of JSON that references and unions may copy into other places. */
 const MAX_COPIED = 1_000_000;
 
-/** What one compilation has done so far. Its methods throw UnsupportedSchemaError where that becomes too much. */
+/** The work of one compilation so far. Its methods throw UnsupportedSchemaError if that becomes too much. */
 export class WorkBudget {
   #schemas = 0;
   #copied = 0;
@@ -54,14 +54,14 @@ export class WorkBudget {
       throw new UnsupportedSchemaError("", `expands to more than ${MAX_SCHEMAS} schemas`);
   }
 
-  /** Counts copies of a schema by the length of its JSON text. One that is shared is measured once. */
+  /** Counts copies of a schema by the length of its JSON text. A shared schema is measured once. */
   countCopies(schema: JsonValue, copies = 1): void {
     const size = this.#sizes.get(schema) ?? JSON.stringify(schema).length;
     this.#sizes.set(schema, size);
     this.#countCopied(size * copies);
   }
 
-  /** Counts a schema that is merged with another one: each of its members costs about as much as ten characters. */
+  /** Counts a schema that is merged with another one. Each of its members costs about as much as ten characters. */
   countMerge(schema: JsonObject): void {
     for (const value of Object.values(schema)) this.#countCopied(10 * Object.keys(Object(value)).length);
   }

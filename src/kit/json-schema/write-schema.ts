@@ -1,4 +1,4 @@
-/** Keywords without subschemas: kept where the dialect has them, else moved into the description. */
+/** Writes keywords without subschemas: kept if the dialect has them, else moved into the description. */
 import { type JsonObject, type JsonValue, without } from "../json/json.ts";
 import { lose, type Place } from "./compilation.ts";
 import { keeps, type SchemaDialect } from "./dialect.ts";
@@ -8,8 +8,8 @@ import { isOfType, type literalsIn } from "./values.ts";
 
 /**
  * Writes a schema in the order of its keywords.
- * @param types Types that the schema is meant for, where an empty list means every type. Assertions about other types
- * are left out.
+ * @param types Types that the schema is meant for; an empty list means every type. Assertions about other types are
+ *   left out.
  * @param done Keywords that are translated already; undefined ones are left out.
  */
 export function writeSchema(schema: JsonObject, types: JsonTypes, place: Place, done: JsonObject) {
@@ -30,11 +30,14 @@ function hasNoEffect(key: string, value: JsonValue, types: JsonTypes, { objects 
   const about = KEYWORDS.get(key)?.types ?? [];
   if (types.length > 0 && about.length > 0 && !about.some((type) => types.includes(type))) return true;
   if (/^(minLength|minItems|minProperties|uniqueItems|not)$/.test(key)) return value === 0 || value === false;
-  // The properties that are left of a closed object have all been evaluated.
+  // All remaining properties of a closed object have been evaluated.
   return key === "unevaluatedProperties" && value === false && objects === "closed";
 }
 
-/** What no finite automaton can match: lookaround, back references and word boundaries. Providers compile automata. */
+/**
+ * Matches constructs that no finite automaton can express: lookaround, back references and word boundaries. Providers
+ * compile automata.
+ */
 const IRREGULAR = /\(\?<?[=!]|\\[1-9bBk]/;
 
 function isSupported(key: string, value: JsonValue, dialect: SchemaDialect): boolean {
@@ -61,7 +64,7 @@ const STANDARD_FORMATS = [
 
 type Entry = readonly [key: string, value: JsonValue];
 
-/** The description of a schema, with a sentence for each unsupported keyword. Reports those that are lost. */
+/** Returns the description of a schema, with a sentence for each unsupported keyword. Reports the lost keywords. */
 export function describe({ description: given }: JsonObject, unsupported: Entry[], place: Place) {
   const added: string[] = [];
   for (const [key, value] of unsupported) {
@@ -74,15 +77,15 @@ export function describe({ description: given }: JsonObject, unsupported: Entry[
   return given === undefined || given === "" ? added.join(" ") : `${String(given)}\n${added.join(" ")}`;
 }
 
-/** Reports a keyword that the dialect does not have, or not with its value. */
+/** Reports a keyword that the dialect does not have, or does not have with this value. */
 export function loseKeyword(key: string, place: Place, outcome = "left out"): void {
   lose(place, `is not enforced by ${place.run.dialect.name}; it was ${outcome}`, key);
 }
 
-/** Characters of one sentence. A longer one is left out: it would cost more tokens than it helps. */
+/** Maximum number of characters of one sentence. A longer one is left out: it would cost more tokens than it helps. */
 const MAX_SENTENCE = 600;
 
-/** The sentence for a keyword; undefined where a model has no use for it, or it would be too long. */
+/** Returns the sentence for a keyword; undefined if a model has no use for it, or it would be too long. */
 function sentenceFor(key: string, value: JsonValue): string | undefined {
   const json = JSON.stringify(value);
   const isHidden = ["contentSchema", "propertyOrdering", "title"].includes(key);
@@ -95,14 +98,14 @@ function sentenceFor(key: string, value: JsonValue): string | undefined {
 
 type Literals = ReturnType<typeof literalsIn>;
 
-/** `enum` and `const`; nothing where the dialect cannot have the values, so that they move into the description. */
+/** Writes `enum` and `const`; nothing if the dialect cannot have the values, so that they move into the description. */
 export function writeLiterals(values: Literals, schema: JsonObject, dialect: SchemaDialect): JsonObject {
   if (values === undefined) return {};
   if (values.every((value) => isOfType(value, dialect.literals))) {
     const isSingle = schema.enum === undefined && keeps(dialect, "const");
     return isSingle ? { const: values[0] } : { enum: values, const: undefined };
   }
-  // Null alone, or both booleans, are all values of their type.
+  // Null alone, or both booleans, are the complete set of values of their type.
   const isNull = values.every((value) => value === null);
   const isBoolean = values.length === 2 && values.every((value) => typeof value === "boolean");
   return isNull || isBoolean ? { enum: undefined, const: undefined } : {};
@@ -113,7 +116,7 @@ const BOUNDS = [
   ["exclusiveMaximum", "maximum", -1],
 ] as const;
 
-/** Adds inclusive bounds where the dialect has no exclusive ones, which are exact for integers alone. */
+/** Adds inclusive bounds if the dialect has no exclusive ones. They are exact only for integers. */
 export function rewriteBounds(schema: JsonObject, types: JsonTypes, dialect: SchemaDialect): JsonObject {
   let rewritten = schema;
   for (const [exclusive, inclusive, step] of BOUNDS) {

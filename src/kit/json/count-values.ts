@@ -5,8 +5,8 @@ const BACKSLASH = 0x5c;
 const LEFT_BRACE = 0x7b;
 
 /**
- * The number of values in a JSON text, before it is parsed: that of its lists, objects and commas, at most two for a
- * value. Text that is no JSON gives some number. Stops once there are more than `max`.
+ * Estimates the number of values in a JSON text before it is parsed, by counting lists, objects and commas, at most two
+ * for a value. Text that is not JSON gives an arbitrary number. Stops once there are more than `max`.
  */
 export function countJsonValues(text: string, max: number): number {
   let count = 0;
@@ -18,7 +18,9 @@ export function countJsonValues(text: string, max: number): number {
   return count;
 }
 
-/** Index of the quote that ends the string which begins at an index; of the last character where there is none. */
+/**
+ * Returns the index of the quote that ends the string which begins at an index; of the last character if there is none.
+ */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);

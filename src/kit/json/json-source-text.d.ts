@@ -5,7 +5,7 @@ interface JSON {
     text: string,
     reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
   ): unknown;
-  /** Makes a value that `stringify` writes as its source text. Primitives only. */
+  /** Creates a value that `stringify` writes as its source text. Primitives only. */
   rawJSON(text: string): object;
   /** Whether a value came from `rawJSON`. */
   isRawJSON(value: unknown): boolean;

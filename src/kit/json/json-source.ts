@@ -1,24 +1,24 @@
 /**
- * Splits and joins JSON text without parsing its values. Parsing and serialising would turn `1.0` into `1` and move keys
- * that look like numbers to the front; what a model wrote and a provider signed has to be returned byte for byte.
+ * Splits and joins JSON text without parsing its values. Parsing and serialising would turn `1.0` into `1` and move
+ * keys that look like numbers to the front; text that a model wrote and a provider signed has to be returned byte for
+ * byte.
  */
 import { isObject, type JsonObject, SourceText } from "./json.ts";
 
 /**
- * An object that `stringifyJson` writes as its source text. It has no members that could be read: only put it into a
- * body.
+ * Creates an object that `stringifyJson` writes as its source text. It has no readable members: use it only in a body.
  * @param text The text of a JSON object, which is not checked here.
  */
 export function sourceObject(text: string): JsonObject {
   return new SourceText(text) as unknown as JsonObject;
 }
 
-/** The text of what `sourceObject` made; undefined for anything else. */
+/** Returns the text of an object that `sourceObject` created; undefined for anything else. */
 export function getSourceText(value: unknown): string | undefined {
   return value instanceof SourceText ? value.text : undefined;
 }
 
-/** As JSON.stringify without white space, and source objects in their source text. */
+/** Works as JSON.stringify without white space, and writes source objects as their source text. */
 export function stringifyJson(value: unknown): string {
   if (value instanceof SourceText) return value.text;
   if (!holdsSource(value)) return JSON.stringify(value) ?? "null";
@@ -35,8 +35,8 @@ function holdsSource(value: unknown): boolean {
 }
 
 /**
- * The members of an object in their source text, by key; of a key that comes twice the last one,
- * as JSON.parse has it. Empty where the text is no object.
+ * Returns the members of an object in their source text, by key. If a key comes twice, the last member counts, as in
+ * JSON.parse. Empty if the text is no object.
  * @param text Valid JSON text.
  */
 export function toMembers(text: string): ReadonlyMap<string, string> {
@@ -54,7 +54,7 @@ export function toMembers(text: string): ReadonlyMap<string, string> {
 }
 
 /**
- * The elements of a list in their source text. Empty where the text is no list.
+ * Returns the elements of a list in their source text. Empty if the text is no list.
  * @param text Valid JSON text.
  */
 export function splitElements(text: string): readonly string[] {
@@ -79,7 +79,7 @@ function skipSpace(text: string, at: number): number {
   return SPACE.lastIndex;
 }
 
-/** Behind a value: to the next one, or to the closing bracket. */
+/** Skips from the end of a value to the next one, or to the closing bracket. */
 function skipSeparator(text: string, at: number): number {
   const next = skipSpace(text, at);
   return text[next] === "," ? skipSpace(text, next + 1) : next;

@@ -1,12 +1,15 @@
-/** Text that is not JSON. The message says what was expected where, and repeats at most one character of the text. */
+/**
+ * Text that is not JSON. The message names the expectation and the position, and repeats at most one character of the
+ * text.
+ */
 export class JsonSyntaxError extends Error {
-  /** What was expected there. */
+  /** Describes what was expected at the position. */
   readonly expected: string;
-  /** What was found: one character, or the end of the text. */
+  /** Describes what was found: one character, or the end of the text. */
   readonly found: string;
-  /** Where, in UTF-16 units from the beginning of the text. */
+  /** Position in UTF-16 units from the beginning of the text. */
   readonly position: number;
-  /** Whether the text only ended too soon: all of it can be the beginning of JSON. */
+  /** Whether the text merely ended too soon, so that more text could make it valid JSON. */
   readonly isIncomplete: boolean;
 
   constructor(expected: string, found: string, position: number, isIncomplete = false) {
@@ -19,7 +22,7 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** The error for a character of a text that cannot be there. */
+/** Creates the error for a character that is not allowed at its position. */
 export function unexpectedCharacter(text: string, at: number, expected: string): JsonSyntaxError {
   return new JsonSyntaxError(expected, JSON.stringify(text.charAt(at)), at);
 }

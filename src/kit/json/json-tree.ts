@@ -30,7 +30,7 @@ export class JsonTree {
     return this.#open.length;
   }
 
-  /** Whether the innermost one of them is a list. */
+  /** Whether the innermost open container is a list. */
   get isInList(): boolean {
     return Array.isArray(this.#open.at(-1)?.container);
   }
@@ -69,7 +69,9 @@ export class JsonTree {
     this.#open.pop();
   }
 
-  /** The value so far as one that does not grow: the open lists and objects are copied, closed ones shared. */
+  /**
+   * Returns the value so far in a form that does not grow: the open lists and objects are copied, closed ones shared.
+   */
   snapshot(): JsonValue | undefined {
     let inner: JsonValue | undefined;
     for (const { container, key } of this.#open.toReversed()) {
@@ -86,7 +88,7 @@ function setNewest({ container, key }: Level, value: JsonValue): void {
   else setMember(container, key, value);
 }
 
-/** Sets an own property. An assignment to a new `__proto__` would change the prototype instead. */
+/** Sets a property of the object itself. An assignment to a new `__proto__` would change the prototype instead. */
 function setMember(object: Record<string, JsonValue>, key: string, value: JsonValue): void {
   if (key !== "__proto__") object[key] = value;
   else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });

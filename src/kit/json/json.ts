@@ -18,7 +18,7 @@ export function parseJson(text: string): unknown {
   return mayHoldLongNumber(text) ? JSON.parse(text, keepLongNumber) : JSON.parse(text);
 }
 
-/** Parses JSON text; undefined where it does not parse. */
+/** Parses JSON text; undefined if it does not parse. */
 export function tryParseJson(text: string): unknown {
   try {
     return parseJson(text);
@@ -28,8 +28,8 @@ export function tryParseJson(text: string): unknown {
 }
 
 /**
- * The same for values that are read and not passed on: numbers that a double cannot hold are rounded, which takes an
- * eighth of the time where there are any.
+ * Like {@link tryParseJson}, for values that are read and not passed on: numbers that a double cannot hold are rounded,
+ * which takes an eighth of the time if there are any.
  */
 export function tryReadJson(text: string): unknown {
   try {
@@ -49,7 +49,10 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** The value where it is a JSON object (no list, no null), else undefined. With a wire type, its field names are checked. */
+/**
+ * Returns the value if it is a JSON object (no list, no null), else undefined. With a wire type, its field names are
+ * checked.
+ */
 export function asObject(value: unknown): JsonObject | undefined;
 export function asObject<T>(value: unknown): Untrusted<T> | undefined;
 export function asObject(value: unknown): object | undefined {
@@ -61,36 +64,36 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
 
-/** The value where it is a string, else undefined. */
+/** Returns the value if it is a string, else undefined. */
 export function asString(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The objects in a list. Other elements are skipped; a value that is not a list has none. */
+/** Returns the objects in a list. Other elements are skipped; a value that is not a list has none. */
 export function objectsIn(value: unknown): readonly JsonObject[];
 export function objectsIn<T>(value: unknown): readonly Untrusted<T>[];
 export function objectsIn(value: unknown): readonly object[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** The object, or an empty one. */
+/** Returns the object, or an empty one. */
 export function objectIn(value: unknown): JsonObject;
 export function objectIn<T>(value: unknown): Untrusted<T>;
 export function objectIn(value: unknown): object {
   return asObject(value) ?? {};
 }
 
-/** The string, or an empty one. */
+/** Returns the string, or an empty one. */
 export function textIn(value: unknown): string {
   return asString(value) ?? "";
 }
 
-/** An untrusted object as plain JSON, for what passes through without being read. */
+/** Returns an untrusted object as plain JSON, for values that pass through without being read. */
 export function asJson(value: Untrusted<object>): JsonObject {
   return value as JsonObject;
 }
 
-/** The object without some of its keys, in its own order. It is not changed. */
+/** Returns a copy of the object without some of its keys, in the same order. */
 export function without(object: object, ...keys: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 }
@@ -107,12 +110,15 @@ export function hasOnly(object: object, ...keys: readonly string[]): boolean {
   return true;
 }
 
-/** The value where it is a whole number that a protobuf int32 holds, else undefined. */
+/** Returns the value if it is a whole number that a protobuf int32 holds, else undefined. */
 export function asInt32(value: unknown): number | undefined {
   return typeof value === "number" && (value | 0) === value ? value : undefined;
 }
 
-/** The value where it is a count, as of tokens: a whole number from 0 whose sums fit into an int32. Else undefined. */
+/**
+ * Returns the value if it is a count, for instance of tokens: a whole number from 0 whose sums fit into an int32.
+ * Otherwise undefined.
+ */
 export function asCount(value: unknown): number | undefined {
   const count = asInt32(value);
   return count === undefined || count < 0 || count > MAX_COUNT ? undefined : count;
@@ -136,7 +142,10 @@ export function parseObjectField(text: string, field: string): JsonObject {
   return value;
 }
 
-/** Deepest JSON in a request that is read: what walks through it calls itself at each level. No provider accepts a fifth of it. */
+/**
+ * Maximum nesting of JSON in a request: functions that walk through it are recursive. No provider accepts a fifth as
+ * many levels.
+ */
 export const MAX_JSON_LEVELS = 256;
 
 /** Whether a list or object nests more levels than these, itself included. */
@@ -158,9 +167,8 @@ function kindOfJson(value: unknown): string {
 }
 
 /**
- * Merges a patch into an object as RFC 7396 (JSON Merge Patch) says: objects merge by key, null
- * removes, everything else replaces. Lists under a key of `appended` at the top level are
- * joined instead. Neither input is changed.
+ * Merges a patch into an object by RFC 7396 (JSON Merge Patch): objects merge by key, null removes, everything else
+ * replaces. Lists under a key of `appended` at the top level are joined instead. Neither input is changed.
  */
 export function mergeObjects(
   base: JsonObject,
@@ -184,12 +192,12 @@ function mergeValues(
   return isObject(patch) ? mergeObjects(membersIn(base), patch) : patch;
 }
 
-/** The members that a patch merges into; none where the base is not an object. */
+/** Returns the members that a patch merges into; none if the base is not an object. */
 function membersIn(base: unknown): JsonObject {
   return asObject(base instanceof SourceText ? tryParseJson(base.text) : base) ?? {};
 }
 
-/** JSON text in the place of a value: see json-source.ts. */
+/** JSON text in place of a value: see json-source.ts. */
 export class SourceText {
   readonly text: string;
 
@@ -202,7 +210,7 @@ export class SourceText {
 const LONG_NUMBER = /^-?(?:[0-9](?:\.?[0-9]){15}|[0-9.]+[eE][+-]?[0-9]{3})/;
 
 // In JSON text a number follows one of a few characters, and an id seldom does. The digits are repeated in the pattern
-// instead of counted, so that the engine skips over most of a text: three times as fast.
+// instead of counted, so that the engine skips most of a text, which is three times as fast.
 const LONG_NUMBER_IN_TEXT = new RegExp(
   `[:,[\\s]-?[0-9](?:${"[0-9.]".repeat(15)}|[0-9.]*[eE][+-]?[0-9][0-9][0-9])`,
 );

@@ -8,14 +8,14 @@ import { StringReader } from "./string-reader.ts";
 /** Options of a parser. */
 export interface PartialJsonOptions {
   /**
-   * Finds the value in other text, as models write it where no provider enforces JSON: a Markdown fence, a sentence
-   * before it, remarks behind it. Everything before the first `{` is skipped (with `value`, before the first `{` or
-   * `[`), and so is everything behind the closed value. By default the text is JSON and nothing else.
+   * Finds the value in other text, since models write such text if no provider enforces JSON: a Markdown fence, a
+   * sentence before the value, remarks behind it. Everything before the first `{` is skipped (with `value`, before the
+   * first `{` or `[`), and so is everything behind the closed value. By default the text is JSON and nothing else.
    */
   readonly embedded?: "object" | "value" | undefined;
 }
 
-/** What comes next, or what is being read. */
+/** The next thing to read, or the one that is being read. */
 type State =
   | "prose"
   | "value"
@@ -49,9 +49,9 @@ const EXPECTED: Record<State, string> = {
  * Parses JSON text as it arrives, in time linear in its length: each character is read once.
  *
  * The value so far is always valid JSON data, and it only grows: strings as they arrive; lists and objects from their
- * opening bracket; numbers, `true`, `false` and `null` when they are finished; a key when its value begins. Where a key
+ * opening bracket; numbers, `true`, `false` and `null` when they are finished; a key when its value begins. If a key
  * comes twice, the later value replaces the earlier one, as in JSON.parse. Text that is not JSON stops the growth, and
- * `end` says where. Values nest at most 256 levels deep; how long the text may become is for the caller to limit.
+ * `end` names the position. Values nest at most 256 levels deep; the caller has to limit the length of the text.
  */
 export class PartialJsonParser {
   readonly #tree = new JsonTree();
@@ -60,7 +60,7 @@ export class PartialJsonParser {
   readonly #word = new WordReader();
   readonly #embedded: PartialJsonOptions["embedded"];
   #state: State;
-  /** Characters of the open string that the tree has. */
+  /** Number of characters of the open string that the tree has. */
   #shown = 0;
   /** Length of the text before this piece. */
   #length = 0;
@@ -77,8 +77,8 @@ export class PartialJsonParser {
   }
 
   /**
-   * The value so far as one that later pieces do not change. It costs as much as the lists and objects that are still
-   * open have members; those that are closed are shared by all snapshots, so do not change them.
+   * Returns the value so far in a form that later pieces do not change. The cost is proportional to the members of the
+   * open lists and objects; closed ones are shared by all snapshots, so do not change them.
    */
   snapshot(): JsonValue | undefined {
     return this.#tree.snapshot();
@@ -102,7 +102,7 @@ export class PartialJsonParser {
     return this.#tree.version !== version;
   }
 
-  /** Ends the text. Gives the whole value, as JSON.parse does, or what is wrong with the text. */
+  /** Ends the text. Returns the whole value, as JSON.parse does, or the syntax error of the text. */
   end(): ParseResult<JsonValue, JsonSyntaxError> {
     if (this.#state === "number" && this.#tree.depth === 0) this.#addNumber();
     const { root } = this.#tree;
@@ -113,7 +113,7 @@ export class PartialJsonParser {
     return { ok: false, error: this.#failure ?? incomplete };
   }
 
-  /** Reads one token, or as much of it as there is. Gives the index behind it. */
+  /** Reads one token, or the part that has arrived. Returns the index behind it. */
   #read(piece: string, at: number): number {
     switch (this.#state) {
       case "prose":
@@ -238,7 +238,7 @@ export class PartialJsonParser {
     return at;
   }
 
-  /** Prose is skipped from the beginning of a piece: nothing comes before it. */
+  /** Skips prose from the beginning of a piece: nothing comes before it. */
   #skipProse(piece: string): number {
     const at = piece.search(this.#embedded === "object" ? /\{/ : /[{[]/);
     if (at < 0) return piece.length;

@@ -1,6 +1,6 @@
 import { unexpectedCharacter } from "./json-syntax-error.ts";
 
-/** What of a number was read last. */
+/** The part of a number that was read last. */
 type Part =
   | "nothing"
   | "sign"
@@ -12,10 +12,10 @@ type Part =
   | "exponentSign"
   | "power";
 
-/** The kinds of characters in numbers; `digit` are those from 1. */
+/** The kinds of characters in numbers; `digit` covers 1 to 9. */
 type Kind = "0" | "digit" | "-" | "+" | "." | "e";
 
-/** The grammar of numbers (RFC 8259, section 6): what may follow what. */
+/** The grammar of numbers (RFC 8259, section 6): the kinds that may follow each part. */
 const FOLLOWING: Record<Part, Partial<Record<Kind, Part>>> = {
   nothing: { "-": "sign", "0": "zero", digit: "integer" },
   sign: { "0": "zero", digit: "integer" },
@@ -28,15 +28,17 @@ const FOLLOWING: Record<Part, Partial<Record<Kind, Part>>> = {
   power: { "0": "power", digit: "power" },
 };
 
-/** Parts behind which a number may end. */
+/** Parts that may end a number. */
 const LAST: ReadonlySet<Part> = new Set(["zero", "integer", "fraction", "power"]);
 
-/** Reads JSON numbers that arrive in pieces, one after another. Only what follows a number shows that it is finished. */
+/**
+ * Reads JSON numbers that arrive in pieces, one after another. Only the next character shows that a number is finished.
+ */
 export class NumberReader {
   #text = "";
   #part: Part = "nothing";
 
-  /** The number; undefined where it cannot end here. */
+  /** The number; undefined if it cannot end here. */
   get value(): number | undefined {
     return LAST.has(this.#part) ? Number(this.#text) : undefined;
   }
@@ -49,7 +51,7 @@ export class NumberReader {
 
   /**
    * Reads from an index to the end of the number or of the piece.
-   * @returns The index behind what was read.
+   * @returns The index behind the characters that were read.
    * @throws JsonSyntaxError at its place in the piece.
    */
   read(piece: string, start: number): number {
@@ -85,7 +87,7 @@ function getKind(code: number): Kind | undefined {
   }
 }
 
-/** The words of JSON and what they stand for, by their first letter. */
+/** The words of JSON and their values, by first letter. */
 const WORDS = {
   t: { word: "true", value: true },
   f: { word: "false", value: false },
@@ -97,7 +99,7 @@ export class WordReader {
   #expected: (typeof WORDS)[keyof typeof WORDS] = WORDS.n;
   #length = 0;
 
-  /** What the word stands for. */
+  /** The value of the word. */
   get value(): boolean | null {
     return this.#expected.value;
   }
@@ -107,7 +109,7 @@ export class WordReader {
     return this.#length === this.#expected.word.length;
   }
 
-  /** Begins a word, before its first letter. Whether one begins with this letter. */
+  /** Begins a word, before its first letter. Returns whether a word begins with this letter. */
   start(letter: string): boolean {
     if (letter !== "t" && letter !== "f" && letter !== "n") return false;
     this.#expected = WORDS[letter];
@@ -117,7 +119,7 @@ export class WordReader {
 
   /**
    * Reads from an index to the end of the word or of the piece.
-   * @returns The index behind what was read.
+   * @returns The index behind the characters that were read.
    * @throws JsonSyntaxError at its place in the piece.
    */
   read(piece: string, start: number): number {

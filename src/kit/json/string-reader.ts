@@ -5,7 +5,7 @@ const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 const HEX_DIGITS = 4;
 
-/** What a backslash and a character stand for. */
+/** The meaning of a backslash and a character. */
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
   ["\\", "\\"],
@@ -17,13 +17,13 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ["t", "\t"],
 ]);
 
-/** Where a reader stands: between characters, behind a backslash, or in the digits of a Unicode escape. */
+/** The state of a reader: between characters, behind a backslash, or in the digits of a Unicode escape. */
 type State = "plain" | "escape" | "hex";
 
 /** Reads JSON strings that arrive in pieces, one after another. */
 export class StringReader {
   #text = "";
-  /** A surrogate that may be the first half of a pair. It becomes part of the text with what follows it. */
+  /** A surrogate that may be the first half of a pair. It becomes part of the text together with the next character. */
   #half = "";
   #state: State = "plain";
   #hex = "";
@@ -48,8 +48,8 @@ export class StringReader {
 
   /**
    * Reads from an index to the closing quote or the end of the piece.
-   * @returns The index behind what was read.
-   * @throws JsonSyntaxError at its place in the piece. What came before it is in the text.
+   * @returns The index behind the characters that were read.
+   * @throws JsonSyntaxError at its place in the piece. The text then has everything before that place.
    */
   read(piece: string, start: number): number {
     let at = start;

@@ -3,7 +3,7 @@ import { isMediaType } from "./media-type.ts";
 
 /** The content of a data: URI. */
 export interface DataUri {
-  /** Lower case, without parameters; empty where the URI has none. */
+  /** Lower case, without parameters; empty if the URI has none. */
   readonly mediaType: string;
   /** The bytes, in standard base64 with padding. */
   readonly base64: string;
@@ -20,15 +20,15 @@ export function isDataUri(url: string): boolean {
 }
 
 /**
- * Reads a data: URI (RFC 2397), base64 or percent-encoded. White space, missing padding and
- * the URL-safe alphabet are accepted in base64, as browsers do. Throws InvalidRequestError naming
- * `fieldPath` where it is malformed, empty or holds more than `maxBytes`.
+ * Reads a data: URI (RFC 2397), base64 or percent-encoded. White space, missing padding and the URL-safe alphabet are
+ * accepted in base64, as in browsers. Throws InvalidRequestError naming `fieldPath` if it is malformed, empty or holds
+ * more than `maxBytes`.
  */
 export function parseDataUri(uri: string, maxBytes: number, fieldPath: string): DataUri {
   const comma = uri.slice(0, LONGEST_HEAD).indexOf(",");
   if (comma < 0) throw invalidField(fieldPath, "is a data: URI without a comma before its data");
   const payload = uri.slice(comma + 1);
-  // A byte takes at most four characters: three percent-encoded, or a third of four of base64.
+  // A byte takes at most four characters: three if percent-encoded, four thirds in base64.
   if (payload.length > 4 * maxBytes + 4) throw tooLarge(fieldPath, maxBytes);
   const [type = "", ...parameters] = uri.slice("data:".length, comma).split(";");
   const mediaType = type.trim().toLowerCase();
@@ -42,12 +42,12 @@ export function parseDataUri(uri: string, maxBytes: number, fieldPath: string): 
   return { mediaType, base64 };
 }
 
-/** A base64 data: URI, as providers take images. */
+/** Creates a base64 data: URI, the form in which providers take images. */
 export function formatDataUri(mediaType: string, base64: string): string {
   return `data:${mediaType};base64,${base64}`;
 }
 
-/** Standard base64 of bytes, without copying them first. */
+/** Encodes bytes as standard base64, without copying them first. */
 export function encodeBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }

@@ -1,6 +1,6 @@
 /**
- * The bytes of base64 text. Undefined where encoding them again would not give the same text, so that what a provider
- * sent could not be sent back unchanged; and where there are none.
+ * Decodes base64 text. Undefined if there is none, or if encoding the bytes again would not give the same text, so that
+ * a provider's data could not be sent back unchanged.
  */
 export function bytesOfBase64(text: string | undefined): Uint8Array | undefined {
   if (text === undefined || text === "") return undefined;

@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { type InvalidRequestError, invalidField } from "../../core/errors.ts";
 import { findOpenedPath } from "./opened-path.ts";
 
-/** Where a media reader may read. */
+/** The places from which a media reader may read. */
 export interface MediaReaderOptions {
-  /** Folders whose files may be read. Empty: none, which is right for a sidecar. */
+  /** Folders whose files may be read. Empty: none, which is the right setting for a sidecar. */
   readonly allowFilesUnder: readonly string[];
   /** Largest file, in bytes. Defaults to 32 MiB, the limit of a whole request. */
   readonly maxBytes?: number | undefined;
@@ -17,12 +17,12 @@ export interface MediaReaderOptions {
 /** Reads files that a request names, within bounds. */
 export interface MediaReader {
   /**
-   * Reads a file. Throws InvalidRequestError naming `fieldPath` where reading is off, the file
-   * is not under an allowed folder once `..` and symbolic links are resolved, is no regular
-   * file, is empty or is too large. Whether a file outside exists is not revealed.
+   * Reads a file. Throws InvalidRequestError naming `fieldPath` if reading is off, the file is not under an allowed
+   * folder once `..` and symbolic links are resolved, is no regular file, is empty or is too large. Does not reveal
+   * whether a file outside exists.
    *
    * @param path A path by `isLocalPath`.
-   * @param reserve Called with the size of the file before it is read; what it throws is thrown.
+   * @param reserve Called with the size of the file before it is read; its errors are thrown.
    */
   read(path: string, fieldPath: string, reserve?: (bytes: number) => void): Promise<Buffer>;
 }
@@ -39,8 +39,8 @@ export function isLocalPath(url: string): boolean {
 }
 
 /**
- * Creates a reader of the files under some folders, which keeps a caller from reading the container's secrets. The real
- * path of the open file is checked, so that a link that changes between a check and the opening has no effect.
+ * Creates a reader of the files under some folders, so that a caller cannot read the container's secrets. The real path
+ * of the open file is checked, so that a link that changes between a check and the opening has no effect.
  */
 export function createMediaReader({
   allowFilesUnder,
@@ -79,7 +79,7 @@ function checkAbsolutePath(path: string, fieldPath: string): string {
   if (/^file:/i.test(path)) return pathOfFileUrl(path, fieldPath);
   if (!path.startsWith("~")) return resolve(path);
   if (path !== "~" && !path.startsWith("~/")) {
-    throw invalidField(fieldPath, "names the home folder of another user; expected ~/ for one's own");
+    throw invalidField(fieldPath, "names the home folder of another user; expected ~/ for the current user");
   }
   return resolve(homedir(), path.slice(2));
 }
@@ -114,7 +114,7 @@ async function openUnder(roots: readonly string[], path: string, fieldPath: stri
   throw outside(fieldPath);
 }
 
-/** The size of a file that may be read. */
+/** Returns the size of a file that may be read. */
 async function getSize(handle: FileHandle, maxBytes: number, fieldPath: string): Promise<number> {
   const facts = await handle.stat();
   if (!facts.isFile()) throw invalidField(fieldPath, "is no regular file");
@@ -139,7 +139,7 @@ async function readWhole(
   return bytes.subarray(0, length);
 }
 
-/** Where folders are allowed. */
+/** The setting that allows folders. */
 const SETTINGS = "media.allow_files_under (in the library the option allowFilesUnder)";
 
 function outside(fieldPath: string): InvalidRequestError {

@@ -52,7 +52,7 @@ const BY_EXTENSION: Readonly<Record<string, string>> = {
   pptx: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 };
 
-/** The first file extension of a media type; undefined if none is known. */
+/** Returns the first file extension of a media type; undefined if none is known. */
 export function extensionFor(mediaType: string): string | undefined {
   return Object.keys(BY_EXTENSION).find((extension) => BY_EXTENSION[extension] === mediaType);
 }
@@ -102,13 +102,13 @@ const SIGNATURES: readonly Signature[] = [
   { mediaType: "application/pdf", marks: [[0, "%PDF-"]] },
 ];
 
-/** The media type that the extension of a path or file name stands for. Undefined for an unknown one. */
+/** Returns the media type for the extension of a path or file name. Undefined for an unknown one. */
 export function mediaTypeOfPath(path: string): string | undefined {
   const extension = /\.([a-z0-9]{1,5})$/i.exec(path)?.[1]?.toLowerCase() ?? "";
   return Object.hasOwn(BY_EXTENSION, extension) ? BY_EXTENSION[extension] : undefined;
 }
 
-/** The media type by the first bytes of a file. Undefined for formats without a signature, such as text. */
+/** Returns the media type by the first bytes of a file. Undefined for formats without a signature, such as text. */
 export function mediaTypeOfBytes(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, 16)).toString("latin1");
   const found = SIGNATURES.find(({ marks }) =>

@@ -1,4 +1,4 @@
-/** How all adapters read the images, audio clips and documents of a request. */
+/** Reads the images, audio clips and documents of a request, for all adapters. */
 
 import { invalidField } from "../../core/errors.ts";
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
@@ -14,16 +14,16 @@ export type Media = Image | Audio | Document;
 
 /** A source in a form that can be sent to a provider. */
 export type ResolvedMedia =
-  /** An http: or https: URL as the caller wrote it. The media type is empty where neither field nor extension give it. */
+  /** An http: or https: URL as the caller wrote it. The media type is empty if neither field nor extension give it. */
   | { readonly kind: "url"; readonly url: string; readonly mediaType: string }
   /** Bytes, in standard base64. The media type is never empty. */
   | { readonly kind: "data"; readonly base64: string; readonly mediaType: string }
   /** A file that was uploaded to the provider. The media type is the field's, and may be empty. */
   | { readonly kind: "file_id"; readonly id: string; readonly mediaType: string };
 
-/** How sources are read. */
+/** Options for reading sources. */
 export interface MediaOptions {
-  /** Reads paths. Defaults to a reader that rejects all of them. */
+  /** Reads paths. Defaults to a reader that rejects all paths. */
   readonly reader?: MediaReader | undefined;
   /** Maximum size of one source in bytes. Defaults to 32 MiB, the limit of a whole request. */
   readonly maxBytes?: number | undefined;
@@ -40,8 +40,8 @@ const DEFAULT_TYPES: Readonly<Record<Media["$typeName"], string | undefined>> = 
 
 /**
  * Turns a source into a form that can be sent to a provider: URLs stay, data: URIs and bytes become base64, files are
- * read where the configuration allows it (a path on this machine is not a URL). A media type is the field's own, else the data: URI's or the file's by its extension
- * or first bytes, else the default of the part.
+ * read if the configuration allows it (a path on this machine is not a URL). The media type comes from the field, else
+ * from the data: URI or the file's extension or first bytes, else it is the default of the part.
  *
  * @param fieldPath Path of the part, for instance `messages[0].content[1].image`.
  * @throws InvalidRequestError naming the field and what was expected.
@@ -109,14 +109,14 @@ function checkWebUrl(url: string, fieldPath: string): URL {
   throw invalidField(fieldPath, `has the scheme ${parsed.protocol.slice(0, 20)}; ${expected}`);
 }
 
-/** The field's media type, else the one of the data, else the default of the part. */
+/** Returns the field's media type, else the one of the data, else the default of the part. */
 function getMediaType(media: Media, known: string, fieldPath: string): string {
   const mediaType = media.mediaType || known || DEFAULT_TYPES[media.$typeName];
   if (mediaType !== undefined) return mediaType;
   throw invalidField(`${fieldPath}.media_type`, "is empty; expected one like audio/wav");
 }
 
-/** The field's media type, else the one of the file. No default: a wrong guess would be worse than none. */
+/** Returns the field's media type, else the one of the file. No default: a wrong guess would be worse than none. */
 function getFileType(media: Media, inferred: string | undefined, fieldPath: string): string {
   const mediaType = media.mediaType || inferred;
   if (mediaType !== undefined) return mediaType;

@@ -5,8 +5,8 @@ import { join } from "node:path";
 const DESCRIPTORS = "/proc/self/fd";
 
 /**
- * The real path of an open file. Linux gives it exactly; elsewhere it is the path by which the file was opened, if that
- * leads to the same file without links. Undefined where it does not.
+ * Returns the real path of an open file. Linux gives it exactly; elsewhere it is the path by which the file was opened,
+ * if that leads to the same file without links. Undefined if it does not.
  */
 export async function findOpenedPath(
   handle: FileHandle,

@@ -2,15 +2,15 @@ import { invalidField } from "../../core/errors.ts";
 import { type Media, type ResolvedMedia, resolveMedia } from "./media.ts";
 import type { MediaReader } from "./media-reader.ts";
 
-/** Default maximum of all files of a request in bytes: as much as a request without files may have. */
+/** Default maximum of all files of a request in bytes: as much as a request without files may take. */
 const DEFAULT_MAX_REQUEST_MEDIA_BYTES = 32 * 1024 * 1024;
 
 /** Turns the sources of one request into forms that can be sent, see `resolveMedia`. */
 export type RequestMedia = (media: Media, fieldPath: string) => Promise<ResolvedMedia>;
 
 /**
- * Resolves the sources of one request. A few bytes of a request can name large files many times, and each of them stands
- * in the provider's body: together they have a limit, and the same file is read once.
+ * Resolves the sources of one request. A request of a few bytes can name large files many times, and the provider's
+ * body holds every copy: all copies together have a limit, and the same file is read once.
  * @param maxBytes Maximum of all files in bytes, each counted as often as the request names it.
  */
 export function createRequestMedia(

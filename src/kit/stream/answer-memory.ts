@@ -1,6 +1,9 @@
 import type { CallOptions } from "../../core/adapter.ts";
 
-/** The memory of one answer, which grows with it. It belongs to the call, and is given back early if the answer fails. */
+/**
+ * The memory of one answer, which grows with the answer. It belongs to the call, and is given back early if the answer
+ * fails.
+ */
 export class AnswerMemory {
   readonly #options: Pick<CallOptions, "memory" | "signal">;
   #bytes = 0;
@@ -10,7 +13,7 @@ export class AnswerMemory {
   }
 
   /**
-   * Takes memory so that the answer has that much. Returns a promise only if it has to wait.
+   * Takes memory so that the answer has that many bytes. Returns a promise only if it has to wait.
    * @throws RateLimitError, at once or by the promise.
    */
   grow(bytes: number): Promise<void> | undefined {
@@ -22,7 +25,7 @@ export class AnswerMemory {
     return this.#note(bytes);
   }
 
-  /** Gives the memory back: nobody gets the answer. */
+  /** Gives the memory back, for an answer that nobody gets. */
   release(): void {
     this.#options.memory?.give(this.#bytes);
     this.#bytes = 0;

@@ -9,16 +9,16 @@ import { SseDecoder, type SseEvent } from "./sse.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
 /**
- * Turns the events of one provider's stream into ours and writes them into a StreamWriter. Synchronous: no clock and no
- * promise inside. One instance for each call.
+ * Turns the events of one provider's stream into events of the contract and writes them into a StreamWriter.
+ * Synchronous: no clock and no promise inside. One instance for each call.
  */
 export interface StreamDecoder {
-  /** Takes one event. Throws what the provider reports as its failure, and StreamError on a violation of its protocol. */
+  /** Takes one event. Throws the failure that the provider reports, and StreamError on a violation of its protocol. */
   push(event: SseEvent): void;
 
   /**
-   * Called once after the last byte, unless the stream has finished. A decoder that does not finish it here says that
-   * the stream was cut.
+   * Called once after the last byte, unless the stream has finished. If the decoder does not finish the stream here,
+   * the stream counts as cut.
    * @param stray Text that was no event, see `SseDecoder.stray`.
    */
   end(stray: string): void;
@@ -26,41 +26,44 @@ export interface StreamDecoder {
 
 /** Splits the bytes of a body into events. One instance for each call. */
 export interface EventParser {
-  /** Takes the next bytes. Throws StreamError where an event is too large, and what the taker of the events throws. */
+  /**
+   * Takes the next bytes. Throws StreamError if an event is too large, and the errors of the function that takes the
+   * events.
+   */
   push(chunk: Uint8Array): void;
   /** Called once after the last byte. */
   end(): void;
   /** Text that was no event, for `StreamDecoder.end`. */
   readonly stray: string;
-  /** Characters of an event that is not complete. */
+  /** Number of characters of an event that is not complete. */
   readonly pendingChars: number;
 }
 
-/** Makes a parser that gives its events to a function. */
+/** Creates a parser that gives its events to a function. */
 export type CreateParser = (onEvent: (event: SseEvent) => void, maxEventChars: number) => EventParser;
 
 /** Options of `decodeStream`. */
 export interface DecodeOptions {
-  /** Default server-sent events, of which those without data are left out. */
+  /** Default: server-sent events, without those that have no data. */
   readonly createParser?: CreateParser | undefined;
-  /** Called when the end marker has come: nothing more of the body is needed. */
+  /** Called when the end marker has come: the rest of the body is not needed. */
   readonly release?: () => void;
   /** Default `DEFAULT_ANSWER_LIMITS`. */
   readonly limits?: AnswerLimits | undefined;
-  /** The memory of the answer: what is kept of it until its end. Default: it is not counted. */
+  /** The memory of the answer, for the data that is kept until its end. Default: it is not counted. */
   readonly memory?: AnswerMemory | undefined;
 }
 
 type Batch = readonly StreamEvent[];
 
 /**
- * Runs a decoder over the bytes of an answer. What one read of the network brings is one batch. Reading stops at the
+ * Runs a decoder over the bytes of an answer. The events of one read of the network are one batch. Reading stops at the
  * provider's end marker; leaving the iteration closes the body.
  *
  * Events that precede a failure are passed on first. A failure after `stream_start` says whether output had started and
- * what it had cost; `withTerminalEvent` makes an `error` event of it.
- * @throws StreamError where the body ends without the provider's end marker or is over a limit, and what the decoder
- * throws.
+ * how much it had cost; `withTerminalEvent` turns it into an `error` event.
+ * @throws StreamError if the body ends without the provider's end marker or exceeds a limit, and the errors of the
+ *   decoder.
  */
 export function decodeStream(
   body: AsyncIterable<Uint8Array>,
@@ -74,10 +77,10 @@ export function decodeStream(
 
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 
-/** How many times the JSON values of a whole answer a stream may have. */
+/** Factor by which a stream may have more JSON values than a whole answer. */
 const VALUES_OF_STREAM = 4;
 
-/** Streams of up to this size cannot hold many values. Most are smaller, and are spared the counting. */
+/** Streams up to this size cannot hold many values. Most are smaller, and are not counted. */
 const SMALL_BYTES = 1024 * 1024;
 
 /** Not a generator, which would take several more turns of the microtask queue for every batch. */
@@ -93,7 +96,7 @@ class DecodedStream implements AsyncIterator<Batch> {
   #events = 0;
   #jsonValues = 0;
   #isOver = false;
-  /** What is thrown after the events that precede it. */
+  /** Thrown after the events that precede it. */
   #error: SDKError | undefined;
 
   constructor(
@@ -133,7 +136,7 @@ class DecodedStream implements AsyncIterator<Batch> {
             this.#writer.keptChars + this.#parser.pendingChars + chunk.byteLength,
           );
           if (waiting !== undefined) await waiting;
-          // Node reads a socket that always has more dozens of times in one turn, and there may be hundreds of them.
+          // Node may read a busy socket dozens of times in one turn, and there may be hundreds of sockets.
           const turn = yieldTurn();
           if (turn !== undefined) await turn;
           if (this.#isOver) break;
@@ -172,7 +175,7 @@ class DecodedStream implements AsyncIterator<Batch> {
     if (this.#jsonValues > maxJsonValues) throw answerTooLarge("maxJsonValues", maxJsonValues);
   }
 
-  /** Ends the stream after its last byte. Throws where the provider's end marker never came. */
+  /** Ends the stream after its last byte. Throws if the provider's end marker never came. */
   #end(): void {
     this.#parser.end();
     if (!this.#writer.ended) this.#decoder.end(this.#parser.stray);
@@ -184,7 +187,7 @@ class DecodedStream implements AsyncIterator<Batch> {
     return this.#close();
   }
 
-  /** Passes on what was written before the failure; the failure itself is thrown by the next read. */
+  /** Passes on the events that were written before the failure; the next read throws the failure. */
   async #fail(failure: SDKError): Promise<IteratorResult<Batch>> {
     await this.#close();
     this.#memory?.release();
@@ -204,7 +207,7 @@ class DecodedStream implements AsyncIterator<Batch> {
 
 const UNEXPLAINED_FAILURE: SseEvent = { type: "error", data: "{}" };
 
-/** A connection that is lost inside a stream is a broken stream, not an unreachable provider. */
+/** A connection that is lost during a stream is a broken stream, not an unreachable provider. */
 function brokenStream(thrown: unknown): SDKError {
   const error = toSdkError(thrown);
   if (!(error instanceof NetworkError)) return error;

@@ -3,7 +3,7 @@ import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../call/answer-limits.ts"
 
 /** One server-sent event. */
 export interface SseEvent {
-  /** The `event:` field; empty where there is none. */
+  /** The `event:` field; empty if there is none. */
   readonly type: string;
   /** The `data:` lines, joined by line feeds. */
   readonly data: string;
@@ -19,7 +19,7 @@ const LEFT_BRACKET = 0x5b;
 
 const LARGE_EVENT_CHARS = 1024 * 1024;
 
-/** What a line of an event costs beside its characters, in characters. */
+/** The cost of a line of an event beside its characters, in characters. */
 const LINE_CHARS = 64;
 
 /** Maximum length of `stray`. */
@@ -39,7 +39,7 @@ export class SseDecoder {
   #stray = "";
   #hasBegun = false;
   readonly #maxEventChars: number;
-  /** Characters since the last event, and a part of their lines. */
+  /** Number of characters since the last event, plus a cost for their lines. */
   #pendingChars = 0;
   #pendingLines = 0;
 
@@ -62,12 +62,12 @@ export class SseDecoder {
     return this.#pendingChars;
   }
 
-  /** Takes the next bytes. Throws StreamError where an event is larger than the limit, and what `onEvent` throws. */
+  /** Takes the next bytes. Throws StreamError if an event exceeds the limit, and the errors of `onEvent`. */
   push(chunk: Uint8Array): void {
     this.#take(this.#decode(chunk));
   }
 
-  /** A chunk of whole characters, as almost all are, is decoded without state: Node does that several times faster. */
+  /** A chunk of whole characters, the usual case, is decoded without state: Node does that several times faster. */
   #decode(chunk: Uint8Array): string {
     const last = chunk[chunk.length - 1];
     if (last === undefined) return "";
@@ -78,17 +78,16 @@ export class SseDecoder {
   }
 
   /**
-   * Text from the first line that begins with a brace or bracket: not an event but JSON that a server wrote directly into
-   * the stream, as some do with an error. Empty where there is none; at most `MAX_STRAY_CHARS`.
+   * Text from the first line that begins with a brace or bracket: not an event but JSON that a server wrote directly
+   * into the stream, as some do with an error. Empty if there is none; at most `MAX_STRAY_CHARS`.
    */
   get stray(): string {
     return this.#stray;
   }
 
   /**
-   * Called once after the last byte. A last event without its closing blank line is delivered too, although the standard
-   * would drop it: some servers omit the blank line. An event that was cut in the middle is not valid JSON, which its
-   * parser detects.
+   * Called once after the last byte. A last event without its closing blank line is delivered too, although the
+   * standard would drop it: some servers omit the blank line. A cut event is not valid JSON, which its parser detects.
    */
   end(): void {
     this.#take(this.#text.decode());
@@ -105,7 +104,10 @@ export class SseDecoder {
     this.#parser.feed(text);
   }
 
-  /** Each line of an event that is not complete yet takes memory of its own; those of events of usual size do not count. */
+  /**
+   * Counts the lines of an incomplete event, since each takes additional memory. The lines of events of usual size do
+   * not count.
+   */
   #countLines(text: string): void {
     this.#pendingChars += text.length;
     if (this.#pendingChars < LARGE_EVENT_CHARS) return;
@@ -124,7 +126,7 @@ export class SseDecoder {
   }
 }
 
-/** Index of the first line that begins with a brace or bracket; -1 where there is none. */
+/** Returns the index of the first line that begins with a brace or bracket; -1 if there is none. */
 function strayStart(text: string, isLineStart: boolean): number {
   if (isLineStart && opensJson(text.charCodeAt(0))) return 0;
   const at = lineThatOpensJson(text, "\n");

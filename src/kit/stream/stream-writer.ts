@@ -34,7 +34,7 @@ import { isJson } from "../json/json.ts";
 /** The content of an event. */
 type EventContent = StreamEvent["event"];
 
-/** What the end of a text or reasoning block carries beside its text. */
+/** The end of a text or reasoning block, except its text. */
 export interface BlockEnd {
   readonly citations?: Citation[];
   readonly providerState?: ProviderState | undefined;
@@ -42,11 +42,11 @@ export interface BlockEnd {
   readonly redacted?: boolean;
 }
 
-/** What the decoder adds to an answer at its end; the writer has the content. */
+/** The fields that the decoder adds to an answer at its end; the writer has the content. */
 export type StreamedAnswer = Omit<Answer, "content">;
 
 /**
- * Writes the events of one stream so that its laws hold by construction: a decoder reports what the provider sent; the
+ * Writes the events of one stream so that its laws hold by construction: a decoder reports the provider's events; the
  * writer numbers events, joins deltas, holds back half surrogate pairs, makes ids unique and builds the final Response.
  * Synchronous. One instance for each call.
  */
@@ -65,7 +65,7 @@ export class StreamWriter {
   #citationChars = 0;
   #keptChars = 0;
 
-  /** Gives the usage that the provider has reported so far. Called where an error needs it. */
+  /** Returns the usage that the provider has reported so far. Called if an error needs it. */
   readUsage: () => Usage | undefined = () => undefined;
 
   /** @param now Milliseconds of a monotonic clock, for `elapsed_ms`. */
@@ -90,7 +90,7 @@ export class StreamWriter {
     return this.#parts.length > 0;
   }
 
-  /** About the characters of the answer that the writer keeps until its end. */
+  /** Approximate number of characters of the answer that the writer keeps until its end. */
   get keptChars(): number {
     return this.#keptChars + this.#citationChars;
   }
@@ -150,7 +150,7 @@ export class StreamWriter {
     return this.#opened(new ToolCallBlock(this.#createSink(partIndex), call));
   }
 
-  /** Reserves the next index in the message for a part that will arrive as a whole. Throws where there are too many. */
+  /** Reserves the next index in the message for a part that will arrive as a whole. Throws if there are too many. */
   reserve(): number {
     const { maxParts } = this.#facts.limits ?? DEFAULT_ANSWER_LIMITS;
     if (this.#parts.length >= maxParts) throw answerTooLarge("maxParts", maxParts);
@@ -158,8 +158,9 @@ export class StreamWriter {
   }
 
   /**
-   * Counts citations that arrive before the part that they belong to has ended. Throws where there are too many.
-   * @param chars Their text, where they may have more of it than the provider sent: those that share a source repeat it.
+   * Counts citations that arrive before the end of their part. Throws if there are too many.
+   * @param chars Length of their text, if it may be more than the provider sent: citations that share a source repeat
+   *   it.
    */
   countCitations(count: number, chars = 0): void {
     const { maxParts, maxBytes } = this.#facts.limits ?? DEFAULT_ANSWER_LIMITS;
@@ -255,8 +256,8 @@ abstract class OpenBlock {
   }
 
   /**
-   * Adds a delta of the provider. A trailing high surrogate is held back until its partner comes (law 10).
-   * Throws StreamError where the part has ended.
+   * Adds a delta of the provider. A trailing high surrogate is held back until its partner comes (law 10). Throws
+   * StreamError if the part has ended.
    */
   append(delta: string): void {
     if (this.#closed && delta !== "") throw new StreamError("the provider continued a part that had ended");
@@ -266,12 +267,12 @@ abstract class OpenBlock {
   }
 
   /**
-   * Adds the rest of the provider's final text. Without effect where the final text does not begin with what was sent, or
+   * Adds the rest of the provider's final text. Has no effect if the final text does not begin with the sent text, or
    * the part has ended.
    */
   complete(finalText: string): void {
     if (this.#closed) return;
-    // The sent text has U+FFFD where the final text still has a lone surrogate.
+    // The sent text has U+FFFD in place of each lone surrogate of the final text.
     const known = (this.#text + this.#held).toWellFormed();
     if (finalText.slice(0, known.length).toWellFormed() === known) this.append(finalText.slice(known.length));
   }
@@ -283,7 +284,7 @@ abstract class OpenBlock {
     return this.#text === "" && this.#held === "";
   }
 
-  /** Sends what was held back, a lone surrogate as U+FFFD. Returns false where the block had already ended. */
+  /** Sends text that was held back, with a lone surrogate as U+FFFD. Returns false if the block had already ended. */
   protected flush(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
@@ -356,9 +357,9 @@ export class ToolCallBlock extends OpenBlock {
     this.#call = call;
   }
 
-  /** Ends the call: parses its arguments and marks them where they do not parse. A second call is ignored. */
+  /** Ends the call: parses its arguments and marks them if they do not parse. A second call is ignored. */
   end({ providerState }: BlockEnd = {}): void {
-    // No arguments at all mean an empty object, so that the caller can parse them.
+    // Missing arguments become an empty object, so that the caller can parse them.
     if (this.#call.inputKind === "argumentsJson" && this.isEmpty) this.append("{}");
     if (!this.flush()) return;
     const { partIndex } = this.sink;
@@ -378,14 +379,14 @@ export class ToolCallBlock extends OpenBlock {
   }
 }
 
-/** What is known of a tool call before its input. */
+/** The facts about a tool call that are known before its input. */
 interface ToolCallHead {
   readonly id: string;
   readonly name: string;
   readonly inputKind: ToolInputKind;
 }
 
-/** What the input of a tool call is: arguments of a function, or the free text of a custom tool. */
+/** The kind of a tool call's input: arguments of a function, or the free text of a custom tool. */
 export type ToolInputKind = "argumentsJson" | "text";
 
 const INPUT_KINDS: Readonly<Record<ToolInputKind, ToolCallStart_InputKind>> = {
@@ -394,8 +395,9 @@ const INPUT_KINDS: Readonly<Record<ToolInputKind, ToolCallStart_InputKind>> = {
 };
 
 /**
- * A tool call as the contract defines it: empty arguments become `{}`; arguments that do not parse are marked and kept.
- * @param input What the model wrote.
+ * Creates a tool call as the contract defines it: empty arguments become `{}`; arguments that do not parse are marked
+ * and kept.
+ * @param input The model's output.
  */
 export function toToolCall({ id, name, inputKind }: ToolCallHead, input: string): ToolCall {
   const text = input.toWellFormed();

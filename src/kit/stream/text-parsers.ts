@@ -4,10 +4,10 @@ import { answerTooLarge } from "../call/answer-limits.ts";
 import type { CreateParser, EventParser } from "./decode-stream.ts";
 import type { SseEvent } from "./sse.ts";
 
-/** Each read of the body is an event, as it comes. */
+/** Makes an event of each read of the body. */
 export const parseText: CreateParser = (onEvent) => new TextParser(onEvent);
 
-/** Each line is an event, with its line break. The last line need not have one. */
+/** Makes an event of each line, with its line break. The last line need not have one. */
 export const parseLines: CreateParser = (onEvent, maxEventChars) => new LineParser(onEvent, maxEventChars);
 
 class TextParser implements EventParser {
@@ -27,7 +27,7 @@ class TextParser implements EventParser {
     this.take(this.#utf8.decode(chunk, { stream: true }));
   }
 
-  /** Throws StreamError where the text ends inside a character: it was cut. */
+  /** Throws StreamError if the text ends inside a character: it was cut. */
   end(): void {
     if (this.#utf8.decode() !== "") throw new StreamError("the provider's answer ends within a character");
   }

@@ -18,25 +18,25 @@ import { toResponse } from "./response.ts";
 import { MessagesDecoder } from "./stream.ts";
 import { canForceTools } from "./tools.ts";
 
-/** How to reach an account at Anthropic, or at a server with the same Messages API. */
+/** Options of an account at Anthropic, or at a server with the same Messages API. */
 export interface AnthropicAdapterOptions {
   /** The key, sent as `x-api-key`. A server under another `baseUrl` may need none. */
   readonly apiKey?: string | undefined;
-  /** Where the key comes from, for the error that the provider refused it: `OPENAI_API_KEY`, a field, a file. */
+  /** Origin of the key, for the error if the provider refuses it: `OPENAI_API_KEY`, a field, a file. */
   readonly keyOrigin?: string | undefined;
-  /** A token, sent as `Authorization: Bearer`. Where both are set, the API uses the key. */
+  /** A token, sent as `Authorization: Bearer`. If both are set, the API uses the key. */
   readonly authToken?: string | undefined;
   /** Base of all paths, without a version; a trailing `/v1` is removed. Default `https://api.anthropic.com`. */
   readonly baseUrl?: string | undefined;
   /** Name under which the adapter is registered. Default `anthropic`. */
   readonly name?: string | undefined;
-  /** Sent as `anthropic-version`. Versions from `2026-10-21` on take no sampling settings. Default `2023-06-01`. */
+  /** Sent as `anthropic-version`. Versions from `2026-10-21` on accept no sampling settings. Default `2023-06-01`. */
   readonly apiVersion?: string | undefined;
-  /** Headers of every request, which override the adapter's; `anthropic-beta` is joined with the request's own. */
+  /** Headers of every request, which override the adapter's; `anthropic-beta` is joined with the request's betas. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Timeouts; those left out keep their default. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Connects to this machine and to private networks alone, and to no proxy. Default false. */
+  /** Connects only to this machine and to private networks, and to no proxy. Default false. */
   readonly localOnly?: boolean | undefined;
   /** Folders whose files a `url` may name. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
@@ -44,7 +44,7 @@ export interface AnthropicAdapterOptions {
   readonly maxMediaBytes?: number | undefined;
   /** Limits of each answer; those left out keep their defaults. */
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
-  /** Models and prices of your own. Default: the Client's catalog, else the shipped one. */
+  /** Catalog for models and prices. Default: the Client's catalog, else the shipped one. */
   readonly catalog?: Catalog | undefined;
 }
 
@@ -58,7 +58,7 @@ export class AnthropicAdapter extends HttpAdapter {
       catalog: options.catalog,
       keyOrigin: options.keyOrigin,
       catalogProvider: PROVIDER_NAME,
-      ownPrices: true,
+      pricesAnswers: true,
       protocol: createProtocol(name, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({
@@ -70,14 +70,14 @@ export class AnthropicAdapter extends HttpAdapter {
     });
   }
 
-  /** What the model alone decides: a request with a thinking budget cannot force a call with any model. */
+  /** Considers only the model: a request with a thinking budget cannot force a call with any model. */
   override supportsToolChoice(mode: Mode, model: string, options?: AdapterCallOptions): boolean {
     if (mode !== Mode.REQUIRED && mode !== Mode.NAMED) return true;
     return canForceTools(this.modelsFor(options).traitsOf(model));
   }
 }
 
-/** The address of the provider itself. */
+/** The provider's address. */
 export const DEFAULT_BASE_URL = "https://api.anthropic.com";
 const DEFAULT_API_VERSION = "2023-06-01";
 const BETA_HEADER = "anthropic-beta";
@@ -113,13 +113,13 @@ function createHeaders({
 function createProtocol(provider: string, options: AnthropicAdapterOptions): Protocol {
   const { allowFilesUnder = [], maxMediaBytes, apiVersion = DEFAULT_API_VERSION } = options;
   const reader = createMediaReader({ allowFilesUnder });
-  const ownBetas = betasIn(options.defaultHeaders);
+  const defaultBetas = betasIn(options.defaultHeaders);
   return {
     async toWire(request, streaming, models) {
       const media = createRequestMedia(reader, maxMediaBytes);
       const settings = { provider, apiVersion, media };
       const { body, betas, warnings } = await toRequestBody(request, streaming, { ...settings, models });
-      const headers = betaHeader([...ownBetas, ...betas]);
+      const headers = betaHeader([...defaultBetas, ...betas]);
       return { path: "/v1/messages", headers, body: stringifyJson(body), warnings };
     },
     toResponse,
@@ -130,7 +130,7 @@ function createProtocol(provider: string, options: AnthropicAdapterOptions): Pro
   };
 }
 
-/** The betas in the headers of every request. */
+/** Returns the betas in the headers of every request. */
 function betasIn(headers: Readonly<Record<string, string>> = {}): string[] {
   const values = Object.entries(headers).filter(([name]) => name.toLowerCase() === BETA_HEADER);
   return values.flatMap(([, value]) => value.split(",").map((beta) => beta.trim()));

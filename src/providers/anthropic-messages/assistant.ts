@@ -1,4 +1,4 @@
-/** Parts of the assistant -> content blocks, each as the API once gave it, in the same order. */
+/** Parts of the assistant -> content blocks, each in the form that the API gave it, in the same order. */
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
@@ -22,21 +22,21 @@ import { toCitationParams } from "./citations.ts";
 import { CONTAINER_KIND, isCode, type UsedContainer, usedContainer } from "./container.ts";
 import type { RequestBlock, RequestContext } from "./context.ts";
 import { imageBlock } from "./media.ts";
-import { getOrigin, getStateBlock, isOwnProvider } from "./state.ts";
+import { getOrigin, getStateBlock, isSameProvider } from "./state.ts";
 import type { CallReference } from "./turns.ts";
 import { textBlocks } from "./user-content.ts";
 
 const CALL_NAMES: ToolCallNameRule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 128 };
 
-/** The blocks of an assistant message, and what else it decides about. */
+/** The blocks of an assistant message, and facts for the rest of the request. */
 export interface AssistantContent {
   readonly content: readonly RequestBlock[];
-  /** Images, which the API takes only from the user. */
+  /** Images, which the API accepts only from the user. */
   readonly images: readonly RequestBlock[];
   readonly calls: readonly CallReference[];
-  /** Toolsets by the id of the call as it is sent. */
+  /** Toolsets by the id of the call on the wire. */
   readonly toolsets: ReadonlyMap<string, string>;
-  /** The container in which the provider ran code for this message; undefined where it names none. */
+  /** The container in which the provider ran code for this message; undefined if it names none. */
   readonly container: UsedContainer | undefined;
 }
 
@@ -109,7 +109,7 @@ class AssistantWriter implements AssistantContent {
   #addThinking(text: string, whole: ContentPart, field: string): void {
     const { provider, request, loss } = this.#context;
     const block = getStateBlock(whole, provider);
-    if (block === undefined || getOrigin(whole, provider, request.model) !== "own") {
+    if (block === undefined || getOrigin(whole, provider, request.model) !== "current_model") {
       const replacement = replaceForeignPart(whole, request.foreignState, field, loss);
       if (replacement?.part.case === "text") this.content.push(...textBlocks(replacement.part.value));
     } else if (block.type === "redacted_thinking") {
@@ -135,7 +135,7 @@ class AssistantWriter implements AssistantContent {
     if (toolset !== undefined) this.toolsets.set(id, toolset);
   }
 
-  /** The arguments exactly as the model wrote them; what is not a JSON object is wrapped in one. */
+  /** Returns the arguments exactly as the model wrote them; a value that is not a JSON object is wrapped in one. */
   #toInput({ input }: ToolCall, field: string): JsonObject {
     const text = input.value || "{}";
     if (input.case !== "text" && asObject(tryParseJson(text)) !== undefined) return sourceObject(text);
@@ -145,13 +145,13 @@ class AssistantWriter implements AssistantContent {
   }
 
   #addNative({ provider, kind, dataJson }: NativePart, whole: ContentPart, field: string): void {
-    const { provider: own, request, loss } = this.#context;
-    if (!isOwnProvider(provider, own)) {
+    const { provider: current, request, loss } = this.#context;
+    if (!isSameProvider(provider, current)) {
       replaceForeignPart(whole, request.foreignState, field, loss);
       return;
     }
     const data = parseObjectField(dataJson, `${field}.native.data_json`);
-    // It comes after the calls of its message.
+    // The container comes after the calls of its message.
     if (kind === CONTAINER_KIND) this.container = usedContainer(data, this.#hasWaitingCode, field);
     else this.content.push(sourceObject(dataJson));
   }

@@ -1,6 +1,6 @@
 /**
- * Sets the breakpoints of the provider's prompt cache (provider documentation: "Prompt caching").
- * A breakpoint caches everything up to its block; it changes no content.
+ * Sets the breakpoints of the provider's prompt cache (provider documentation: "Prompt caching"). A breakpoint caches
+ * everything up to its block; it does not change the content.
  */
 import { asObject, objectIn, objectsIn } from "../../kit/json/json.ts";
 import { getSourceText } from "../../kit/json/json-source.ts";
@@ -17,9 +17,9 @@ type Block = Untrusted<CacheableBlock>;
 type Body = Untrusted<MessageCreateParams>;
 
 /**
- * Sets breakpoints on the last block of the last two user turns, the last system block and the last tool, as far as
- * the caller's own breakpoints leave some of the allowed number. The last user turn comes first, since what is
- * cached up to it includes the rest. The caller's breakpoints are kept.
+ * Sets breakpoints on the last block of the last two user turns, the last system block and the last tool, as far as the
+ * caller's breakpoints leave some of the allowed number. The last user turn comes first, since its cached prefix
+ * includes the rest. The caller's breakpoints are kept.
  */
 export function withBreakpoints(body: Body): Body {
   const blocks = blocksInCacheOrder(body);
@@ -39,7 +39,7 @@ export function withBreakpoints(body: Body): Body {
   };
 }
 
-/** All blocks of a request in the order in which the cache reads them. */
+/** Returns all blocks of a request in the order in which the cache reads them. */
 function blocksInCacheOrder({ tools, system, messages }: Body): readonly Block[] {
   const content = objectsIn<MessageParam>(messages).flatMap((message) =>
     objectsIn<CacheableBlock>(message.content),
@@ -47,12 +47,12 @@ function blocksInCacheOrder({ tools, system, messages }: Body): readonly Block[]
   return [...objectsIn<CacheableBlock>(tools), ...objectsIn<CacheableBlock>(system), ...content];
 }
 
-/** The blocks to put a breakpoint on, in order of preference. */
+/** Returns the blocks to put a breakpoint on, in order of preference. */
 function candidatesIn(body: Body): readonly Block[] {
   const turns = objectsIn<MessageParam>(body.messages).filter(({ role }) => role === "user");
   const [last, previous] = turns.slice(-2).reverse();
   const candidates = [
-    // The API itself sets a breakpoint on the last block where the request has `cache_control`.
+    // The API sets a breakpoint on the last block itself if the request has `cache_control`.
     body.cache_control === undefined ? getLastBlock(last?.content) : undefined,
     getLastBlock(body.system),
     objectsIn<CacheableBlock>(body.tools).findLast(({ defer_loading: deferred }) => deferred !== true),
@@ -77,18 +77,18 @@ function withBreakpoint(block: Block, blocks: readonly Block[], body: Body): Blo
   return { ...block, cache_control: control };
 }
 
-/** A list of blocks with some of them replaced; anything else as it is. */
+/** Returns a list of blocks with some of these replaced; anything else is returned unchanged. */
 function replaceIn(blocks: unknown, replacements: ReadonlyMap<object, Block>): unknown {
   if (!Array.isArray(blocks)) return blocks;
   return blocks.map((block: unknown) => replacements.get(asObject(block) ?? {}) ?? block);
 }
 
-/** Breakpoints on a block and on the blocks inside it. */
+/** Counts the breakpoints on a block and on the blocks inside it. */
 function breakpointsIn(block: Block): number {
-  const own = asObject(block.cache_control) === undefined ? 0 : 1;
+  const onBlock = asObject(block.cache_control) === undefined ? 0 : 1;
   const inSource = getSourceText(block)?.includes('"cache_control"') === true ? 1 : 0;
   const inner = [block.content, objectIn<{ content: unknown }>(block.source).content].flatMap((content) =>
     objectsIn<CacheableBlock>(content),
   );
-  return inner.reduce((sum, each) => sum + breakpointsIn(each), own + inSource);
+  return inner.reduce((sum, each) => sum + breakpointsIn(each), onBlock + inSource);
 }

@@ -34,7 +34,7 @@ function toCitation(citation: Untrusted<TextCitation>): Citation {
   });
 }
 
-/** The citations of a part that the API takes back with its text, as they came. */
+/** Returns the citations of a part that the API accepts back with its text, unchanged. */
 export function toCitationParams({ citations }: ContentPart): JsonObject[] {
   return citations.flatMap(({ rawJson }) => {
     const citation = rawJson === "" ? undefined : asObject<TextCitationParam>(tryParseJson(rawJson));

@@ -1,6 +1,6 @@
 /**
- * The container in which the provider runs code (provider documentation: "Code execution tool", "Containers"). An answer
- * names the one that it used; a request that names it finds the files of earlier turns in it.
+ * The container in which the provider runs code (provider documentation: "Code execution tool", "Containers"). An
+ * answer names its container; a request that names the same one finds the files of earlier turns there.
  */
 
 import { asObject, asString, objectIn } from "../../kit/json/json.ts";
@@ -15,15 +15,15 @@ export const CONTAINER_KIND = "container";
 /** The container of an earlier answer. */
 export interface UsedContainer {
   readonly id: string;
-  /** Whether code in it waits for the results of the calls that it made. */
+  /** Whether code in the container waits for the results of the calls that it made. */
   readonly isWaiting: boolean;
-  /** When the provider deletes it, in milliseconds since the epoch; not a number where that is unknown. */
+  /** When the provider deletes the container, in milliseconds since the epoch; NaN if that is unknown. */
   readonly expiresAt: number;
-  /** Path of its part in the request. */
+  /** Path of the container's part in the request. */
   readonly field: string;
 }
 
-/** The container that a native part names; undefined where it has no id. */
+/** Returns the container that a native part names; undefined if it has no id. */
 export function usedContainer(
   { id, expires_at: expiry }: Untrusted<Container>,
   isWaiting: boolean,
@@ -33,15 +33,15 @@ export function usedContainer(
   return { id, isWaiting, expiresAt: Date.parse(asString(expiry) ?? ""), field };
 }
 
-/** Whether a call was made by the provider's code and not by the model itself. */
+/** Whether a call was made by the provider's code, as opposed to the model itself. */
 export function isCode(caller: unknown): boolean {
   const { type } = objectIn<ToolCaller>(caller);
   return type !== undefined && type !== "direct";
 }
 
 /**
- * `container` of a request: the one in which code waits, or the last one of the conversation where the request has tools
- * of the provider's and it has not expired. Options that choose skills are merged into it.
+ * Returns `container` of a request: the one in which code waits, or the last one of the conversation if the request has
+ * tools of the provider and the container has not expired. Options that choose skills are merged into it.
  */
 export function containerSettings(
   container: UsedContainer | undefined,

@@ -9,29 +9,29 @@ import type { ResolvedMedia } from "../../kit/media/media.ts";
 import type { ContentBlockParam } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** Name of the provider in the catalog, in options, state and hosted tools, whatever a provider entry is called. */
+/** Name of the provider in the catalog, in options, state and hosted tools, whatever name it is registered under. */
 export const PROVIDER_NAME = "anthropic";
 
 /** Turns the source of an image or document into a URL, bytes or a file id. @param field Path of the part, for errors. */
 export type MediaSource = (media: Image | Document, field: string) => Promise<ResolvedMedia>;
 
-/** A content block of a request: built here, or one of the API's own that is sent back as it came. */
+/** A content block of a request: built here, or one from the API that is sent back unchanged. */
 export type RequestBlock = Untrusted<ContentBlockParam>;
 
-/** What the translation of a request needs to know of the provider entry. */
+/** The settings of the provider entry that the translation of a request needs. */
 export interface RequestSettings {
   /** Name under which the provider is registered. */
   readonly provider: string;
-  /** Version of the API, a date: what it takes differs. */
+  /** Version of the API, a date: the accepted fields differ. */
   readonly apiVersion: string;
   readonly media: MediaSource;
-  /** What is known about the provider's models. */
+  /** The catalog as seen by the provider. */
   readonly models: ProviderModels;
 }
 
 /** The provider options of one request. */
 export interface ProviderOptions {
-  /** What is merged into the body, last. */
+  /** Fields that are merged into the body, last. */
   readonly body: JsonObject;
   /** `beta_headers` and `beta_features`: names for the header `anthropic-beta`, without duplicates. */
   readonly betas: readonly string[];
@@ -40,18 +40,18 @@ export interface ProviderOptions {
   /** `document_citations`: whether the model cites the documents of the request. Default false. */
   readonly documentCitations: boolean;
   /**
-   * `unsupported_tool_choice`: what to do with a forced tool choice that the model does not take. `error` (default)
+   * `unsupported_tool_choice`: what to do with a forced tool choice that the model does not accept. `error` (default)
    * refuses the request; `auto` lets the model choose, with a named tool as the only one offered.
    */
   readonly relaxToolChoice: boolean;
 }
 
-/** What translating a request needs. */
+/** The context for translating one request. */
 export interface RequestContext extends RequestSettings {
   readonly request: Request;
   readonly traits: ModelTraits;
   readonly options: ProviderOptions;
   readonly loss: LossReport;
-  /** What the enforced schemas of the request use up. */
+  /** Sizes that the enforced schemas of the request have used. */
   readonly budget: SchemaBudget;
 }

@@ -23,19 +23,19 @@ import { isContextOverflow } from "../context-overflow.ts";
 interface FailureReport {
   /** `error.type`, the broad category. */
   readonly type: string;
-  /** `error.details.error_code`; empty where the API gives none. */
+  /** `error.details.error_code`; empty if the API gives none. */
   readonly code: string;
   readonly message: string;
-  /** Id of the request; empty where the body has none. */
+  /** Id of the request; empty if the body has none. */
   readonly requestId: string;
 }
 
-/** The provider's id of a request, from the headers of its answer; empty where there is none. */
+/** Returns the provider's id of a request from the headers of its answer; empty if there is none. */
 export function getRequestId(headers: Pick<HttpHeaders, "get">): string {
   return headers.get("request-id") ?? "";
 }
 
-/** A failed HTTP answer as our error. */
+/** Converts a failed HTTP answer to an SDKError. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
   const { object = {}, text } = readFailureBody<FailureBody>(body);
   const report = reportIn(object, text);
@@ -55,7 +55,7 @@ export function isFailure(body: Untrusted<FailureBody> | undefined): boolean {
   return body?.type === "error" || asObject(body?.error) !== undefined;
 }
 
-/** The failure in an `error` event, or in a body that came with success. */
+/** Returns the failure in an `error` event, or in a body that came with success. */
 export function reportedError(
   body: Untrusted<FailureBody>,
   { provider, providerRequestId, request }: CallFacts,
@@ -66,8 +66,8 @@ export function reportedError(
 }
 
 /**
- * Proxies and compatible servers report a failure at the top level, or as plain text.
- * @param text The body where it is no object.
+ * Reads a failure, which proxies and compatible servers report at the top level, or as plain text.
+ * @param text The body if it is no object.
  */
 function reportIn(body: Untrusted<FailureBody>, text = ""): FailureReport {
   const error: Untrusted<ErrorObject> = asObject<ErrorObject>(body.error) ?? body;
@@ -86,7 +86,7 @@ function toFailure(report: FailureReport, status: number | undefined): ReportedF
     code: code || type,
     message,
     hint: HINTS.get(type),
-    getKind: (own) => getKind({ ...report, message: own }, status),
+    getKind: (message) => getKind({ ...report, message }, status),
   };
 }
 
@@ -94,7 +94,10 @@ const HINTS: ReadonlyMap<string, string> = new Map<ErrorType, string>([
   ["request_too_large", "the limit is on the bytes of the request, 32 MB, not on its tokens"],
 ]);
 
-/** The kind of a failure: by its code, its type, then the HTTP status. The message only distinguishes invalid requests. */
+/**
+ * Returns the kind of a failure: by its code, its type, then the HTTP status. The message only distinguishes invalid
+ * requests.
+ */
 function getKind({ code, type, message }: FailureReport, status: number | undefined): ErrorKind {
   if (isContextOverflow({ codes: [code, type], message, status })) return ErrorKind.CONTEXT_LENGTH;
   const byCode = KIND_OF_CODE.get(code);

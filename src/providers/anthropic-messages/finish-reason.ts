@@ -4,7 +4,7 @@ import { textIn } from "../../kit/json/json.ts";
 import type { Message, StopReason } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** Why the model stopped (provider documentation: "Stop reasons", and `stop_sequence` of "Message"). */
+/** Returns why the model stopped (provider documentation: "Stop reasons", and `stop_sequence` of "Message"). */
 export function finishReasonOf({
   stop_reason: word,
   stop_sequence: sequence,
@@ -20,7 +20,7 @@ const REASON_OF: { readonly [Word in StopReason]: Reason } = {
   model_context_window_exceeded: Reason.LENGTH,
   tool_use: Reason.TOOL_CALLS,
   refusal: Reason.CONTENT_FILTER,
-  // The turn is not over: the same conversation is sent again, with what came so far.
+  // The turn is not over: the same conversation is sent again, with the answer so far.
   pause_turn: Reason.OTHER,
   compaction: Reason.OTHER,
 };

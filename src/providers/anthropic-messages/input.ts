@@ -19,13 +19,13 @@ import { toToolResults } from "./tool-results.ts";
 import { arrangeTurns, type Turn, toTurn } from "./turns.ts";
 import { toSystemContent, toUserContent } from "./user-content.ts";
 
-/** A message as it is sent. */
+/** A message in the form that is sent. */
 export interface RequestMessage {
   readonly role: MessageRole;
   readonly content: readonly RequestBlock[];
 }
 
-/** The conversation as it is sent. */
+/** The conversation in the form that is sent. */
 export interface Conversation {
   /** Blocks of the system and developer messages before the first other message. */
   readonly system: readonly TextBlockParam[];
@@ -34,7 +34,7 @@ export interface Conversation {
   readonly container: UsedContainer | undefined;
 }
 
-/** Translates the conversation. Throws InvalidRequestError naming what the API has no form for. */
+/** Translates the conversation. Throws InvalidRequestError naming the part that the API has no form for. */
 export async function toConversation(context: RequestContext): Promise<Conversation> {
   const { messages } = context.request;
   const first = messages.findIndex(({ role }) => !isInstruction(role));
@@ -70,7 +70,7 @@ function noteName({ name, role }: Message, field: string, loss: LossReport): voi
 class TurnReader {
   readonly #context: RequestContext;
   readonly #ids: ToolCallIdMapper;
-  /** Toolsets by the id of the call as it is sent, for its result. */
+  /** Toolsets by the id of the call on the wire, for its result. */
   readonly #toolsets = new Map<string, string>();
   /** The container of the latest assistant message that names one. */
   container: UsedContainer | undefined;
@@ -110,15 +110,15 @@ class TurnReader {
   }
 }
 
-/** A container after a further answer: code that waited there has its results. */
+/** Updates a container after a further answer: code that waited there has its results. */
 function stillUsed(container: UsedContainer | undefined): UsedContainer | undefined {
   return container && { ...container, isWaiting: false };
 }
 
 /**
- * Where the last message is the assistant's, the model continues it: a text, as far as the model
- * takes that (provider documentation: "Prefill not supported"), or a turn that the provider
- * paused, which ends in a block of the provider's own. A turn cannot end in thinking.
+ * Checks the end of the conversation. If the last message is the assistant's, the model continues it: a text, if the
+ * model accepts that (provider documentation: "Prefill not supported"), or a turn that the provider paused, which ends
+ * in a block of the provider. A turn cannot end in thinking.
  */
 function checkEnd(turns: readonly Turn[], { prefill }: ModelTraits): void {
   const last = turns.at(-1);

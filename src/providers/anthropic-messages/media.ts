@@ -10,7 +10,7 @@ import {
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { RequestContext } from "./context.ts";
 
-/** An image. The API has no `detail`: it treats all images alike. */
+/** Converts an image. The API has no `detail`: it treats all images alike. */
 export async function imageBlock(
   image: Image,
   field: string,
@@ -33,7 +33,7 @@ function isImageType(mediaType: string): boolean {
   return (IMAGE_MEDIA_TYPES as readonly string[]).includes(mediaType);
 }
 
-/** A document: a PDF or text. */
+/** Converts a document: a PDF or text. */
 export async function documentBlock(
   document: Document,
   field: string,
@@ -48,7 +48,7 @@ export async function documentBlock(
   };
 }
 
-/** The source of a document, as far as the API has it. */
+/** The source of a document, with the fields that the API documents. */
 type DocumentSource = Untrusted<DocumentBlockParam["source"]>;
 
 function documentSource(media: ResolvedMedia, field: string): DocumentSource {

@@ -55,7 +55,7 @@ interface OpenWhole {
   input: string;
 }
 
-/** Starts the part of a block, with what the block already holds. */
+/** Starts the part of a block, with the content that the block already holds. */
 export function beginBlock({ block, source }: SourceBlock, writer: StreamWriter): OpenBlock {
   switch (block.type) {
     case "text":
@@ -83,10 +83,7 @@ function beginThinking(block: Block, writer: ReasoningBlock): OpenThinking {
   return { kind: "thinking", block, writer };
 }
 
-/**
- * How a delta was handled: written as one of our events, kept until the end of its block, or not known for its kind of
- * block.
- */
+/** The handling of a delta: written as an event, kept until the end of its block, or unknown for its kind of block. */
 export type DeltaHandling = "written" | "kept" | "unknown";
 
 /** Adds a delta to its block. */
@@ -103,7 +100,7 @@ export function addDelta(open: OpenBlock, delta: Untrusted<ContentBlockDelta>): 
     case "input_json_delta":
       return addInput(open, textIn(delta.partial_json));
     case "compaction_delta":
-      // It has the final values of the block's fields.
+      // The delta has the final values of the block's fields.
       return open.kind === "whole" ? change(open, without(delta, "type")) : "unknown";
     default:
       return "unknown";
@@ -121,7 +118,7 @@ function cite({ citations }: OpenText, citation: Untrusted<TextCitation>): Delta
 }
 
 function change(open: OpenThinking | OpenWhole, fields: Block): DeltaHandling {
-  // Not a copy: many deltas with fields of their own would copy all of them again.
+  // Not a copy, which would be repeated for each of many deltas with additional fields.
   Object.assign(open.block, fields);
   if (open.kind === "whole") open.source = undefined;
   return "kept";
@@ -159,7 +156,7 @@ export function endBlock(open: OpenBlock, writer: StreamWriter, states: StateWri
   }
 }
 
-/** A block that has ended, as a whole answer would have it. */
+/** Returns a block that has ended in the form of a whole answer. */
 export function wholeBlock(open: OpenBlock): Block {
   const { block } = open;
   switch (open.kind) {

@@ -1,6 +1,6 @@
 /**
- * `provider_options_json`: some options are Outrigger's own and steer the translation; the rest is merged into the
- * body as it is.
+ * `provider_options_json`: some options belong to Outrigger and control the translation; the rest is merged into the
+ * body unchanged.
  */
 
 import { invalidField } from "../../core/errors.ts";
@@ -30,7 +30,7 @@ export function readOptions({ providerOptionsJson }: Request, provider: string):
   const field = `provider_options_json["${name}"]`;
   const text = providerOptionsJson[name];
   const options = text === undefined ? {} : parseObjectField(text, field);
-  // The method that was called decides whether the answer is streamed.
+  // The called method decides whether the answer is streamed.
   if (options.stream !== undefined)
     throw invalidField(`${field}.stream`, "expected no `stream` here: call Stream or Complete instead");
   const flag = (key: string, defaultValue: boolean) =>

@@ -5,10 +5,10 @@ import { countIn, nearestToLimit, type RateWindow, rateLimitIn } from "../../kit
 type Headers = Pick<HttpHeaders, "get">;
 
 /**
- * The limits of an account from `anthropic-ratelimit-{requests,tokens,input-tokens,output-tokens}-
- * {limit,remaining,reset}` (provider documentation: "Rate limits", response headers), where a
- * reset is an RFC 3339 date. `tokens`, where present, already describes the tightest token limit;
- * otherwise the tighter of input and output is used.
+ * Reads the limits of an account from `anthropic-ratelimit-{requests,tokens,input-tokens,output-tokens}-
+ * {limit,remaining,reset}` (provider documentation: "Rate limits", response headers), in which a reset is an RFC 3339
+ * date. `tokens`, if present, already describes the tightest token limit; otherwise the tighter of input and output is
+ * used.
  * @param now Milliseconds since 1970.
  */
 export function getRateLimit(headers: Headers, now: number = Date.now()): RateLimitInfo | undefined {

@@ -22,7 +22,7 @@ export interface ReasoningSettings {
   readonly effort: string | undefined;
 }
 
-/** Tokens of thinking for an effort, where the model takes a budget. */
+/** Tokens of thinking for an effort, if the model takes a budget. */
 const BUDGETS: ReadonlyMap<string, number> = new Map([
   ["minimal", 1024],
   ["low", 2048],
@@ -32,9 +32,7 @@ const BUDGETS: ReadonlyMap<string, number> = new Map([
   ["max", 32_000],
 ]);
 
-/**
- * The settings for `reasoning_effort`, given the messages as they are sent.
- */
+/** Returns the settings for `reasoning_effort`, given the messages in the form that is sent. */
 export function reasoningSettings(
   context: RequestContext,
   messages: readonly RequestMessage[],
@@ -92,20 +90,20 @@ function thinkingFor(effort: string, traits: ModelTraits, loss: LossReport): Thi
 
 /** The smallest budget of models that the catalog does not know. */
 const MIN_BUDGET = 1024;
-/** Tokens that are kept for the answer where a budget is lowered; of a small `max_tokens`, a quarter. */
+/** Tokens that are kept for the answer if a budget is lowered; of a small `max_tokens`, a quarter. */
 const ANSWER_TOKENS = 1024;
 
 /**
- * Lowers a budget of ours to what the caller's `max_tokens`, which includes thinking, leaves beside an answer. Turns
- * thinking off where that is less than the model takes. A budget of the caller's own is not changed.
+ * Lowers a default budget to the part of the caller's `max_tokens`, which includes thinking, that remains beside an
+ * answer. Turns thinking off if that is below the model's minimum. A budget that the caller set is not changed.
  */
 function withinMaxTokens(
   settings: ReasoningSettings,
   { request: { maxTokens }, traits, options, loss }: RequestContext,
 ): ReasoningSettings {
   const { thinking } = settings;
-  const isOwn = objectIn<ThinkingConfig>(options.body.thinking).type === undefined;
-  if (thinking?.type !== "enabled" || maxTokens === undefined || !isOwn) return settings;
+  const isDefault = objectIn<ThinkingConfig>(options.body.thinking).type === undefined;
+  if (thinking?.type !== "enabled" || maxTokens === undefined || !isDefault) return settings;
   const largest = maxTokens - Math.min(ANSWER_TOKENS, Math.ceil(maxTokens / 4));
   if (thinking.budget_tokens <= largest) return settings;
   const { minThinkingBudget: smallest = MIN_BUDGET } = traits;
@@ -118,14 +116,17 @@ function withinMaxTokens(
   return { ...settings, thinking: config };
 }
 
-/** The `thinking` of the final body: the caller's option replaces ours if it has a `type`, else is merged into it. */
+/**
+ * Returns the `thinking` of the final body: the caller's option replaces the default if it has a `type`, else is merged
+ * into it.
+ */
 export function effectiveThinking(
-  own: ThinkingConfig | undefined,
+  base: ThinkingConfig | undefined,
   { thinking: option }: Untrusted<MessageCreateParams>,
 ): Untrusted<ThinkingConfig> | undefined {
   const wanted = asObject(option);
-  if (wanted === undefined) return option === null ? undefined : own;
-  return wanted.type === undefined ? mergeObjects(asJson(own ?? {}), wanted) : wanted;
+  if (wanted === undefined) return option === null ? undefined : base;
+  return wanted.type === undefined ? mergeObjects(asJson(base ?? {}), wanted) : wanted;
 }
 
 /** Whether a request has a thinking budget, which rules out forced tool calls. */
@@ -157,13 +158,13 @@ function beginsTurn({ role, content }: RequestMessage): boolean {
 
 const DEFAULT_MAX_TOKENS = 16_384;
 const DEFAULT_MAX_TOKENS_WITH_THINKING = 32_768;
-/** What every model takes, including unknown ones. */
+/** Maximum that every model accepts, including unknown ones. */
 const SAFE_MAX_TOKENS = 4096;
 
 /**
- * `max_tokens`, which the API requires and which includes thinking: the caller's value, else a default that fits the
- * model and is above the thinking budget.
- * @throws InvalidRequestError where the caller sets both and the budget is not below the limit.
+ * Returns `max_tokens`, which the API requires and which includes thinking: the caller's value, else a default that
+ * fits the model and is above the thinking budget.
+ * @throws InvalidRequestError if the caller sets both and the budget is not below the limit.
  */
 export function getMaxTokens(
   { request, traits, models }: RequestContext,
@@ -179,7 +180,7 @@ export function getMaxTokens(
 }
 
 function defaultMaxTokens(maximum: number | undefined, thinking: boolean, traits: ModelTraits): number {
-  // An unknown model that thinks adaptively is a recent one, which takes more than the oldest models.
+  // An unknown model that thinks adaptively is a recent one, which accepts more than the oldest models.
   const limit =
     maximum ?? (traits.reasoningControl === "adaptive" ? Number.POSITIVE_INFINITY : SAFE_MAX_TOKENS);
   return Math.min(limit, thinking ? DEFAULT_MAX_TOKENS_WITH_THINKING : DEFAULT_MAX_TOKENS);

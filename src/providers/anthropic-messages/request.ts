@@ -24,21 +24,21 @@ import { effectiveThinking, getMaxTokens, hasBudget, reasoningSettings, thinks }
 import { responseFormatSettings } from "./response-format.ts";
 import { toolSettings } from "./tools.ts";
 
-/** A request as it is sent. */
+/** A request in the form that is sent. */
 export interface RequestBody {
-  /** For `stringifyJson`: parts of it are kept exactly as they were written. */
+  /** For `stringifyJson`: some members keep their exact source text. */
   readonly body: Untrusted<MessageCreateParams>;
   /** Names for the header `anthropic-beta`. */
   readonly betas: readonly string[];
-  /** What was changed or left out. */
+  /** Notes about parts of the request that were changed or left out. */
   readonly warnings: Warning[];
 }
 
 /**
- * Translates a request. The conversation is the last field of the body, so that the body of a
- * turn begins with the bytes of the turn before.
- * @throws InvalidRequestError naming what the API has no form for, UnsupportedToolChoiceError;
- * under LOSS_POLICY_REFUSE also InvalidRequestError for what would otherwise be changed or left out.
+ * Translates a request. The conversation is the last field of the body, so that the body of a turn begins with the
+ * bytes of the previous turn.
+ * @throws InvalidRequestError naming the part that the API has no form for, UnsupportedToolChoiceError; under
+ *   LOSS_POLICY_REFUSE also InvalidRequestError for parts that would otherwise be changed or left out.
  */
 export async function toRequestBody(
   request: Request,
@@ -49,9 +49,9 @@ export async function toRequestBody(
   const traits = settings.models.traitsOf(request.model);
   const options = readOptions(request, settings.provider);
   const context = { ...settings, request, traits, options, loss, budget: new SchemaBudget() };
-  const own = asJson(await translate(context, streaming));
+  const translated = asJson(await translate(context, streaming));
   loss.enforce(request.lossPolicy);
-  const merged = mergeObjects(withoutReplaced(own, options.body), options.body, APPENDED_OPTIONS);
+  const merged = mergeObjects(withoutReplaced(translated, options.body), options.body, APPENDED_OPTIONS);
   if (objectsIn(merged.messages).length === 0)
     throw invalidField(
       "messages",
@@ -70,12 +70,12 @@ export async function toRequestBody(
 const APPENDED_OPTIONS: readonly string[] = ["tools", "include"];
 
 /** Leaves out settings with a `type` that the caller's options replace: two types cannot be merged. */
-function withoutReplaced(own: JsonObject, options: JsonObject): JsonObject {
+function withoutReplaced(body: JsonObject, options: JsonObject): JsonObject {
   const typed: readonly (keyof MessageCreateParams)[] = ["thinking", "tool_choice"];
-  return without(own, ...typed.filter((key) => asObject(options[key])?.type !== undefined));
+  return without(body, ...typed.filter((key) => asObject(options[key])?.type !== undefined));
 }
 
-/** The body without the caller's options. Fields that are undefined are not sent. */
+/** Returns the body without the caller's options. Undefined fields are not sent. */
 async function translate(
   context: RequestContext,
   streaming: boolean,

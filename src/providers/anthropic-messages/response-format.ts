@@ -12,14 +12,14 @@ import { textBlocks } from "./user-content.ts";
 export interface ResponseFormatSettings {
   /** `output_config.format`, which the provider enforces. */
   readonly format: OutputFormat | undefined;
-  /** Blocks for the end of the system prompt, where the provider has no setting. */
+  /** Blocks for the end of the system prompt, if the provider has no setting. */
   readonly instructions: readonly TextBlockParam[];
 }
 
 /**
- * The settings for `response_format`. The API has schemas for newer models, as far as they can be
- * enforced, and no mode for JSON without a schema; where it has nothing, an instruction asks for
- * the format, the same in every turn.
+ * Returns the settings for `response_format`. The API has schemas for newer models, as far as they can be enforced, and
+ * no mode for JSON without a schema. If it has no setting, an instruction asks for the format, with the same text in
+ * every turn.
  */
 export function responseFormatSettings(context: RequestContext): ResponseFormatSettings {
   const { responseFormat: format } = context.request;

@@ -27,8 +27,8 @@ import { StateWriter } from "./state.ts";
 import { toUsage } from "./usage.ts";
 
 /**
- * A whole answer as our Response.
- * @throws ServerError where the body is not a Message object, and the failure that it reports.
+ * Converts a whole answer to a Response.
+ * @throws ServerError if the body is not a Message object, and the failure that it reports.
  */
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
   const message = asObject<Message | FailureBody>(tryParseJson(body));
@@ -58,13 +58,13 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   });
 }
 
-/** A block, and its JSON text exactly as the provider sent it. */
+/** A block, and its JSON text exactly as received. */
 export interface SourceBlock {
   readonly block: Untrusted<ContentBlock>;
   readonly source: string;
 }
 
-/** The blocks of a `content` list, from its text. */
+/** Returns the blocks of a `content` list, from its text. */
 export function blocksIn(content: string): SourceBlock[] {
   return splitElements(content).flatMap((source) => {
     const block = asObject<ContentBlock>(tryParseJson(source));
@@ -73,7 +73,7 @@ export function blocksIn(content: string): SourceBlock[] {
 }
 
 /**
- * The part of one block (provider documentation: "Message", `content`).
+ * Creates the part of one block (provider documentation: "Message", `content`).
  * @param isUnfinished Whether the answer was stopped in this block.
  */
 function createPart(
@@ -135,15 +135,15 @@ function toolCallPart(
   });
 }
 
-/** The JSON text of a tool call's input as it was sent; empty where there is none. @param source The block's text. */
+/** Returns the JSON text of a tool call's input as received; empty if there is none. @param source The block's text. */
 export function toInput(source: string): string {
   const input = toMembers(source).get("input");
   return input === undefined || input === "null" ? "" : input;
 }
 
 /**
- * The input of a call at which the answer was stopped: the API closes what the model had written, and gives an empty
- * object where that was nothing.
+ * Repairs the input of a call in which the answer was stopped: the API closes the text that the model had written, and
+ * gives an empty object if there was none.
  */
 export function repairCutInput(source: string): string {
   const input = toInput(source);
@@ -155,18 +155,20 @@ function isEmptyObject(json: string): boolean {
   return json === "" || (value !== undefined && isEmpty(value));
 }
 
-/** A block that has no unified form, as it was sent. */
+/** Creates a part for a block that has no unified form, unchanged. */
 export function nativePart(provider: string, kind: string, dataJson: string): ContentPart {
   return create(ContentPartSchema, { part: { case: "native", value: { provider, kind, dataJson } } });
 }
 
-/** The container in which the provider ran code. It is not in the content, so its part is the last. */
+/**
+ * Returns a part for the container in which the provider ran code. It is not in the content, so its part comes last.
+ */
 export function containerParts(container: unknown, { provider }: StateWriter): ContentPart[] {
   if (asObject(container) === undefined) return [];
   return [nativePart(provider, CONTAINER_KIND, JSON.stringify(container))];
 }
 
-/** What the provider reports beside its answer: why it refused, and what it left out of the input. */
+/** Returns the provider's reports beside its answer: why it refused, and which parts of the input it left out. */
 export function warningsIn(message: Untrusted<Message>): Warning[] {
   const { category, explanation } = objectIn<StopDetails>(message.stop_details);
   const details = [textIn(category), textIn(explanation)].filter((text) => text !== "");

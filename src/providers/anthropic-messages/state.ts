@@ -1,6 +1,6 @@
 /**
- * `ProviderState` of the Messages API: what a content block holds beside what its part has, so that the block can be
- * sent back as the API gave it.
+ * `ProviderState` of the Messages API: the fields of a content block that its part does not hold, so that the block can
+ * be sent back unchanged.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
@@ -10,24 +10,24 @@ import type { ContentBlock } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { PROVIDER_NAME } from "./context.ts";
 
-/** Writes the state of one answer's parts: `{"block": …}`, the block without what the part has. */
+/** Writes the state of one answer's parts: `{"block": …}`, the block without the fields that the part has. */
 export class StateWriter extends PartStateWriter {
-  /** State of a text block; undefined where the part has all of it. */
+  /** Returns the state of a text block; undefined if the part holds the whole block. */
   ofText(block: Untrusted<ContentBlock>): ProviderState | undefined {
     return this.#stateUnlessEmpty(without(block, "type", "text", "citations"));
   }
 
-  /** State of a thinking block: its signature. */
+  /** Returns the state of a thinking block: its signature. */
   ofThinking(block: Untrusted<ContentBlock>): ProviderState {
     return this.state({ block: without(block, "thinking") });
   }
 
-  /** State of a redacted thinking block: all of it. */
+  /** Returns the state of a redacted thinking block: the whole block. */
   ofRedactedThinking(block: Untrusted<ContentBlock>): ProviderState {
     return this.state({ block: asJson(block) });
   }
 
-  /** State of a tool call: its caller and its toolset. Undefined where the part has all of it. */
+  /** Returns the state of a tool call: its caller and its toolset. Undefined if the part holds the whole block. */
   ofToolUse(block: Untrusted<ContentBlock>): ProviderState | undefined {
     return this.#stateUnlessEmpty(without(block, "type", "id", "name", "input"));
   }
@@ -37,20 +37,20 @@ export class StateWriter extends PartStateWriter {
   }
 }
 
-/** Where the state of a part comes from, as seen by the provider and model of the request. */
+/** Returns the origin of a part's state, as seen by the provider and model of the request. */
 export function getOrigin(part: ContentPart, provider: string, model: string): Origin {
   return stateOriginOf(part, { owners: [provider, PROVIDER_NAME], model, catalog: PROVIDER_NAME });
 }
 
-/** Whether a name is this provider's: the one under which it is registered, or that of its API. */
-export function isOwnProvider(name: string, provider: string): boolean {
+/** Whether a name is one of this provider's: its registered name, or the name of its API. */
+export function isSameProvider(name: string, provider: string): boolean {
   return name === provider || name === PROVIDER_NAME;
 }
 
-/** The fields of the block that a part's state keeps; undefined where the state is another provider's. */
+/** Returns the fields of the block that a part's state keeps; undefined if the state is another provider's. */
 export function getStateBlock(part: ContentPart, provider: string): Untrusted<ContentBlock> | undefined {
   const { providerState: state } = part;
-  if (state === undefined || !isOwnProvider(state.provider, provider)) return undefined;
+  if (state === undefined || !isSameProvider(state.provider, provider)) return undefined;
   const signature = bareSignatureIn(state);
   if (signature !== undefined) return { type: "thinking", signature };
   return asObject<ContentBlock>(dataOfState(state).block);

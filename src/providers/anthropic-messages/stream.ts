@@ -36,9 +36,9 @@ export class MessagesDecoder implements StreamDecoder {
   readonly #facts: CallFacts;
   readonly #writer: StreamWriter;
   readonly #open = new Map<number, OpenBlock>();
-  /** The blocks that have ended; with all of their content where `include_raw` asks for it. */
+  /** The blocks that have ended, with all of their content if `include_raw` asks for it. */
   readonly #done: Untrusted<ContentBlock>[] = [];
-  /** A call that has ended without input: how the message goes on shows whether the answer was stopped in it. */
+  /** A call that has ended without input. The rest of the message shows whether the answer was stopped in it. */
   #emptyCall: OpenBlock | undefined;
   #states: StateWriter;
   /** The Message object so far, without its content. */
@@ -48,14 +48,14 @@ export class MessagesDecoder implements StreamDecoder {
   constructor(facts: CallFacts, writer: StreamWriter) {
     this.#facts = facts;
     this.#writer = writer;
-    // Read on demand, not for each event: the counts accumulate, and with include_raw each reading serializes all of them.
+    // Read on demand, not for each event: the counts accumulate, and with include_raw each reading serializes them all.
     writer.readUsage = () => this.#usageSoFar();
     this.#states = new StateWriter(facts);
   }
 
   push({ data, type }: SseEvent): void {
     const event = asObject<StreamEvent>(tryParseJson(data));
-    // Compatible servers give the event another type in its data (llama.cpp), or text.
+    // Compatible servers give the event another type in its data (llama.cpp), or send text.
     if (type === "error") throw reportedError(event ?? { detail: data }, this.#facts);
     if (event === undefined) throw new StreamError("an event of the provider's stream is not a JSON object");
     this.#dispatch(asString(event.type) ?? type, event, data);
@@ -104,7 +104,10 @@ export class MessagesDecoder implements StreamDecoder {
     this.#addBlocks(data);
   }
 
-  /** Blocks that a message already holds when it starts: those of the provider's code that was waiting and continues. */
+  /**
+   * Adds blocks that a message already holds when it starts: the blocks of the provider's code that was waiting and
+   * continues.
+   */
   #addBlocks(data: string): void {
     const content = toMembers(toMembers(data).get("message") ?? "").get("content") ?? "";
     for (const block of blocksIn(content)) this.#close(beginBlock(block, this.#writer), false);
@@ -116,14 +119,14 @@ export class MessagesDecoder implements StreamDecoder {
       throw new StreamError("the provider began a content block before its message, or twice");
     this.#closeEmptyCall(false);
     const block = asObject<ContentBlock>(event.content_block);
-    // As in the content of a whole answer, what is no block is skipped.
+    // Entries that are no block are skipped, as in the content of a whole answer.
     if (block === undefined) return;
     const source = toMembers(data).get("content_block") ?? "{}";
     if (block.type === "fallback") this.#changeModel(textIn(objectIn<FallbackModel>(block.to).model));
     this.#open.set(index, beginBlock({ block, source }, this.#writer));
   }
 
-  /** Another model continues where one refused; a whole answer reports the last one as its model. */
+  /** Another model continues after one refused. A whole answer reports the last one as its model. */
   #changeModel(model: string): void {
     if (model === "") return;
     this.#message = { ...this.#message, model };
@@ -158,11 +161,11 @@ export class MessagesDecoder implements StreamDecoder {
     this.#done.push(this.#facts.request.includeRaw ? wholeBlock(open) : open.block);
   }
 
-  /** The last fields of the message: why it stopped, and its usage. */
+  /** Takes the last fields of the message: why it stopped, and its usage. */
   #changeMessage(event: Event, data: string): void {
     const rest = without(event, "type", "delta", "usage");
     const delta = objectIn<MessageDelta>(event.delta);
-    // Not a copy: many events with fields of their own would copy all of them again.
+    // Not a copy, which would be repeated for each of many events with additional fields.
     Object.assign(this.#message, withoutNulls(rest), withoutNulls(delta));
     this.#usage = mergeUsage(this.#usage, event.usage);
     if (hasOthers(delta, DELTA_FIELDS) || hasOthers(rest, [])) this.#passThrough("message_delta", data);
@@ -196,13 +199,13 @@ export class MessagesDecoder implements StreamDecoder {
     });
   }
 
-  /** The Message object that the events of the stream make up. */
+  /** Returns the Message object that the events of the stream form. */
   #rawMessage(): string {
     const usage = this.#usage === undefined ? {} : { usage: this.#usage };
     return stringifyJson({ ...this.#message, content: this.#done, ...usage });
   }
 
-  /** Passes through an event whose content is in other events too: only where `include_raw` asks for it. */
+  /** Passes through an event whose content is also in other events, only if `include_raw` asks for it. */
   #passThroughRaw(type: string, data: string): void {
     if (this.#facts.request.includeRaw) this.#passThrough(type, data);
   }
@@ -227,12 +230,12 @@ const MESSAGE_FIELDS: readonly (keyof Message)[] = [
 ];
 const DELTA_FIELDS: readonly (keyof MessageDelta)[] = ["stop_reason", "stop_sequence", "container"];
 
-/** Whether an object has fields beside the known ones. Null stands for nothing. */
+/** Whether an object has fields beside the known ones. Null counts as absent. */
 function hasOthers(object: object, known: readonly string[]): boolean {
   return Object.keys(withoutNulls(object)).some((key) => !known.includes(key));
 }
 
-/** The index of the block that an event is about. */
+/** Returns the index of the block that an event belongs to. */
 function indexOf({ index }: Event): number {
   return asInt32(index) ?? -1;
 }

@@ -8,15 +8,15 @@ import type { RequestContext } from "./context.ts";
 import { type Turn, toTurn } from "./turns.ts";
 import { toUserContent } from "./user-content.ts";
 
-/** What the calls of the conversation so far decide about their results. */
+/** Facts about the calls so far that their results need. */
 export interface AnsweredCalls {
   readonly ids: ToolCallIdMapper;
-  /** Toolsets by the id of the call as it is sent. */
+  /** Toolsets by the id of the call on the wire. */
   readonly toolsets: ReadonlyMap<string, string>;
 }
 
 /**
- * The turn of a message of role TOOL: its results, or one result that is all of its content.
+ * Returns the turn of a message of role TOOL: its results, or one result with all of its content.
  * @throws InvalidRequestError naming the part that the API has no form for.
  */
 export async function toToolResults(

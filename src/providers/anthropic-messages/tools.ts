@@ -18,7 +18,7 @@ import type {
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { ANTHROPIC_STRICT, TOOL_PARAMETERS } from "../schema-dialects.ts";
 import type { RequestContext } from "./context.ts";
-import { isOwnProvider } from "./state.ts";
+import { isSameProvider } from "./state.ts";
 
 function toTools(context: RequestContext): Untrusted<WireTool>[] {
   return context.request.tools.flatMap((tool, index) => toTool(tool, `tools[${index}]`, context));
@@ -33,7 +33,7 @@ function toTool({ tool }: Tool, field: string, context: RequestContext): Untrust
   if (tool.case !== "hosted")
     throw invalidField(field, "expected one of `function`, `hosted` and `custom`, found none");
   const { provider: owner, configJson } = tool.value;
-  if (isOwnProvider(owner, context.provider))
+  if (isSameProvider(owner, context.provider))
     return [parseObjectField(configJson, `${field}.hosted.config_json`)];
   const message = `the hosted tool belongs to provider "${owner}"; it was left out`;
   context.loss.lose(field, "unsupported_setting", message);
@@ -62,7 +62,7 @@ function inputSchema(
   if (strict && supportsStrict(field, context))
     return enforceSchema(schema, STRICT_TOOL, schemaField, loss, budget);
   const shown = compileSchema(schema, TOOL_PARAMETERS, schemaField, loss);
-  // Sent exactly as the caller wrote it where nothing had to be changed.
+  // Sent exactly as the caller wrote it if nothing had to be changed.
   const isUnchanged = parametersJson !== "" && JSON.stringify(shown) === JSON.stringify(schema);
   return { schema: isUnchanged ? sourceObject(parametersJson) : shown, enforced: false };
 }
@@ -82,9 +82,9 @@ function supportsStrict(field: string, { traits, loss }: RequestContext): boolea
 type ToolParams = Untrusted<Pick<MessageCreateParams, "tools" | "tool_choice">>;
 
 /**
- * `tools` and `tool_choice`. NONE keeps the tools, since the prompt cache begins with them.
+ * Returns `tools` and `tool_choice`. NONE keeps the tools, since the prompt cache begins with them.
  * @param hasBudget Whether the request has a thinking budget.
- * @throws UnsupportedToolChoiceError where a call is forced and the model does not allow that.
+ * @throws UnsupportedToolChoiceError if a call is forced and the model does not allow that.
  */
 export function toolSettings(context: RequestContext, hasBudget: boolean): ToolParams {
   const { request, options, loss } = context;
@@ -101,7 +101,7 @@ export function toolSettings(context: RequestContext, hasBudget: boolean): ToolP
   return toolParams(offered, { type: "auto", ...parallelSetting(choice) });
 }
 
-/** Whether the caller's options add tools of their own. */
+/** Whether the caller's options add tools. */
 function addsTools({ tools }: Untrusted<MessageCreateParams>): boolean {
   return objectsIn<WireTool>(tools).length > 0;
 }
@@ -115,7 +115,7 @@ export function canForceTools({ forcedToolChoice }: ModelTraits): boolean {
   return forcedToolChoice !== "never";
 }
 
-/** Why a request cannot force a tool call; undefined where it can. */
+/** Returns why a request cannot force a tool call; undefined if it can. */
 function forcedChoiceRefusal(traits: ModelTraits, hasBudget: boolean): string | undefined {
   if (hasBudget) return "a request with a thinking budget cannot force a tool call";
   return canForceTools(traits) ? undefined : "the model cannot be forced to call a tool";

@@ -1,8 +1,7 @@
 /**
- * The order of the conversation as the API wants it: messages of one role become one turn, results
- * come first in the turn after their calls, and each call has its result there. What comes
- * earlier never depends on what comes later, so that the prompt cache finds the beginning of a
- * conversation again, and signatures that are bound to it stay valid.
+ * The order of the conversation as the API requires it: messages of one role become one turn, results come first in the
+ * turn after their calls, and each call has its result there. Earlier parts never depend on later ones, so that the
+ * prompt cache recognizes the beginning of a conversation, and signatures that are bound to it stay valid.
  */
 
 import { invalidField } from "../../core/errors.ts";
@@ -19,30 +18,30 @@ export interface Turn {
   /** Results of tool calls; they go before the content. */
   readonly results: readonly RequestBlock[];
   readonly content: readonly RequestBlock[];
-  /** Images of the assistant, which the API takes only from the user: they go into the next user turn. */
+  /** Images of the assistant, which the API accepts only from the user: they go into the next user turn. */
   readonly images: readonly RequestBlock[];
-  /** The tool calls that it makes. */
+  /** The tool calls that the turn makes. */
   readonly calls: readonly CallReference[];
-  /** The tool calls that it answers. */
+  /** The tool calls that the turn answers. */
   readonly answers: readonly CallReference[];
 }
 
 /** A tool call, or the result of one. */
 export interface CallReference {
-  /** The call's id as it is sent. */
+  /** The call's id on the wire. */
   readonly id: string;
   /** Path of the part, for errors. */
   readonly field: string;
 }
 
-/** A turn of the given fields; the others are empty. */
+/** Creates a turn from the given fields; the others are empty. */
 export function toTurn(turn: Pick<Turn, "role" | "field"> & Partial<Turn>): Turn {
   return { results: [], content: [], images: [], calls: [], answers: [], ...turn };
 }
 
 /**
- * Brings the turns into the order that the API wants.
- * @param takesSystem Whether the model takes system messages inside the conversation.
+ * Brings the turns into the order that the API requires.
+ * @param takesSystem Whether the model accepts system messages inside the conversation.
  * @throws InvalidRequestError naming a call without its result, or a result without its call.
  */
 export function arrangeTurns(turns: readonly Turn[], takesSystem: boolean, loss: LossReport): Turn[] {
@@ -59,7 +58,7 @@ function hasContent({ results, content }: Turn): boolean {
   return results.length > 0 || content.length > 0;
 }
 
-/** Moves the assistant's images to the beginning of the next user turn; one is added where none follows. */
+/** Moves the assistant's images to the beginning of the next user turn; one is added if none follows. */
 function moveImages(turns: readonly Turn[]): Turn[] {
   let pending: readonly RequestBlock[] = [];
   const moved = turns.map((turn) => {
@@ -96,13 +95,16 @@ function mergeTwo(first: Turn, second: Turn): Turn {
   };
 }
 
-/** Provider documentation: "System messages" follow a user turn, and are last or before an assistant turn. */
+/**
+ * Whether a system message is allowed here: it must follow a user turn, and be last or before an assistant turn
+ * (provider documentation: "System messages").
+ */
 function isSystemAllowed(turns: readonly Turn[], index: number): boolean {
   const next = turns[index + 1];
   return turns[index - 1]?.role === "user" && (next === undefined || next.role === "assistant");
 }
 
-/** Instructions as text of the user, in a tag that never changes. */
+/** Converts instructions to text of the user, in a tag that never changes. */
 function asUser(turn: Turn, loss: LossReport): Turn {
   loss.lose(
     turn.field,
@@ -116,7 +118,7 @@ function asUser(turn: Turn, loss: LossReport): Turn {
   return { ...turn, role: "user", content };
 }
 
-/** Checks that every call is answered once in the turn right after it, and that nothing else is answered. */
+/** Checks that every call is answered once in the turn right after it, and that every answer belongs to a call. */
 function checkPairs(turns: readonly Turn[]): void {
   for (const [index, { calls }] of turns.entries()) {
     const { answers = [], field = "messages" } = turns[index + 1] ?? {};

@@ -10,12 +10,12 @@ import type {
 import type { Untrusted } from "../../wire/untrusted.ts";
 
 /**
- * Token counts, with the same meaning for every provider: the API counts cached tokens separately,
- * here `input_tokens` includes those read from and written to the cache (provider documentation:
- * "Prompt caching", "Tracking cache performance"). The API's own sums do not include `iterations`,
- * which stay in `raw_json`. With the cost where the catalog knows the model.
+ * Converts token counts to the meaning that they have for every provider: the API counts cached tokens separately, here
+ * `input_tokens` includes the tokens read from and written to the cache (provider documentation: "Prompt caching",
+ * "Tracking cache performance"). The API's sums do not include `iterations`, which stay in `raw_json`. Adds the cost if
+ * the catalog knows the model.
  * @param model The model that answered.
- * @returns undefined where the provider reported no usage.
+ * @returns Undefined if the provider reported no usage.
  */
 export function toUsage(
   usage: unknown,
@@ -49,7 +49,8 @@ export function toUsage(
 }
 
 /**
- * The counts of a stream so far. They are cumulative; what a later event leaves out or has null for is unchanged.
+ * Merges the counts of a stream so far. They are cumulative; a count that a later event omits or sets to null is
+ * unchanged.
  * @param earlier The counts before, which are changed: a copy for each event would be quadratic.
  */
 export function mergeUsage(
@@ -61,7 +62,7 @@ export function mergeUsage(
   return Object.assign(earlier ?? {}, withoutNulls(counts));
 }
 
-/** The fields of an object that are not null. */
+/** Returns the fields of an object that are not null. */
 export function withoutNulls(object: object): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 }

@@ -10,11 +10,10 @@ import { parseObjectField } from "../../kit/json/json.ts";
 import type { TextBlockParam } from "../../wire/anthropic-messages/request.ts";
 import type { RequestBlock, RequestContext } from "./context.ts";
 import { documentBlock, imageBlock } from "./media.ts";
-import { isOwnProvider } from "./state.ts";
+import { isSameProvider } from "./state.ts";
 
 /**
- * The blocks of a user's message or a tool's result. Blank texts, which the API refuses, are
- * left out.
+ * Returns the blocks of a user's message or a tool's result. Blank texts, which the API refuses, are left out.
  * @throws InvalidRequestError naming the part that the API has no form for.
  */
 export async function toUserContent(
@@ -31,7 +30,7 @@ export async function toUserContent(
 }
 
 /**
- * The blocks of instructions: text alone. Blank texts are left out.
+ * Returns the blocks of instructions: text alone. Blank texts are left out.
  * @throws InvalidRequestError naming a part that is no text.
  */
 export function toSystemContent(parts: readonly ContentPart[], field: string): TextBlockParam[] {
@@ -45,7 +44,7 @@ export function toSystemContent(parts: readonly ContentPart[], field: string): T
   });
 }
 
-/** A text as a block; none for a blank text, which the API refuses even where it wrote that text itself. */
+/** Returns a text as a block; none for a blank text, which the API refuses even if it wrote the text itself. */
 export function textBlocks(text: string): TextBlockParam[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }
@@ -69,7 +68,7 @@ async function toBlock(
         "the Messages API takes no audio; use a provider that does, or send its transcript",
       );
     case "native":
-      if (isOwnProvider(part.value.provider, context.provider))
+      if (isSameProvider(part.value.provider, context.provider))
         return parseObjectField(part.value.dataJson, `${field}.native.data_json`);
       replaceForeignPart(whole, context.request.foreignState, field, context.loss);
       return undefined;

@@ -56,7 +56,7 @@ export class CommandAdapter implements ProviderAdapter {
   /** Programs that are about to start. */
   #starting = 0;
 
-  /** @throws ConfigurationError where the command or a limit cannot work. */
+  /** @throws ConfigurationError if the command or a limit cannot work. */
   constructor(options: CommandAdapterOptions) {
     this.name = options.name ?? "command";
     this.#options = options;
@@ -112,8 +112,8 @@ export class CommandAdapter implements ProviderAdapter {
   }
 
   /**
-   * Starts the program unless too many of its processes run. A process that is being stopped counts until it has
-   * exited.
+   * Starts the program unless too many of its processes are running. A process that is being stopped counts until it
+   * has exited.
    */
   async #start(
     request: Request,
@@ -150,12 +150,12 @@ export class CommandAdapter implements ProviderAdapter {
     }
   }
 
-  /** The failure of a call, without the secrets of the program's environment. */
+  /** Returns the failure of a call, without the secrets of the program's environment. */
   #toFailure(thrown: unknown): SDKError {
     return withTexts(toSdkError(thrown), this.#mask.apply);
   }
 
-  /** What a catalog knows about the program's models: prices that a configuration gives. */
+  /** Returns the catalog as seen by the program: prices that a configuration gives. */
   #modelsIn(catalog: Catalog): ProviderModels {
     const models = this.#models.get(catalog) ?? new ProviderModels(catalog, this.name, undefined);
     this.#models.set(catalog, models);
@@ -178,7 +178,7 @@ export class CommandAdapter implements ProviderAdapter {
   }
 }
 
-/** The program of a command, which is checked. */
+/** Returns the program of a command after checking it. */
 function checkedProgram(options: CommandAdapterOptions): string {
   const {
     command,
@@ -197,16 +197,16 @@ function checkedProgram(options: CommandAdapterOptions): string {
     throw new ConfigurationError(
       `the command needs ${EFFORT_ARGUMENT} where there are efforts, and only there`,
     );
-  for (const [argument, own] of [
+  for (const [argument, replacement] of [
     [IMAGES_ARGUMENT, options.images],
     [SCHEMA_ARGUMENT, options.schema],
   ] as const) {
     const name = argument.slice(1, -1);
-    if (args.includes(argument) !== (own !== undefined))
+    if (args.includes(argument) !== (replacement !== undefined))
       throw new ConfigurationError(
         `the command needs ${argument} if there are ${name} arguments, and only then`,
       );
-    if (own !== undefined && !own.includes(FILE_ARGUMENT))
+    if (replacement !== undefined && !replacement.includes(FILE_ARGUMENT))
       throw new ConfigurationError(`the ${name} arguments need ${FILE_ARGUMENT}, which stands for the file`);
   }
   if (!Number.isInteger(maxProcesses) || maxProcesses < 1)

@@ -16,7 +16,7 @@ import { toAnswer } from "./answer.ts";
 import { reportedError } from "./error.ts";
 import { toUsage } from "./usage.ts";
 
-/** Messages of the program that become warnings; further ones are left out. */
+/** Maximum number of messages of the program that become warnings; further ones are left out. */
 const MAX_MESSAGES = 16;
 
 /** Longest name of a kind of item, in characters. */
@@ -94,7 +94,7 @@ export class CodexDecoder implements StreamDecoder {
     }
   }
 
-  /** A message or reasoning, whose text is whole each time. */
+  /** Adds a message or reasoning, whose text is whole each time. */
   #readText(item: Untrusted<CodexItem>, isComplete: boolean): void {
     const [id, text] = [textIn(item.id), textIn(item.text)];
     const started = this.#open.get(id);
@@ -112,7 +112,7 @@ export class CodexDecoder implements StreamDecoder {
     return isReasoning ? this.#started().startReasoning() : this.#started().startText();
   }
 
-  /** The writer of a stream that has begun: with its first output, so that an earlier failure is all there is. */
+  /** Starts the stream with the first output, so that an earlier failure is not preceded by events. */
   #started(): StreamWriter {
     this.#writer.start("");
     return this.#writer;

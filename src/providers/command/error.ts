@@ -15,8 +15,8 @@ interface FailedCall {
 }
 
 /**
- * The error of a program that did not exit with status 0. It includes the last line of standard error, unless that
- * repeats the prompt.
+ * Returns the error of a program that did not exit with status 0. It includes the last line of standard error, unless
+ * that repeats the prompt.
  */
 export function exitError(exit: ProgramExit, { provider, request }: FailedCall): SDKError {
   const code = exit.signal ?? `exit status ${exit.code}`;
@@ -25,30 +25,30 @@ export function exitError(exit: ProgramExit, { provider, request }: FailedCall):
   return createProviderError(failure, { provider, request, body: { ...exit } });
 }
 
-/** The error that a program reports in its output. */
+/** Returns the error that a program reports in its output. */
 export function reportedError(report: unknown, { provider, request }: FailedCall): SDKError {
   const { message, code, type } = readReport(report);
-  const failure = { code: code || type, message, getKind: (own: string) => getKind([code, type], own) };
+  const failure = { code: code || type, message, getKind: (text: string) => getKind([code, type], text) };
   return createProviderError(failure, { provider, request, body: asObject(report) ?? { message } });
 }
 
-/** The error of a call over the limit on processes. */
+/** Creates the error of a call that exceeds the limit on processes. */
 export function tooManyProcesses(provider: string, max: number): SDKError {
   const message = `${provider} already runs ${max} programs, the limit set by max_processes`;
   return createError(ErrorKind.RATE_LIMIT, message, { provider, retryAfter: 1 });
 }
 
-/** How often a report may have another one in it. */
+/** Maximum nesting of reports. */
 const MAX_LEVELS = 4;
 
-/** What a program reports. Fields that it does not report are empty. */
+/** A program's report. Fields that it does not report are empty. */
 interface Report {
   readonly message: string;
   readonly code: string;
   readonly type: string;
 }
 
-/** A report is a text, an object with a message, or a text that is the JSON of such an object. */
+/** Reads a report: a text, an object with a message, or a text that is the JSON of such an object. */
 function readReport(report: unknown, levels = MAX_LEVELS): Report {
   const object = asObject(report) ?? asObject(tryReadJson(textIn(report)));
   if (object === undefined) return { message: textIn(report), code: "", type: "" };

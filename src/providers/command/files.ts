@@ -1,4 +1,4 @@
-/** What a program gets as files: images, and the schema of its answer. */
+/** Files for a program: images, and the schema of its answer. */
 import { invalidField } from "../../core/errors.ts";
 import type { Image } from "../../gen/outrigger/v1/message_pb.ts";
 import { isDataUri, parseDataUri } from "../../kit/media/data-uri.ts";
@@ -16,7 +16,7 @@ export interface ProgramFile {
 /** An argument of a program: a text, or the path of a file. */
 export type ProgramArgument = string | ProgramFile;
 
-/** Images of one call, at most: each is an argument. */
+/** Maximum number of images of one call: each is an argument. */
 const MAX_IMAGES = 64;
 
 /** The images of a request, in their order. */
@@ -43,7 +43,7 @@ function readImage(source: Image["source"], field: string): Uint8Array {
   throw invalidField(field, `expected the bytes of the image, or a data: URL, for a program; found ${found}`);
 }
 
-/** Arguments in which `{file}` stands for a file. */
+/** Returns arguments in which `{file}` is replaced by a file. */
 export function withFile(args: readonly string[], file: ProgramFile): ProgramArgument[] {
   return args.map((argument) => (argument === FILE_ARGUMENT ? file : argument));
 }

@@ -6,15 +6,15 @@ import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { ImageFiles } from "./files.ts";
 
-/** What the translation of one request shares. */
+/** The context for translating one request. */
 export interface PromptContext {
   readonly request: Request;
   /** Name under which the program is registered. */
   readonly provider: string;
   readonly loss: LossReport;
-  /** Takes the images of the request. Undefined: the program takes none. */
+  /** Takes the images of the request. Undefined if the program takes none. */
   readonly images: ImageFiles | undefined;
-  /** Whether the program gets the schema of its answer by other means. */
+  /** Whether the program gets the schema of its answer in another way. */
   readonly hasSchema: boolean;
 }
 
@@ -25,8 +25,8 @@ interface Turn {
 }
 
 /**
- * The prompt: the instructions, then the user's message. A longer conversation is a transcript in which each message has
- * its author's role before it.
+ * Returns the prompt: the instructions, then the user's message. A longer conversation is a transcript in which each
+ * message begins with its author's role.
  */
 export function toPrompt(context: PromptContext): string {
   const { request } = context;
@@ -62,7 +62,7 @@ function toTurn({ role, content }: Message, field: string, context: PromptContex
   return { role, text: texts.filter((text) => text !== "").join("\n") };
 }
 
-/** A part as text; empty where there is no text for it. */
+/** Returns a part as text; empty if there is no text for it. */
 function textOfPart(whole: ContentPart, field: string, context: PromptContext): string {
   const { part } = whole;
   const { loss } = context;
@@ -97,11 +97,14 @@ function textOfPart(whole: ContentPart, field: string, context: PromptContext): 
   }
 }
 
-/** Reasoning and activities. A program does not get its own: each call starts a new process. */
+/**
+ * Returns the text of reasoning and activities. A program does not get its earlier ones: each call starts a new
+ * process.
+ */
 function textOfState(part: ContentPart, field: string, { request, provider, loss }: PromptContext): string {
-  const isOwn = part.part.case === "native" && part.part.value.provider === provider;
+  const isFromProgram = part.part.case === "native" && part.part.value.provider === provider;
   const isPlain = part.part.case === "reasoning" && part.providerState === undefined;
-  if (isOwn || isPlain) {
+  if (isFromProgram || isPlain) {
     loss.note(field, "unsupported_content", "a program does not get its earlier actions; it was left out");
     return "";
   }
@@ -109,7 +112,7 @@ function textOfState(part: ContentPart, field: string, { request, provider, loss
   return text?.case === "text" ? text.value : "";
 }
 
-/** Requests the response format in the prompt, where it cannot be enforced. */
+/** Requests the response format in the prompt, if it cannot be enforced. */
 function formatInstruction({ request, loss, hasSchema }: PromptContext): string[] {
   const { responseFormat: format } = request;
   if (hasSchema) return [];

@@ -71,7 +71,7 @@ export class JsonLinesDecoder implements StreamDecoder {
     this.#reasoning.append(text);
   }
 
-  /** What has no unified form is kept as it is. */
+  /** Keeps a line that has no unified form unchanged. */
   #addActivity(line: Untrusted<JsonLine>): void {
     this.#endText();
     this.#endReasoning();
@@ -92,7 +92,7 @@ export class JsonLinesDecoder implements StreamDecoder {
   }
 }
 
-/** The text of a list of blocks, or of a content that is a text. Undefined where there is none. */
+/** Returns the text of a list of blocks, or of a content that is a text. Undefined if there is none. */
 function textOfContent(content: unknown): string | undefined {
   if (!Array.isArray(content)) return asString(content);
   const texts = objectsIn(content).flatMap(({ text }) => asString(text) ?? []);

@@ -8,21 +8,24 @@ import { ConfigurationError, RequestTimeoutError, type SDKError, StreamError } f
 import { toAbortError } from "../../kit/http/abort.ts";
 import type { ProgramArgument } from "./files.ts";
 
-/** What to start, and with what. */
+/** The program to start, with its arguments, input and limits. */
 export interface ProgramCall {
   /** Absolute path of the program. */
   readonly program: string;
-  /** Files among them are written to a folder of their own, which is removed afterwards. */
+  /** Files among the arguments are written to a temporary folder, which is removed afterwards. */
   readonly args: readonly ProgramArgument[];
-  /** All of its environment. */
+  /** The program's whole environment. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Where it runs. Undefined: in an empty folder, which is removed afterwards and is its HOME unless it has one. */
+  /**
+   * Working directory. Undefined: an empty folder, which is removed afterwards and is the program's HOME unless it has
+   * one.
+   */
   readonly folder: string | undefined;
-  /** Written to its standard input. */
+  /** Written to the program's standard input. */
   readonly input: string;
   /** Longest run, in milliseconds; 0 for no limit. */
   readonly requestMs: number;
-  /** Longest time between two pieces of its output, in milliseconds; 0 for no limit. */
+  /** Longest time between two pieces of output, in milliseconds; 0 for no limit. */
   readonly betweenBytesMs: number;
   readonly signal: AbortSignal | undefined;
   /** Name of the provider, for errors. */
@@ -31,17 +34,17 @@ export interface ProgramCall {
 
 /** How a program ended. */
 export interface ProgramExit {
-  /** Undefined where a signal ended it. */
+  /** Undefined if a signal ended it. */
   readonly code: number | undefined;
   readonly signal: string | undefined;
-  /** The end of what it wrote to standard error. */
+  /** The end of the program's standard error. */
   readonly stderr: string;
 }
 
 /** How long a program may take to exit after SIGTERM before it gets SIGKILL, in milliseconds. */
 const TERMINATION_MS = 2_000;
 
-/** How long a program may run on after it has closed its output or given its whole answer, in milliseconds. */
+/** How long a program may continue after it has closed its output or given its whole answer, in milliseconds. */
 const EXIT_MS = 5_000;
 
 /** How long other processes may hold its output open without writing once it has exited, in milliseconds. */
@@ -50,7 +53,7 @@ const HELD_MS = 1_000;
 /** How long to wait for the end of standard error once the program has exited, in milliseconds. */
 const STDERR_MS = 200;
 
-/** Bytes of standard error that are kept. */
+/** Maximum bytes of standard error that are kept. */
 const MAX_STDERR_BYTES = 8 * 1024;
 
 /** Writes the files among arguments. Returns the arguments with their paths. */
@@ -81,14 +84,14 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
   #failure: SDKError | undefined;
   #silence: NodeJS.Timeout | undefined;
   #killer: NodeJS.Timeout | undefined;
-  /** Resolves when its own folder has been removed. */
+  /** Resolves when the temporary folder has been removed. */
   #removed: Promise<void> | undefined;
   #isReading = false;
   #isReleased = false;
 
   /**
    * Starts a program.
-   * @param toError The error of a program that ended other than with status 0.
+   * @param toError Returns the error of a program that did not end with status 0.
    */
   static async start(call: ProgramCall, toError: (exit: ProgramExit) => SDKError): Promise<ProgramRun> {
     const { signal, args } = call;
@@ -130,7 +133,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
       cwd: folder,
       env: { HOME: folder, ...environment },
       stdio: ["pipe", "pipe", "pipe"],
-      // Its own process group, so that everything that the program starts is stopped with it.
+      // A separate process group, so that everything that the program starts is stopped with it.
       detached: true,
       shell: false,
     });
@@ -150,15 +153,16 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     return this.#exited.promise;
   }
 
-  /** Resolves when it has exited and its processes and folder are gone. Never rejects. */
+  /** Resolves when the program has exited and its processes and folder are gone. Never rejects. */
   async gone(): Promise<void> {
     await this.#exited.promise;
     await this.#removed;
   }
 
   /**
-   * The next bytes of its output. The end comes when the program has ended with status 0.
-   * @throws SDKError where it ended otherwise, after all of its output; where a limit or the signal ended it, at once.
+   * Returns the next bytes of output. The output ends when the program has ended with status 0.
+   * @throws SDKError if the program ended otherwise, after all of its output; if a limit or the signal ended it, at
+   *   once.
    */
   async next(): Promise<IteratorResult<Uint8Array>> {
     const read = await this.#read();
@@ -178,7 +182,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     return { done: true, value: undefined };
   }
 
-  /** The answer is complete: gives the program EXIT_MS to exit by itself. */
+  /** Gives the program EXIT_MS to exit by itself: its answer is complete. */
   release(): void {
     this.#isReleased = true;
     if (this.#exit === undefined) this.#killer ??= setTimeout(() => this.#terminate(), EXIT_MS);
@@ -199,7 +203,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     try {
       return await this.#reader.next();
     } catch {
-      // Its output was closed here, for a failure or because others hold it open.
+      // The output was closed here, for a failure or because other processes hold it open.
       return { done: true, value: undefined };
     } finally {
       this.#isReading = false;
@@ -239,7 +243,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
       if (this.#isReading) this.#watchSilence();
       this.#killRest();
     };
-    // What it wrote last may still be in the pipe, which others may hold open.
+    // The program's last output may still be in the pipe, which other processes may hold open.
     const timer = setTimeout(finish, STDERR_MS);
     if (stderr.closed) finish();
     else stderr.once("close", finish);
@@ -278,7 +282,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     this.#killer = setTimeout(() => this.#kill("SIGKILL"), TERMINATION_MS);
   }
 
-  /** Signals the program and what it started. */
+  /** Sends a signal to the program and all processes that it started. */
   #kill(signal: NodeJS.Signals): void {
     const { pid } = this.#child;
     if (pid === undefined) return;

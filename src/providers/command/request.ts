@@ -18,12 +18,12 @@ import {
   SCHEMA_ARGUMENT,
 } from "./settings.ts";
 
-/** What a program is started with for a request. */
+/** The input for starting a program. */
 export interface ProgramInput {
   readonly args: readonly ProgramArgument[];
   /** For its standard input. */
   readonly input: string;
-  /** What was changed or left out. */
+  /** Notes about parts of the request that were changed or left out. */
   readonly warnings: Warning[];
 }
 
@@ -35,13 +35,13 @@ type RequestOptions = Pick<CommandAdapterOptions, "command" | "prompt" | "effort
 /** A word that cannot be read as an option by a program, or as syntax by a shell. */
 const MODEL = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,255}$/;
 
-/** Bytes of one argument. Linux takes 128 KiB. */
+/** Maximum bytes of one argument. Linux takes 128 KiB. */
 const MAX_ARGUMENT_BYTES = 120 * 1024;
 
 /**
  * Translates a request.
- * @throws InvalidRequestError naming what the program cannot get; under LOSS_POLICY_REFUSE also what would otherwise be
- * changed or left out. UnsupportedToolChoiceError where the model must call a tool.
+ * @throws InvalidRequestError naming the part that the program cannot get; under LOSS_POLICY_REFUSE also parts that
+ *   would otherwise be changed or left out. UnsupportedToolChoiceError if the model must call a tool.
  */
 export function toProgramInput(request: Request, options: RequestOptions): ProgramInput {
   const loss = new LossReport();
@@ -70,7 +70,7 @@ export function toProgramInput(request: Request, options: RequestOptions): Progr
   loss.enforce(request.lossPolicy);
   const { warnings } = loss;
   if (options.prompt !== "argument") return { args, input: prompt, warnings };
-  // What follows `--` is never read as an option.
+  // Arguments after `--` are never read as options.
   return { args: [...args, "--", asArgument(prompt)], input: "", warnings };
 }
 

@@ -4,7 +4,7 @@ import { StreamError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 
-/** Reads a stream to its end. Throws what the stream throws. */
+/** Reads a stream to its end. Throws the stream's error. */
 export async function toResponse(batches: Batches<StreamEvent>): Promise<Response> {
   for await (const batch of batches) {
     const last = batch.at(-1)?.event;

@@ -1,4 +1,4 @@
-/** How a local program is used as a provider. */
+/** The settings of a local program that is used as a provider. */
 
 import type { AnswerLimits } from "../../kit/call/answer-limits.ts";
 import type { HttpTimeouts } from "../../kit/http/timeouts.ts";
@@ -8,7 +8,7 @@ export const commandFormats = ["text", "json-lines", "codex"] as const;
 
 /**
  * Format of a program's output: `text` is the answer itself; `json-lines` has a JSON object in each line, or text;
- * `codex` is what `codex exec --json` writes.
+ * `codex` is the output of `codex exec --json`.
  */
 export type CommandFormat = (typeof commandFormats)[number];
 
@@ -31,9 +31,9 @@ export interface CommandAdapterOptions {
   readonly name?: string | undefined;
   /** Default `stdin`: arguments are visible to every process of the machine. */
   readonly prompt?: PromptWay | undefined;
-  /** The program's environment. It gets nothing of the sidecar's own; PATH and HOME have defaults. */
+  /** The program's environment. It gets no variable of the sidecar; PATH and HOME have defaults. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
-  /** Absolute path of the folder where it runs. Default: an empty one for each call, which is removed afterwards. */
+  /** Absolute path of the working directory. Default: an empty folder for each call, which is removed afterwards. */
   readonly folder?: string | undefined;
   /** Arguments by reasoning effort, in place of the argument `{effort}`. */
   readonly efforts?: Readonly<Record<string, readonly string[]>> | undefined;
@@ -47,7 +47,7 @@ export interface CommandAdapterOptions {
    * the schema. Without them the schema is in the prompt.
    */
   readonly schema?: readonly string[] | undefined;
-  /** How many of its processes may run at once; a further call is refused. Default 4. */
+  /** Maximum number of processes of the program at the same time; a further call is refused. Default 4. */
   readonly maxProcesses?: number | undefined;
   /** Whether the program connects only to this machine and private networks, which is not checked. Default false. */
   readonly local?: boolean | undefined;
@@ -71,13 +71,13 @@ export const DEFAULT_ENVIRONMENT: Readonly<Record<string, string>> = {
 /** Argument that stands for the model. */
 export const MODEL_ARGUMENT = "{model}";
 
-/** Argument that is replaced by those of the effort. */
+/** Argument that is replaced by the arguments for the effort. */
 export const EFFORT_ARGUMENT = "{effort}";
 
-/** Argument that is replaced by those of all images. */
+/** Argument that is replaced by the arguments for all images. */
 export const IMAGES_ARGUMENT = "{images}";
 
-/** Argument that is replaced by those of the schema. */
+/** Argument that is replaced by the arguments for the schema. */
 export const SCHEMA_ARGUMENT = "{schema}";
 
 /** Argument for an image or a schema that stands for the path of the file. */

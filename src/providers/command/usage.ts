@@ -4,7 +4,7 @@ import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
 import { asCount, asObject } from "../../kit/json/json.ts";
 import type { CodexUsage } from "../../wire/command/codex.ts";
 
-/** Token counts in our terms. Undefined where there are none. */
+/** Converts token counts. Undefined if there are none. */
 export function toUsage(found: unknown, includeRaw: boolean): Usage | undefined {
   const counts = asObject<CodexUsage>(found);
   const input = asCount(counts?.input_tokens);

@@ -20,7 +20,7 @@ import { takesToolChoice } from "./tools.ts";
 export interface GeminiAdapterOptions {
   /** The key, sent as `x-goog-api-key` and never in a URL. Required. */
   readonly apiKey: string;
-  /** Where the key comes from, for the error that the provider refused it: `OPENAI_API_KEY`, a field, a file. */
+  /** Origin of the key, for the error if the provider refuses it: `OPENAI_API_KEY`, a field, a file. */
   readonly keyOrigin?: string | undefined;
   /** Base of all paths, without a version. Default `https://generativelanguage.googleapis.com`. */
   readonly baseUrl?: string | undefined;
@@ -28,11 +28,11 @@ export interface GeminiAdapterOptions {
   readonly name?: string | undefined;
   /** Version of the API, the first segment of all paths. Default `v1beta`, which has every field. */
   readonly apiVersion?: string | undefined;
-  /** Additional headers of every request. They replace the adapter's own. */
+  /** Additional headers of every request. They replace the adapter's headers. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Time limits. Defaults for those that are left out. */
+  /** Time limits; those left out keep their defaults. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Connects to this machine and to private networks alone, and to no proxy. Default false. */
+  /** Connects only to this machine and to private networks, and to no proxy. Default false. */
   readonly localOnly?: boolean | undefined;
   /** Folders whose files a caller may name in a `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
@@ -40,7 +40,7 @@ export interface GeminiAdapterOptions {
   readonly maxMediaBytes?: number | undefined;
   /** Limits of each answer; those left out keep their defaults. */
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
-  /** Models and prices of your own. Default: the Client's catalog, else the shipped one. */
+  /** Catalog for models and prices. Default: the Client's catalog, else the shipped one. */
   readonly catalog?: Catalog | undefined;
 }
 
@@ -70,7 +70,7 @@ export class GeminiAdapter extends HttpAdapter {
   }
 }
 
-/** The address of the provider itself. */
+/** The provider's address. */
 export const DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com";
 const DEFAULT_VERSION = "v1beta";
 

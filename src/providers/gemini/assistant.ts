@@ -34,7 +34,7 @@ export interface AssistantContent {
 /**
  * Translates the content of an assistant message. Parts are never merged, since signatures belong to single parts.
  * @param field Path of the content, for errors.
- * @throws InvalidRequestError where the API has no form for a part.
+ * @throws InvalidRequestError if the API has no form for a part.
  */
 export async function toAssistantContent(
   content: readonly ContentPart[],
@@ -48,7 +48,7 @@ export async function toAssistantContent(
 }
 
 /**
- * A signature that skips the check, documented for calls that have none of the model's own; quality suffers (provider
+ * A signature that skips the check, documented for calls that have none from the model; quality suffers (provider
  * documentation: "Thought signatures", FAQ).
  */
 const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
@@ -74,9 +74,18 @@ class AssistantWriter implements AssistantContent {
       case "text":
         return this.#addText(part.value, rest ?? {});
       case "reasoning":
-        return this.#addReasoning(whole, part.value.text, origin === "own" ? rest : undefined, field);
+        return this.#addReasoning(
+          whole,
+          part.value.text,
+          origin === "current_model" ? rest : undefined,
+          field,
+        );
       case "toolCall":
-        return this.#addCall(part.value, origin === "own" ? (rest ?? {}) : undefined, `${field}.tool_call`);
+        return this.#addCall(
+          part.value,
+          origin === "current_model" ? (rest ?? {}) : undefined,
+          `${field}.tool_call`,
+        );
       case "image":
         return this.#addImage(part, rest ?? {}, `${field}.image`);
       case "native":
@@ -103,17 +112,19 @@ class AssistantWriter implements AssistantContent {
     if (replaced?.part.case === "text") this.parts.push({ text: replaced.part.value });
   }
 
-  /** @param rest The fields that the API gave with the call; undefined where another provider or model wrote it. */
+  /**
+   * @param rest The fields that the API gave with the call; undefined if another provider or model wrote it.
+   */
   #addCall(call: ToolCall, rest: Untrusted<Part> | undefined, field: string): void {
-    const own = objectIn<FunctionCall>(rest?.functionCall);
+    const nativeCall = objectIn<FunctionCall>(rest?.functionCall);
     const name = wireToolCallName(call.name, CALL_NAMES, `${field}.name`, this.#context.loss);
-    const functionCall = { ...asJson(own), name, args: this.#argumentsOf(call, field) };
+    const functionCall = { ...asJson(nativeCall), name, args: this.#argumentsOf(call, field) };
     const signature = rest === undefined ? this.#placeholder(field) : {};
     this.parts.push({ ...asJson(rest ?? {}), functionCall, ...signature });
-    this.calls.push({ id: call.id, name, nativeId: getNativeId(own), field });
+    this.calls.push({ id: call.id, name, nativeId: getNativeId(nativeCall), field });
   }
 
-  /** Models that check signatures want one on the first call of a step. */
+  /** Models that check signatures require one on the first call of a step. */
   #placeholder(field: string): Pick<Part, "thoughtSignature"> {
     if (!this.#context.traits.thoughtSignatures || this.calls.length > 0) return {};
     const message =
@@ -122,7 +133,7 @@ class AssistantWriter implements AssistantContent {
     return { thoughtSignature: PLACEHOLDER_SIGNATURE };
   }
 
-  /** The API takes only objects as arguments: free text and invalid JSON are put into one. */
+  /** Returns the arguments of a call. The API takes only objects: free text and invalid JSON are put into one. */
   #argumentsOf({ input }: ToolCall, field: string): JsonObject {
     const text = input.value ?? "";
     if (text === "" && input.case !== "text") return {};
@@ -143,7 +154,7 @@ class AssistantWriter implements AssistantContent {
 
   #addNative(whole: ContentPart, native: NativePart, origin: Origin, field: string): void {
     const { request, loss, provider } = this.#context;
-    // Data of an answer as a whole, for instance its grounding, is not part of the conversation.
+    // Data about an answer as a whole, for instance its grounding, is not part of the conversation.
     if (isAnswerData(whole)) return;
     if (native.provider !== provider && native.provider !== PROVIDER_NAME) {
       replaceForeignPart(whole, request.foreignState, field, loss);
@@ -154,14 +165,14 @@ class AssistantWriter implements AssistantContent {
   }
 }
 
-/** The fields that the API gave with a part. A signature is valid only for the model that wrote it. */
+/** Returns the fields that the API gave with a part. A signature is valid only for the model that wrote it. */
 function getRest(whole: ContentPart, origin: Origin): Untrusted<Part> | undefined {
   if (origin === "none" || origin === "foreign") return undefined;
   const part = getStatePart(whole);
-  return part === undefined || origin === "own" ? part : without(part, "thoughtSignature");
+  return part === undefined || origin === "current_model" ? part : without(part, "thoughtSignature");
 }
 
-/** A part without its signature, the other fields as they are spelled. */
+/** Returns a part without its signature; the other fields keep their source text. */
 function unsigned(json: string): Part {
   const members = [...toMembers(json)].filter(([key]) => key !== "thoughtSignature");
   return Object.fromEntries(members.map(([key, source]) => [key, sourceObject(source)]));

@@ -19,7 +19,7 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 /** The sources of one span of the answer. Their indices are set by `placeCitations`, once the whole text is known. */
 export interface CitedSegment {
   readonly citations: readonly Citation[];
-  /** The span, in bytes of UTF-8; without indices where the sources have none. */
+  /** The span, in bytes of UTF-8; without indices if the sources have none. */
   readonly segment: Untrusted<Segment>;
 }
 
@@ -32,19 +32,22 @@ export interface CitedText {
   readonly isFirst: boolean;
 }
 
-/** The sources that a candidate, or one event of it, names for its text, as one text. Empty where it names none. */
+/**
+ * Returns the sources that a candidate, or one event of a candidate, names for its text, as one text. Empty if it names
+ * none.
+ */
 export function sourcesText(candidate: Untrusted<Candidate>): string {
   const { citationMetadata, groundingMetadata, urlContextMetadata } = candidate;
-  // Most events of a stream name none.
+  // Most events of a stream name no sources.
   if (citationMetadata === undefined && groundingMetadata === undefined && urlContextMetadata === undefined)
     return "";
   return JSON.stringify([citationMetadata, groundingMetadata, urlContextMetadata]);
 }
 
-/** Counts a citation and its characters. Throws where there are too many. */
+/** Counts a citation and its characters. Throws if there are too many. */
 type CountCitation = (chars: number) => void;
 
-/** The sources that a candidate, or one event of it, names for its text. */
+/** Returns the sources that a candidate, or one event of a candidate, names for its text. */
 export function toCitations(
   { citationMetadata, groundingMetadata, urlContextMetadata }: Untrusted<Candidate>,
   count: CountCitation,
@@ -57,9 +60,9 @@ export function toCitations(
 }
 
 /**
- * The citations of a text part, with their spans in code points. A span is set only where it is known to be one of this
- * part: a segment has the text of its span or the index of its part; recited sources have neither and count from the
- * first text. Citations of an earlier part arrive after that part has ended, and so have no span.
+ * Returns the citations of a text part, with their spans in code points. A span is set only if it is known to belong to
+ * this part: a segment has the text of its span or the index of its part; recited sources have neither and count from
+ * the first text. Citations of an earlier part arrive after that part has ended, and so have no span.
  */
 export function placeCitations(cited: readonly CitedSegment[], part: CitedText): Citation[] {
   if (cited.length === 0) return [];
@@ -73,7 +76,7 @@ export function placeCitations(cited: readonly CitedSegment[], part: CitedText):
   });
 }
 
-/** The span of a segment. Zero is left out by the API, so that a missing start is the beginning of the part. */
+/** Returns the span of a segment. The API omits zero, so that a missing start is the beginning of the part. */
 function toSpan({ startIndex, endIndex }: Untrusted<Segment>): ProviderSpan | undefined {
   const end = asInt32(endIndex);
   return end === undefined ? undefined : { start: asInt32(startIndex) ?? 0, end };
@@ -109,7 +112,7 @@ function recitedSources(
   );
 }
 
-/** The sources of each supported segment, and those that support no segment. */
+/** Returns the sources of each supported segment, and the sources that support no segment. */
 function groundingSources(
   { groundingChunks, groundingSupports }: Untrusted<GroundingMetadata>,
   count: CountCitation,
@@ -132,7 +135,7 @@ function groundedIn(chunk: object, support: Untrusted<GroundingSupport>, count: 
   return toCitation(kind, objectIn<GroundingSource>(source), { ...support, groundingChunk: chunk }, count);
 }
 
-/** Pages that were read; those that could not be read are not sources. */
+/** Returns the pages that were read; pages that could not be read are not sources. */
 function readPages({ urlMetadata }: Untrusted<UrlContextMetadata>, count: CountCitation): CitedSegment[] {
   const citations = objectsIn<UrlMetadata>(urlMetadata)
     .filter(({ urlRetrievalStatus }) => urlRetrievalStatus === "URL_RETRIEVAL_STATUS_SUCCESS")
@@ -140,7 +143,9 @@ function readPages({ urlMetadata }: Untrusted<UrlContextMetadata>, count: CountC
   return [{ citations, segment: {} }];
 }
 
-/** @param raw The citation as the provider sent it. */
+/**
+ * @param raw The citation as received.
+ */
 function toCitation(
   type: string,
   source: Untrusted<GroundingSource>,

@@ -39,7 +39,7 @@ interface StatusDetails {
   readonly retryDelay: number | undefined;
 }
 
-/** A failed HTTP answer as our error. */
+/** Converts a failed HTTP answer to an SDKError. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
   const { object = {}, text } = readFailureBody<ErrorBody>(body);
   return createProviderError(toFailure(statusIn(object, text), status), {
@@ -51,7 +51,7 @@ export function toError({ provider, status, headers, body, request }: WireFailur
   });
 }
 
-/** The failure in an object that holds `error`: an event of a stream, or a body that came with success. */
+/** Returns the failure in an object that holds `error`: an event of a stream, or a body that came with success. */
 export function reportedError(
   holder: Untrusted<ErrorBody>,
   { provider, providerRequestId, request }: CallFacts,
@@ -60,7 +60,7 @@ export function reportedError(
   return createProviderError(toFailure(statusIn(holder), undefined), source);
 }
 
-/** The status in a body. @param text The body where it is no object. */
+/** Returns the status in a body. @param text The body if it is no object. */
 function statusIn(holder: Untrusted<ErrorBody>, text = ""): StatusDetails {
   const error = objectIn<RpcStatus>(holder.error);
   const details = objectsIn<ErrorDetail>(error.details);
@@ -88,15 +88,18 @@ function toFailure(details: StatusDetails, httpStatus: number | undefined): Repo
     code: reason || status,
     message,
     retryAfter: retryDelay,
-    getKind: (own) => getKind({ ...details, message: own }, httpStatus),
+    getKind: (message) => getKind({ ...details, message }, httpStatus),
   };
 }
 
-/** The kind of a failure: its codes first, then the HTTP status; the message only to tell a 400 or 429 apart. */
+/**
+ * Returns the kind of a failure: by its codes first, then by the HTTP status; the message only distinguishes failures
+ * with 400 or 429.
+ */
 function getKind(details: StatusDetails, httpStatus: number | undefined): ErrorKind {
   const status = httpStatus ?? details.code;
   const { reason, message } = details;
-  // A gateway's, whose body may say something else.
+  // The status comes from a gateway, whose body may say something else.
   if (httpStatus === 408) return ErrorKind.REQUEST_TIMEOUT;
   if (isContextOverflow({ codes: [reason, details.status], message, status }))
     return ErrorKind.CONTEXT_LENGTH;
@@ -123,7 +126,7 @@ function kindOfInvalidRequest({ reason, message }: StatusDetails): ErrorKind {
 function isUsedUp({ quotaIds, limit, message, retryDelay }: StatusDetails): boolean {
   if (quotaIds.some((id) => id.includes("PerDay")) || limit === "0" || /\blimit: 0\b/.test(message))
     return true;
-  // The message for every quota mentions billing; it is about billing only where no quota and no delay is given.
+  // The message for every quota mentions billing; it is about billing only if no quota and no delay is given.
   return quotaIds.length === 0 && retryDelay === undefined && /\bbilling\b|\bcredits?\b/i.test(message);
 }
 

@@ -3,15 +3,15 @@ import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outr
 import { finishReason } from "../../kit/adapter/finish-reason.ts";
 
 /**
- * The reason of a candidate that ended. The API has no finish reason for tool calls: an answer with calls that ended
- * with STOP waits for their results.
+ * Returns the reason of a candidate that ended. The API has no finish reason for tool calls: an answer with calls that
+ * ended with STOP waits for their results.
  */
 export function finishReasonOf(raw: string, hasToolCalls: boolean): FinishReason {
   if (raw === "STOP" && hasToolCalls) return finishReason(Reason.TOOL_CALLS, raw);
   return finishReason(REASONS.get(raw) ?? Reason.OTHER, raw);
 }
 
-/** The reason of an answer without candidates, whose prompt was blocked. */
+/** Returns the reason of an answer without candidates, whose prompt was blocked. */
 export function toBlockedReason(raw: string): FinishReason {
   return finishReason(Reason.CONTENT_FILTER, raw);
 }

@@ -1,6 +1,6 @@
 /**
  * Our messages -> `contents` and `systemInstruction` (provider documentation: "Content"). The same history gives the
- * same contents in every request, so that the provider's prompt cache finds the beginning again.
+ * same contents in every request, so that the provider's prompt cache recognizes the beginning.
  */
 
 import { invalidField } from "../../core/errors.ts";
@@ -15,7 +15,7 @@ import { toUserContent } from "./user-content.ts";
 
 /** The conversation in the provider's terms. */
 export interface Conversation {
-  /** Text of the leading system and developer messages; undefined where there is none. */
+  /** Text of the leading system and developer messages; undefined if there is none. */
   readonly system: string | undefined;
   readonly contents: readonly Content[];
 }
@@ -35,8 +35,9 @@ export async function toConversation(context: RequestContext): Promise<Conversat
 }
 
 /**
- * How many messages go into `systemInstruction`: the leading system and developer messages, unless there are no others,
- * since the API wants at least one content. Later ones stay where they are: moving them would change their meaning.
+ * Counts the messages that go into `systemInstruction`: the leading system and developer messages, unless there are no
+ * others, since the API requires at least one content. Later ones stay in their place: moving them would change their
+ * meaning.
  */
 function countLeadingInstructions(messages: readonly Message[]): number {
   const first = messages.findIndex(({ role }) => role !== Role.SYSTEM && role !== Role.DEVELOPER);
@@ -60,7 +61,7 @@ class ContentWriter {
     this.#results = new ToolResults(context, this.#media);
   }
 
-  /** Adds a message. @param field Its path, for errors. */
+  /** Adds a message. @param field Path of the message, for errors. */
   async add(message: Message, field: string): Promise<void> {
     this.#checkName(message, field);
     switch (message.role) {
@@ -78,7 +79,7 @@ class ContentWriter {
     }
   }
 
-  /** The contents. Throws where a tool call has no result, or the model does not accept the last message. */
+  /** Returns the contents. Throws if a tool call has no result, or the model does not accept the last message. */
   end(): Content[] {
     this.#results.end();
     const last = this.#contents.at(-1);
@@ -96,7 +97,10 @@ class ContentWriter {
     this.#context.loss.lose(`${field}.name`, "unsupported_setting", message);
   }
 
-  /** An assistant message, then a content for the results of its calls: the API wants them directly after it. */
+  /**
+   * Adds an assistant message, then a content for the results of its calls: the API requires the results directly after
+   * it.
+   */
   async #addAssistant({ content }: Message, field: string): Promise<void> {
     const { parts, calls } = await toAssistantContent(
       content,
@@ -115,7 +119,7 @@ class ContentWriter {
   async #addUser({ content }: Message, field: string): Promise<void> {
     const parts = await toUserContent(content, `${field}.content`, this.#context, this.#media);
     if (parts.length > 0) this.#contents.push({ role: "user", parts });
-    // Native parts of other providers are left out, and so is a message that has nothing else.
+    // Native parts of other providers are left out, and so is a message that has no other parts.
     else if (!content.some(({ part }) => part.case === "native"))
       throw invalidField(`${field}.content`, "expected at least one part that is not empty");
   }
@@ -130,6 +134,6 @@ class ContentWriter {
   }
 }
 
-// Tags around instructions inside the conversation. Constant, so that the prompt cache finds them again.
+// Tags around instructions inside the conversation. Constant, so that the prompt cache recognizes them.
 const SYSTEM_OPENING = "<system_message>\n";
 const SYSTEM_CLOSING = "\n</system_message>";

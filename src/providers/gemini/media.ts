@@ -15,15 +15,15 @@ export type MediaPart =
 /** Turns the source of a part into a URL, bytes or a file id. @param field Path of the part, for errors. */
 export type MediaSource = (media: Media, field: string) => Promise<ResolvedMedia>;
 
-/** What the translation of media needs. */
+/** The context for translating media. */
 export interface MediaContext {
   readonly media: MediaSource;
   readonly loss: LossReport;
-  /** Whether the model takes a resolution for each part, as models do since Gemini 3. */
+  /** Whether the model accepts a resolution for each part, as models do since Gemini 3. */
   readonly takesResolution: boolean;
 }
 
-/** A part with a source as the API takes it. Throws InvalidRequestError where it does not take the media type. */
+/** Converts a part with a source. Throws InvalidRequestError if the API does not accept the media type. */
 export async function toMediaPart(part: MediaPart, field: string, context: MediaContext): Promise<Part> {
   const media = await context.media(part.value, field);
   checkType(part.case, media.mediaType, field);
@@ -40,13 +40,13 @@ function toData(media: ResolvedMedia): Part {
   return { fileData: { ...(media.mediaType === "" ? {} : { mimeType: media.mediaType }), fileUri } };
 }
 
-/** The API takes the URI of a file; the Files API gives its name (`files/abc`) too. */
+/** Returns the URI of a file, which the API requires; the Files API also gives a name (`files/abc`). */
 function toFileUri(id: string): string {
   if (/^[a-z]+:/i.test(id)) return id;
   return `${FILES_BASE_URL}/${id.startsWith("files/") ? id : `files/${id}`}`;
 }
 
-// URIs of files name this host, also where requests are sent to another one.
+// URIs of files name this host, even if requests are sent to another one.
 const FILES_BASE_URL = "https://generativelanguage.googleapis.com/v1beta";
 
 function checkType(kind: MediaPart["case"], mediaType: string, field: string): void {
@@ -66,7 +66,7 @@ const IMAGE_TYPES: ReadonlySet<string> = new Set([
   "image/heif",
 ]);
 
-/** The resolution at which the model reads an image. Values of `detail` that are not ours are passed on. */
+/** Returns the resolution at which the model reads an image. Unknown values of `detail` are passed on. */
 function resolution(
   { detail }: Image,
   field: string,

@@ -47,7 +47,7 @@ interface OpenCall {
   readonly rest: Untrusted<Part>;
 }
 
-/** Writes the parts of one answer into the blocks of our events. */
+/** Writes the parts of one answer into the blocks of a stream. */
 export class OpenBlocks {
   readonly #writer: StreamWriter;
   readonly #states: StateWriter;
@@ -60,12 +60,12 @@ export class OpenBlocks {
     this.#states = states;
   }
 
-  /** Adds the sources of an event to the text that is open. Returns false where none is. */
+  /** Adds the sources of an event to the open text. Returns false if none is open. */
   cite(candidate: Untrusted<Candidate>): boolean {
     const open = this.#open;
     if (open?.kind !== "text") return false;
     const sources = sourcesText(candidate);
-    // Some servers repeat them in every event.
+    // Some servers repeat the sources in every event.
     if (sources === "" || sources === open.sources) return true;
     open.sources = sources;
     const count = (chars: number) => this.#writer.countCitations(1, chars);
@@ -74,8 +74,8 @@ export class OpenBlocks {
   }
 
   /**
-   * Adds text. A block grows until a part of another kind comes. A part with a signature is a block of its own.
-   * @param continues Whether the part may continue the last one of the event before it.
+   * Adds text. A block grows until a part of another kind comes. A part with a signature becomes a separate block.
+   * @param continues Whether the part may continue the last one of the previous event.
    */
   addText(part: Untrusted<Part>, continues: boolean): void {
     const kind = part.thought === true ? "reasoning" : "text";
@@ -87,9 +87,9 @@ export class OpenBlocks {
   }
 
   /**
-   * Adds a function call, which arrives whole, or begins with its name and brings its arguments value by value.
-   * Returns whether a call begins.
-   * @param index Of the part in its event.
+   * Adds a function call, which arrives either whole or with its name first and its arguments value by value. Returns
+   * whether a call begins.
+   * @param index Index of the part in its event.
    */
   addCall(part: Untrusted<Part>, sources: PartSources, index: number): boolean {
     const call = objectIn<FunctionCall>(part.functionCall);
@@ -167,7 +167,10 @@ export class OpenBlocks {
     if (willContinue !== true) this.close();
   }
 
-  /** The end of a call that has ended already, or a call without a name, which cannot be run and is kept as it is. */
+  /**
+   * Handles the end of a call that has ended already, or a call without a name, which cannot be run and is kept
+   * unchanged.
+   */
   #addNamelessCall(
     part: Untrusted<Part>,
     call: Untrusted<FunctionCall>,
@@ -179,12 +182,14 @@ export class OpenBlocks {
   }
 }
 
-/** The wire part of a call without its name and arguments. */
+/** Returns the wire part of a call without its name and arguments. */
 function callRest(part: Untrusted<Part>, call: Untrusted<FunctionCall>): Untrusted<Part> {
   return { ...part, functionCall: without(call, "name", "args", "partialArgs", "willContinue") };
 }
 
-/** Adds what a later event has. Not a copy: many events with fields of their own would copy all of them again. */
+/**
+ * Adds the fields of a later event. Not a copy, which would be repeated for each of many events with additional fields.
+ */
 function extendRest(rest: Untrusted<Part>, later: Untrusted<Part>): void {
   const functionCall = Object.assign(objectIn(rest.functionCall), later.functionCall);
   Object.assign(rest, later, { functionCall });

@@ -3,9 +3,9 @@ import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { PROVIDER_NAME } from "./context.ts";
 
 /**
- * The `provider_options_json` of a request for this provider, by its registered name or by the name of its API. They
- * are merged into the body last.
- * @throws InvalidRequestError where they are not a JSON object.
+ * Reads the `provider_options_json` of a request for this provider, by its registered name or by the name of its API.
+ * They are merged into the body last.
+ * @throws InvalidRequestError if they are not a JSON object.
  */
 export function readOptions({ providerOptionsJson }: Request, provider: string): JsonObject {
   const name = providerOptionsJson[provider] === undefined ? PROVIDER_NAME : provider;

@@ -1,6 +1,6 @@
 /**
- * The JSON text of an answer's parts as the provider wrote it. What a model wrote and a provider signed has to be sent
- * back unchanged, and parsing and writing it again would turn `1.0` into `1`.
+ * The JSON text of an answer's parts as received. Text that a model wrote and a provider signed has to be sent back
+ * unchanged, and parsing and writing it again would turn `1.0` into `1`.
  */
 import { splitElements, toMembers } from "../../kit/json/json-source.ts";
 
@@ -19,14 +19,14 @@ export class PartSources {
     this.#json = json;
   }
 
-  /** The text of one part, without insignificant white space. @param index Index of the part in `parts`. */
+  /** Returns the text of one part, without insignificant white space. @param index Index of the part in `parts`. */
   at(index: number): string {
     this.#sources ??= partSources(this.#position, this.#json);
     return compact(this.#sources[index] ?? "{}");
   }
 }
 
-/** The arguments of a call as the provider wrote them; empty where there are none. @param source The part's text. */
+/** Returns the arguments of a call as received; empty if there are none. @param source The part's text. */
 export function argumentsIn(source: string): string {
   const args = toMembers(toMembers(source).get("functionCall") ?? "").get("args");
   return args === undefined || args === "null" ? "" : args;
@@ -38,7 +38,7 @@ function partSources(position: number, json: string): readonly string[] {
   return splitElements(toMembers(content).get("parts") ?? "");
 }
 
-/** JSON text without the white space between its tokens. */
+/** Returns JSON text without the white space between its tokens. */
 function compact(json: string): string {
   if (json.startsWith("[")) return `[${splitElements(json).map(compact).join(",")}]`;
   if (!json.startsWith("{")) return json;

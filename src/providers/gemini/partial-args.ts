@@ -21,13 +21,13 @@ interface Level {
 
 /** Writes the arguments of one call. The API sends values in document order, so that each can be written at once. */
 export class PartialArguments {
-  /** The open objects and lists, from the arguments themselves down to the one that holds the last value. */
+  /** The open objects and lists, from the arguments down to the one that holds the last value. */
   readonly #levels: Level[] = [];
   #inString = false;
 
   /**
-   * The text that one entry of `partialArgs` adds.
-   * @throws StreamError where its path is invalid, or names something that was closed before.
+   * Returns the text that one entry of `partialArgs` adds.
+   * @throws StreamError if its path is invalid, or names something that was closed before.
    */
   add(entry: Untrusted<PartialArg>): string {
     const path = parseSteps(asString(entry.jsonPath) ?? "");
@@ -36,13 +36,13 @@ export class PartialArguments {
     if (text === undefined && value === undefined) return "";
     const before = this.#inString && this.#isAt(path) ? "" : this.#moveTo(path);
     if (text === undefined) return before + value;
-    // A string can arrive in several entries, with one pair of quotes around all of them.
+    // A string can arrive in several entries, with one pair of quotes around them all.
     const opening = this.#inString ? "" : '"';
     this.#inString = entry.willContinue === true;
     return `${before}${opening}${JSON.stringify(text).slice(1, -1)}${this.#inString ? "" : '"'}`;
   }
 
-  /** The text that closes everything that is still open. */
+  /** Returns the text that closes everything that is still open. */
   close(): string {
     return this.#endString() + this.#closeTo(0);
   }
@@ -106,7 +106,7 @@ function toKey(step: Step, { keys }: Level): string {
   return `${JSON.stringify(step)}:`;
 }
 
-/** The text of a value that is not a string; undefined where the entry has no value. */
+/** Returns the text of a value that is not a string; undefined if the entry has no value. */
 function toLiteral({ numberValue, boolValue, nullValue }: Untrusted<PartialArg>): string | undefined {
   if (numberValue !== undefined) return JSON.stringify(numberValue);
   if (boolValue !== undefined) return JSON.stringify(boolValue);

@@ -1,4 +1,4 @@
-/** Parts of an answer: their kind, and those that arrive whole -> our content parts. */
+/** The kinds of parts of an answer, and the conversion of whole parts to content parts. */
 import { create } from "@bufbuild/protobuf";
 import {
   type ContentPart,
@@ -11,7 +11,7 @@ import type { Blob, Part } from "../../wire/gemini/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { StateWriter } from "./state.ts";
 
-/** Fields of a part that describe its data and are not the data. */
+/** Fields that describe a part's data and are not data themselves. */
 const PART_ATTRIBUTES: ReadonlySet<string> = new Set<keyof Part>([
   "thought",
   "thoughtSignature",
@@ -23,7 +23,7 @@ const PART_ATTRIBUTES: ReadonlySet<string> = new Set<keyof Part>([
   "audioTranscription",
 ]);
 
-/** The kind of a part: the key of its data, else of an attribute; empty where it has neither. */
+/** Returns the kind of a part: the key of its data, else of an attribute; empty if it has neither. */
 export function getKind(part: Untrusted<Part>): string {
   let attribute = "";
   for (const key in part) {
@@ -44,7 +44,10 @@ export function isAnswerText(part: Untrusted<Part>): boolean {
   return getKind(part) === "text" && part.thought !== true && textIn(part.text) !== "";
 }
 
-/** A generated image. An image in the reasoning is a draft, not part of the answer: undefined, as for other data. */
+/**
+ * Returns a generated image. An image in the reasoning is a draft, not part of the answer: undefined, as for other
+ * data.
+ */
 export function imagePart(part: Untrusted<Part>, states: StateWriter): ContentPart | undefined {
   const blob = objectIn<Blob>(part.inlineData);
   const mediaType = textIn(blob.mimeType);
@@ -56,13 +59,13 @@ export function imagePart(part: Untrusted<Part>, states: StateWriter): ContentPa
   return create(ContentPartSchema, { part: { case: "image", value }, providerState: states.ofPart(rest) });
 }
 
-/** A part that has no unified form. @param source Its JSON text. */
+/** Creates a part for a wire part that has no unified form. @param source Its JSON text. */
 export function nativePart(kind: string, source: string, states: StateWriter): ContentPart {
   return toNative(states.provider, kind, source, states.ofPart({}));
 }
 
 /**
- * Data of an answer as a whole that has no unified form, for instance its grounding.
+ * Creates a part for data about an answer as a whole that has no unified form, for instance its grounding.
  * @param data An object with one key, its kind.
  */
 export function answerDataPart(kind: string, data: JsonObject, states: StateWriter): ContentPart {

@@ -5,10 +5,10 @@ import { effortFor } from "../../kit/adapter/effort.ts";
 import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { GenerationConfig } from "../../wire/gemini/request.ts";
 
-/** The `thinkingConfig` of `generationConfig`; empty where the model decides. */
+/** The `thinkingConfig` of `generationConfig`; empty if the model decides. */
 export type ReasoningSettings = Pick<GenerationConfig, "thinkingConfig">;
 
-/** The settings for a reasoning effort. @param requested `Request.reasoning_effort`. */
+/** Returns the settings for a reasoning effort. @param requested `Request.reasoning_effort`. */
 export function reasoningSettings(
   requested: string,
   traits: ModelTraits,
@@ -30,7 +30,7 @@ export function reasoningSettings(
 
 function levelSettings(effort: string | undefined): ReasoningSettings {
   if (effort === undefined) return {};
-  // No level turns reasoning off; models that can do without take a budget of zero.
+  // No level turns reasoning off; models that support turning it off take a budget of zero.
   if (effort === "none") return { thinkingConfig: { thinkingBudget: 0 } };
   return { thinkingConfig: { thinkingLevel: effort, includeThoughts: true } };
 }
@@ -52,7 +52,7 @@ function budgetSettings(
   return { thinkingConfig: { thinkingBudget, includeThoughts: true } };
 }
 
-/** Tokens for each effort, the same as those of Google's OpenAI-compatible endpoint. */
+/** Tokens for each effort, the same numbers as in Google's OpenAI-compatible endpoint. */
 const BUDGETS: ReadonlyMap<string, number> = new Map([
   ["minimal", 1024],
   ["low", 1024],

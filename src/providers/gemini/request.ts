@@ -14,21 +14,21 @@ import { reasoningSettings } from "./reasoning.ts";
 import { responseFormatSettings } from "./response-format.ts";
 import { toolSettings } from "./tools.ts";
 
-/** What the translation of a request takes from the provider's configuration. */
+/** The settings of the provider's configuration for the translation of a request. */
 export type RequestSettings = Pick<RequestContext, "provider" | "media" | "models">;
 
 /** A request in the provider's terms. */
 export interface RequestBody {
   /** For `stringifyJson`. The same for a whole answer and a stream. */
   readonly body: JsonObject;
-  /** What was changed or left out. */
+  /** Notes about parts of the request that were changed or left out. */
   readonly warnings: Warning[];
 }
 
 /**
  * Translates a request.
- * @throws InvalidRequestError naming what the API has no form for; under LOSS_POLICY_REFUSE also what would otherwise
- * be changed or left out.
+ * @throws InvalidRequestError naming the part that the API has no form for; under LOSS_POLICY_REFUSE also parts that
+ *   would otherwise be changed or left out.
  */
 export async function toRequestBody(request: Request, settings: RequestSettings): Promise<RequestBody> {
   const loss = new LossReport();
@@ -58,10 +58,10 @@ export async function toRequestBody(request: Request, settings: RequestSettings)
 const APPENDED_OPTIONS: readonly (keyof GenerateContentRequest)[] = ["tools"];
 
 /**
- * The path of a model's method below the base URL.
- * @param version Of the API, for instance `v1beta`.
+ * Returns the path of a model's method below the base URL.
+ * @param version Version of the API, for instance `v1beta`.
  * @param model An id, or a resource name such as `tunedModels/mine`.
- * @throws InvalidRequestError where the model would change the path.
+ * @throws InvalidRequestError if the model would change the path.
  */
 export function toPath(version: string, model: string, streaming: boolean): string {
   const name = RESOURCE_NAME.test(model) ? model : `models/${model}`;
@@ -116,7 +116,7 @@ const CACHED_KEYS: readonly (keyof GenerateContentRequest)[] = ["systemInstructi
 
 function withoutCached(body: JsonObject, options: JsonObject, loss: LossReport): JsonObject {
   if (typeof options.cachedContent !== "string" || !CACHED_KEYS.some((key) => key in body)) return body;
-  const message = "the cached content has its own instructions and tools; those of the request were left out";
+  const message = "the cached content has instructions and tools; the ones in the request were left out";
   loss.lose("messages", "adjusted_setting", message);
   return without(body, ...CACHED_KEYS);
 }

@@ -12,11 +12,11 @@ import { GEMINI_JSON_SCHEMA } from "../schema-dialects.ts";
 export interface ResponseFormatSettings {
   /** For `generationConfig`. */
   readonly config: Pick<GenerationConfig, "responseMimeType" | "responseJsonSchema">;
-  /** Sent after the system instruction where the model has no setting for the format; else undefined. */
+  /** Sent after the system instruction if the model has no setting for the format; else undefined. */
   readonly instruction: string | undefined;
 }
 
-/** The settings for a response format; where the model has none, an instruction. */
+/** Returns the settings for a response format; an instruction if the model has no setting. */
 export function responseFormatSettings(
   { responseFormat: format, tools }: Request,
   traits: ModelTraits,

@@ -1,4 +1,4 @@
-/** What the events of one answer report besides its parts. */
+/** Collects the reports of an answer's events besides its parts. */
 import { hash } from "node:crypto";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
@@ -34,7 +34,7 @@ interface CandidateData {
   readonly data: JsonObject;
 }
 
-/** What one event adds to the first candidate. */
+/** The content that one event adds to the first candidate. */
 interface CandidateShare {
   readonly candidate: Untrusted<Candidate>;
   /** Index of the candidate in `candidates`. */
@@ -57,11 +57,11 @@ const READ_ELSEWHERE: ReadonlySet<string> = new Set<keyof Candidate>([
 /** Finish reasons that need no explanation. */
 const ORDINARY_REASONS: ReadonlySet<Reason> = new Set([Reason.STOP, Reason.TOOL_CALLS, Reason.LENGTH]);
 
-/** Collects what the events of one answer report besides its parts: ids, usage, finish reason, grounding. */
+/** Collects the facts that the events of one answer report besides its parts: ids, usage, finish reason, grounding. */
 export class ResponseMetadata {
   /** `responseId`; empty until it is known. */
   id = "";
-  /** Usage of the call so far. Counts are cumulative: the last ones are valid. */
+  /** Usage of the call so far. Counts are cumulative: the last ones count. */
   usage: Usage | undefined;
   /** Fields of the candidate that have no unified form, each value once. */
   readonly candidateData: CandidateData[] = [];
@@ -82,7 +82,7 @@ export class ResponseMetadata {
     this.#facts = facts;
   }
 
-  /** Reads an event. Returns what it adds to the first candidate; undefined where it adds nothing. */
+  /** Reads an event. Returns its content for the first candidate; undefined if it has none. */
   read(chunk: Untrusted<GenerateContentResponse>): CandidateShare | undefined {
     this.id = asString(chunk.responseId) ?? this.id;
     this.#model = asString(chunk.modelVersion) ?? this.#model;
@@ -116,15 +116,15 @@ export class ResponseMetadata {
     this.#message = asString(finishMessage) ?? this.#message;
   }
 
-  /** Keeps a field of a candidate that has no unified form, unless it is empty. Throws where there are too many. */
+  /** Keeps a field of a candidate that has no unified form, unless it is empty. Throws if there are too many. */
   keep(kind: keyof Candidate, value: unknown): void {
     if (!hasContent(value)) return;
     const data = { [kind]: value };
-    // A set compares long texts of one length with each other; not so their hashes.
+    // Hashes, since a set would compare long texts of the same length with each other.
     const id = hash("sha256", JSON.stringify(data));
     if (this.#known.has(id)) return;
     const { maxParts } = this.#facts.limits ?? DEFAULT_ANSWER_LIMITS;
-    // Each becomes a part at the end.
+    // Each value becomes a part at the end.
     if (this.#known.size >= maxParts) throw answerTooLarge("maxParts", maxParts);
     this.#known.add(id);
     this.candidateData.push({ kind, data });
@@ -136,8 +136,8 @@ export class ResponseMetadata {
   }
 
   /**
-   * Whether the answer is complete. One that ends with code for the provider to run is not, although the API sends a
-   * finish reason with it.
+   * Whether the answer is complete. An answer that ends with code for the provider to run is not, although the API
+   * sends a finish reason with it.
    */
   get isComplete(): boolean {
     const isWaiting = this.#finish === "STOP" && this.#lastKind === "executableCode";
@@ -149,7 +149,7 @@ export class ResponseMetadata {
     return this.#finish !== undefined && this.#finish !== "STOP";
   }
 
-  /** The answer without its content. @param rawJson Its body, verbatim, where the caller wants it. */
+  /** Returns the answer without its content. @param rawJson Its body, verbatim, if the caller asked for it. */
   toAnswer(rawJson: string): StreamedAnswer {
     const finishReason = this.#isBlocked
       ? toBlockedReason(textIn(this.#block?.blockReason))
@@ -164,7 +164,7 @@ export class ResponseMetadata {
     };
   }
 
-  /** The warnings of the answer. */
+  /** Returns the warnings of the answer. */
   warnings(): Warning[] {
     const message = repeatableMessage(this.#explanation(), this.#facts.request);
     return [
@@ -175,7 +175,7 @@ export class ResponseMetadata {
     ];
   }
 
-  /** The provider's explanation of a blocked prompt or of an unusual finish reason; empty where there is none. */
+  /** Returns the provider's explanation of a blocked prompt or of an unusual finish reason; empty if there is none. */
   #explanation(): string {
     if (this.#isBlocked) return textIn(this.#block?.blockReasonMessage);
     return ORDINARY_REASONS.has(finishReasonOf(this.#finish ?? "", false).reason) ? "" : this.#message;
@@ -197,7 +197,7 @@ export class ResponseMetadata {
   #readCandidate(candidate: Untrusted<Candidate>): void {
     this.#hasCandidate = true;
     for (const key in candidate) {
-      // The API adds fields; all that are not read are kept under their own names.
+      // The API adds fields. Unknown ones are kept under their names.
       const field = key as keyof Candidate;
       if (!READ_ELSEWHERE.has(key)) this.keep(field, candidate[field]);
     }

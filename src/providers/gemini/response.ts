@@ -10,9 +10,9 @@ import type { StreamChunk } from "../../wire/gemini/stream.ts";
 import { GeminiDecoder } from "./stream.ts";
 
 /**
- * A whole answer as our Response. `streamGenerateContent` without `alt=sse` answers with a list: the events of a stream
- * in one body.
- * @throws ServerError where the body holds no answer, and the failure that the body reports.
+ * Converts a whole answer to a Response. `streamGenerateContent` without `alt=sse` answers with a list: the events of a
+ * stream in one body.
+ * @throws ServerError if the body holds no answer, and the failure that the body reports.
  */
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
   const decoder = new GeminiDecoder(facts, new StreamWriter(facts, toolCallIds));

@@ -1,7 +1,6 @@
 /**
- * The provider state of our parts: every field of a wire part that has no unified form, above all its thought
- * signature, so that the part can be sent back as the API gave it. Written while answers are read, read while requests
- * are built.
+ * The provider state of parts: every field of a wire part that has no unified form, above all its thought signature, so
+ * that the part can be sent back unchanged. Written while answers are read, read while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
@@ -13,25 +12,25 @@ import { PROVIDER_NAME } from "./context.ts";
 
 /** Writes the state of one answer's parts. */
 export class StateWriter extends PartStateWriter {
-  /** State of a part. @param rest The fields that the unified part does not hold. */
+  /** Returns the state of a part. @param rest The fields that the unified part does not hold. */
   ofPart(rest: Untrusted<Part>): ProviderState {
     return this.state({ part: asJson(rest) });
   }
 
-  /** State of a native part that holds data of the answer as a whole. */
+  /** Returns the state of a native part that holds data about the answer as a whole. */
   ofAnswer(): ProviderState {
     return this.state({ part: {}, of_answer: true });
   }
 }
 
-/** Where the state of a part comes from. */
+/** Returns the origin of a part's state. */
 export function getOrigin(part: ContentPart, provider: string, model: string): Origin {
   return stateOriginOf(part, { owners: [provider], model, catalog: PROVIDER_NAME });
 }
 
 /**
- * The fields of the wire part that a part's state keeps; empty for a native part, which holds all of them itself.
- * Undefined where the part has no state of this API.
+ * Returns the fields of the wire part that a part's state keeps; empty for a native part, which holds them all itself.
+ * Undefined if the part has no state of this API.
  */
 export function getStatePart({ providerState }: ContentPart): Untrusted<Part> | undefined {
   const signature = bareSignatureIn(providerState);
@@ -39,7 +38,7 @@ export function getStatePart({ providerState }: ContentPart): Untrusted<Part> | 
   return asObject<Part>(dataOfState(providerState).part);
 }
 
-/** Whether a part holds data of an answer as a whole, which is never sent back. */
+/** Whether a part holds data about an answer as a whole, which is never sent back. */
 export function isAnswerData({ providerState }: ContentPart): boolean {
   return dataOfState(providerState).of_answer === true;
 }

@@ -67,7 +67,7 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   /**
-   * Ends the stream. The API has no end marker: the stream is complete where its last finish reason stands.
+   * Ends the stream. The API has no end marker: the stream is complete once the last candidate has a finish reason.
    * @param stray Text outside of events: Vertex writes an error as plain JSON.
    */
   end(stray: string): void {
@@ -77,7 +77,7 @@ export class GeminiDecoder implements StreamDecoder {
     if (this.#metadata.isComplete) this.#finish(this.#raw.length === 0 ? "" : `[${this.#raw.join(",\n")}]`);
   }
 
-  /** Ends a whole answer, which needs no finish reason. Undefined where there is no answer. @param rawJson Its body. */
+  /** Ends a whole answer, which needs no finish reason. Undefined if there is no answer. @param rawJson Its body. */
   endWhole(rawJson: string): Response | undefined {
     return this.#metadata.isAnswer ? this.#finish(rawJson) : undefined;
   }
@@ -100,7 +100,7 @@ export class GeminiDecoder implements StreamDecoder {
     this.#writer.start(textIn(modelVersion));
   }
 
-  /** Adds what one event has of the answer. */
+  /** Adds the content that one event has for the answer. */
   #addCandidate(candidate: Untrusted<Candidate>, sources: PartSources): void {
     const parts = partsIn(candidate);
     // The citations of an event belong to its last text, else to the text that is open before it.
@@ -140,7 +140,7 @@ export class GeminiDecoder implements StreamDecoder {
 
 const NO_PARTS: readonly Untrusted<Part>[] = [];
 
-/** The parts of a candidate at their own indices; entries that are not objects count as blank. */
+/** Returns the parts of a candidate at their indices; entries that are not objects count as blank. */
 function partsIn(candidate: Untrusted<Candidate>): readonly Untrusted<Part>[] {
   const { parts } = objectIn<Content>(candidate.content);
   if (!Array.isArray(parts)) return NO_PARTS;

@@ -3,8 +3,8 @@ import type { FunctionCall } from "../../wire/gemini/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
 /**
- * The API's own id of a call. Models before Gemini 3 give none; the ids that callers see then were generated here, and
- * are not sent. Undefined there.
+ * Returns the API's id of a call. Undefined for models before Gemini 3, which give none: the ids that callers see for
+ * these were generated here, and are not sent.
  */
 export function getNativeId(call: Untrusted<FunctionCall>): string | undefined {
   return asString(call.id);
@@ -22,7 +22,7 @@ export class WaitingCalls<Call> {
     else calls.push(call);
   }
 
-  /** Takes the call that a result is for; undefined where none with that id waits. */
+  /** Takes the call that a result belongs to; undefined if no call with that id waits. */
   take(id: string): Call | undefined {
     return this.#byId.get(id)?.pop();
   }

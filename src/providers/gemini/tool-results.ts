@@ -11,25 +11,25 @@ import type { Content, Part } from "../../wire/gemini/request.ts";
 import type { RequestContext } from "./context.ts";
 import type { MediaContext } from "./media.ts";
 import { WaitingCalls } from "./tool-call-ids.ts";
-import { ownNativePart, toMediaOrNativePart } from "./user-content.ts";
+import { sameNativePart, toMediaOrNativePart } from "./user-content.ts";
 
 /** A call that waits for its result. */
 export interface ExpectedCall {
-  /** Its id in our messages. */
+  /** Id of the call in the messages of the contract. */
   readonly id: string;
   readonly name: string;
-  /** The API's own id; undefined where it gave none. */
+  /** Id of the call in the API; undefined if it gave none. */
   readonly nativeId: string | undefined;
   /** Path of the call, for errors. */
   readonly field: string;
 }
 
-/** The result of one call, as a message has it. */
+/** The result of one call, as in a message. */
 export interface ToolResultParts {
   readonly id: string;
   readonly parts: PartWithField[];
   isError: boolean;
-  /** Path of its first part, for errors. */
+  /** Path of the result's first part, for errors. */
   readonly field: string;
 }
 
@@ -44,11 +44,14 @@ interface ToolOutput {
   readonly text: string;
   readonly isError: boolean;
   readonly media: readonly Part[];
-  /** A native `functionResponse` part of the caller, which is sent unchanged; undefined where there is none. */
+  /** A native `functionResponse` part of the caller, which is sent unchanged; undefined if there is none. */
   readonly verbatim: Part | undefined;
 }
 
-/** The results in a message of role TOOL, one for each call. Other parts are the result of the message's own call. */
+/**
+ * Returns the results in a message of role TOOL, one for each call. Other parts are the result of the call that the
+ * message names.
+ */
 export function resultsIn({ toolCallId, content }: Message, field: string): Iterable<ToolResultParts> {
   const results = new Map<string, ToolResultParts>();
   const toResult = (id: string, resultField: string) => {
@@ -75,7 +78,7 @@ function withFields(content: readonly ContentPart[], field: string): PartWithFie
   return content.map((part, index) => ({ part, field: `${field}[${index}]` }));
 }
 
-/** A call and, once it is there, its result: the response, and parts that follow all responses. */
+/** A call and, once it has arrived, its result: the response, and parts that follow all responses. */
 interface Slot {
   readonly call: ExpectedCall;
   response: Part | undefined;
@@ -88,7 +91,7 @@ interface ResultContent {
   readonly parts: Part[];
 }
 
-/** Puts the results of a conversation directly after the calls that they are for. */
+/** Puts the results of a conversation directly after their calls. */
 export class ToolResults {
   readonly #context: RequestContext;
   readonly #media: MediaContext;
@@ -100,7 +103,7 @@ export class ToolResults {
     this.#media = media;
   }
 
-  /** The content for the results of one assistant message's calls. It is filled by `end`. */
+  /** Creates the content for the results of one assistant message's calls. `end` fills it. */
   expect(calls: readonly ExpectedCall[]): Content {
     const parts: Part[] = [];
     const slots = calls.map((call): Slot => ({ call, response: undefined, following: [] }));
@@ -111,7 +114,7 @@ export class ToolResults {
 
   /**
    * Adds a result to the last call with its id that waits for one.
-   * @throws InvalidRequestError where no call waits for it.
+   * @throws InvalidRequestError if no call waits for it.
    */
   async add(result: ToolResultParts): Promise<void> {
     const output = await this.#toOutput(result);
@@ -144,7 +147,7 @@ export class ToolResults {
       else if (!isFunctionResponse(part)) {
         const translated = await toMediaOrNativePart(whole, partField, this.#context, this.#media);
         if (translated !== undefined) media.push(translated);
-      } else if (parts.length === 1) verbatim = ownNativePart(whole, part.value, partField, this.#context);
+      } else if (parts.length === 1) verbatim = sameNativePart(whole, part.value, partField, this.#context);
       else
         throw invalidField(partField, "expected a functionResponse part alone, found other parts beside it");
     }
@@ -166,7 +169,10 @@ function responseIn({ call, response }: Slot): Part {
   return response;
 }
 
-/** A result that is a JSON object or list goes as such, in the caller's own text: inside a string it would be escaped. */
+/**
+ * Returns a result that is a JSON object or list in that form, with the caller's text: inside a string it would be
+ * escaped.
+ */
 function toStructured(text: string): string | JsonObject {
   const isNested = /^\s*[{[]/.test(text) && isJson(text);
   return isNested ? sourceObject(text.trim()) : text;

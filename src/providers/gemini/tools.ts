@@ -19,8 +19,8 @@ import { GEMINI_JSON_SCHEMA } from "../schema-dialects.ts";
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 
 /**
- * `tools` and `toolConfig` of a request.
- * @throws InvalidRequestError and UnsupportedToolChoiceError for what the API refuses.
+ * Returns `tools` and `toolConfig` of a request.
+ * @throws InvalidRequestError and UnsupportedToolChoiceError for tools that the API refuses.
  */
 export function toolSettings({
   request,
@@ -72,7 +72,7 @@ function sortTools({ tools, toolChoice }: Request, provider: string, loss: LossR
   return { functions, hosted: toolChoice?.mode === Mode.NONE ? [] : hosted };
 }
 
-/** A hosted tool of this API, verbatim; empty where it is another provider's. */
+/** Returns a hosted tool of this API, verbatim; empty if it is another provider's. */
 function toHostedTool(
   tool: HostedTool,
   field: string,
@@ -123,7 +123,7 @@ function toDeclaration(
 /** Keywords by which a schema without `properties` can still allow properties. */
 const OPENING_KEYWORDS = ["$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if", "dependentSchemas"];
 
-/** Whether a schema allows no arguments. The API wants no schema then. */
+/** Whether a schema allows no arguments. The API requires that no schema is sent then. */
 function hasNoParameters(schema: JsonObject): boolean {
   const { additionalProperties: additional } = schema;
   const isOpen = additional === true || isObject(additional) || OPENING_KEYWORDS.some((key) => key in schema);

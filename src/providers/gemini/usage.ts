@@ -12,10 +12,10 @@ const COUNTS = [
 ] as const satisfies readonly (keyof UsageMetadata)[];
 
 /**
- * Token counts, alike for every provider (provider documentation: "UsageMetadata").
- * `promptTokenCount` includes cached tokens. The results of built-in tools are counted in
- * `toolUsePromptTokenCount`, and reasoning in `thoughtsTokenCount`, not in `candidatesTokenCount`. A count that is
- * absent is zero in a sum and unset by itself. Undefined where the provider reported none.
+ * Converts token counts to the meaning that they have for every provider (provider documentation: "UsageMetadata").
+ * `promptTokenCount` includes cached tokens. The results of built-in tools are counted in `toolUsePromptTokenCount`,
+ * and reasoning in `thoughtsTokenCount`, not in `candidatesTokenCount`. An absent count is zero in a sum and unset
+ * otherwise. Undefined if the provider reported none.
  */
 export function toUsage(metadata: unknown, includeRaw: boolean): Usage | undefined {
   const counts = asObject<UsageMetadata>(metadata);

@@ -9,7 +9,10 @@ import type { Part } from "../../wire/gemini/request.ts";
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 import { type MediaContext, toMediaPart } from "./media.ts";
 
-/** The parts of a user message. The API refuses empty texts, which are left out. @param field Path of the content. */
+/**
+ * Returns the parts of a user message. Empty texts, which the API refuses, are left out. @param field Path of the
+ * content.
+ */
 export async function toUserContent(
   content: readonly ContentPart[],
   field: string,
@@ -31,7 +34,7 @@ export async function toUserContent(
   return parts;
 }
 
-/** An image, document or native part; undefined where it is another provider's native part, which is left out. */
+/** Returns an image, document or native part; undefined for another provider's native part, which is left out. */
 export async function toMediaOrNativePart(
   whole: ContentPart,
   field: string,
@@ -43,11 +46,11 @@ export async function toMediaOrNativePart(
     return toMediaPart(part, `${field}.${part.case}`, media);
   if (part.case !== "native")
     throw invalidField(field, `expected text, media or a native part, found ${part.case ?? "nothing"}`);
-  return ownNativePart(whole, part.value, field, context);
+  return sameNativePart(whole, part.value, field, context);
 }
 
-/** A native part of this API, unchanged; undefined where it is another provider's, and left out. */
-export function ownNativePart(
+/** Returns a native part of this API, unchanged; undefined for another provider's, which is left out. */
+export function sameNativePart(
   whole: ContentPart,
   native: NativePart,
   field: string,

@@ -19,36 +19,36 @@ import { toResponse } from "./response.ts";
 import { ChatDecoder } from "./stream.ts";
 import { takesToolChoice } from "./tools.ts";
 
-/** How a server that speaks the Chat Completions API is reached. */
+/** Options of a server that speaks the Chat Completions API. */
 export interface OpenAIChatAdapterOptions {
   /** Base of all paths, with its version: `https://api.groq.com/openai/v1`, `http://localhost:8000/v1`. Required. */
   readonly baseUrl: string;
-  /** The key, where the server requires one. Leave it out where none is needed: undefined is an unset variable. */
+  /** The key, if the server requires one. Leave it out if none is needed: undefined is an unset variable. */
   readonly apiKey?: string;
-  /** Where the key comes from, for the error that the provider refused it: `OPENAI_API_KEY`, a field, a file. */
+  /** Origin of the key, for the error if the provider refuses it: `OPENAI_API_KEY`, a field, a file. */
   readonly keyOrigin?: string | undefined;
   /** Name under which the adapter is registered. Default `compatible`. */
   readonly name?: string | undefined;
   /**
-   * How the server differs from others: the name of a known profile, or changes to the one that the host of `baseUrl`
-   * has. Default: that one, and the plain profile for an unknown host.
+   * Differences of the server from others: the name of a known profile, or changes to the profile for the host of
+   * `baseUrl`. Default: that profile, and the plain one for an unknown host.
    */
   readonly profile?: string | Partial<ServerProfile> | undefined;
-  /** Further headers of every request (OpenRouter: `HTTP-Referer`, `X-Title`). They override those of the adapter. */
+  /** Further headers of every request (OpenRouter: `HTTP-Referer`, `X-Title`). They override the adapter's headers. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Query of every request (Azure: `api-version`). Not for keys: URLs end up in logs. */
   readonly query?: Readonly<Record<string, string>> | undefined;
   /** Time limits; those left out keep their defaults. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Connects to this machine and to private networks alone, and to no proxy. Default false. */
+  /** Connects only to this machine and to private networks, and to no proxy. Default false. */
   readonly localOnly?: boolean | undefined;
-  /** Folders of which callers may name files in a `url`. Default none. */
+  /** Folders whose files a caller may name in a `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
   /** Maximum bytes of all files of a request. Default 32 MiB. */
   readonly maxMediaBytes?: number | undefined;
   /** Limits of each answer; those left out keep their defaults. */
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
-  /** Models and prices of your own. Default: the Client's catalog, else the shipped one. */
+  /** Catalog for models and prices. Default: the Client's catalog, else the shipped one. */
   readonly catalog?: Catalog | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface OpenAIChatAdapterOptions {
 export class OpenAIChatAdapter extends HttpAdapter {
   readonly #profile: ServerProfile;
 
-  /** @throws ConfigurationError where the address, the key or the profile cannot work. */
+  /** @throws ConfigurationError if the address, the key or the profile cannot work. */
   constructor(options: OpenAIChatAdapterOptions) {
     const name = options.name ?? "compatible";
     checkOptionalKey(name, options);

@@ -14,8 +14,8 @@ import { type AnswerContent, finishReasonOf } from "./finish-reason.ts";
 import { countsIn, mismatchesIn, toUsage } from "./usage.ts";
 
 /**
- * What the chunks of one stream, or the body of one whole answer, hold beside the message. Every chunk may repeat or
- * complete what earlier ones had.
+ * The facts beside the message that the chunks of one stream, or the body of a whole answer, hold. Every chunk may
+ * repeat or complete earlier facts.
  */
 export class AnswerFacts {
   readonly #facts: CallFacts;
@@ -49,12 +49,12 @@ export class AnswerFacts {
     return isStopped(finishReasonOf(this.#finish, { hasToolCalls: false, hasRefusal: false }).reason);
   }
 
-  /** The counts so far: those of the last chunk that has any, since they are cumulative. */
+  /** The counts so far: the last ones, since they are cumulative. */
   get usage(): Usage | undefined {
     return this.#usage;
   }
 
-  /** Reads the fields of a chunk. @param choices Its choices. */
+  /** Reads the fields of a chunk. @param choices Choices of the chunk. */
   read(chunk: Untrusted<AnyCompletion>, choices: readonly Untrusted<AnyChoice>[]): void {
     this.#id ||= textIn(chunk.id);
     this.#model ||= textIn(chunk.model);
@@ -68,7 +68,7 @@ export class AnswerFacts {
     this.sources = getSources(chunk) ?? this.sources;
   }
 
-  /** Reads why a choice ended. The first value stands: servers repeat it. Some send an empty one instead of null. */
+  /** Reads why a choice ended. The first value counts: servers repeat it. Some send an empty one instead of null. */
   readFinish({
     finish_reason: reason,
     stop_reason: stop,
@@ -80,12 +80,12 @@ export class AnswerFacts {
     this.#stopSequence ||= stopSequences.find((sequence) => sequence === stop || sequence === matched) ?? "";
   }
 
-  /** Records that there is an answer beside the first. */
+  /** Records that there is a further answer beside the first. */
   noteFurtherChoice(): void {
     this.#hasFurtherChoices = true;
   }
 
-  /** The answer without its content. Adds to the warnings of the call. */
+  /** Returns the answer without its content. Adds to the warnings of the call. */
   end(content: AnswerContent, rawJson: string): StreamedAnswer {
     const usage = this.#usage;
     this.#facts.warnings.push(

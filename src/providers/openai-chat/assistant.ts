@@ -1,4 +1,4 @@
-/** An assistant message -> theirs: what the server itself wrote goes back as it came. */
+/** An assistant message -> theirs: parts that the server wrote go back unchanged. */
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
@@ -38,11 +38,11 @@ import { toThinkPart } from "./think-part.ts";
 import type { PendingCall } from "./tool-results.ts";
 import { verbatim } from "./verbatim.ts";
 
-/** An assistant message as the server takes it. */
+/** An assistant message in the form that the server takes. */
 export interface AssistantMessage {
-  /** Undefined where nothing is left of it: the API takes no empty message. */
+  /** Undefined if it would be empty: the API accepts no empty message. */
   readonly message: AssistantMessageParam | undefined;
-  /** Its calls, whose results must come next. */
+  /** Calls of the message, whose results must come next. */
   readonly calls: readonly PendingCall[];
   /** Parts that must be moved to a user message after the results. */
   readonly moved: readonly ContentPartParam[];
@@ -62,7 +62,7 @@ export async function toAssistantMessage(
   return builder.build(field);
 }
 
-/** The fields of a message but for its role and content. */
+/** The fields of a message except its role and content. */
 type MessageFields = Omit<AssistantMessageParam, "role" | "content">;
 
 const REFUSED_IN_NAMES = /[^a-zA-Z0-9_-]/g;
@@ -135,7 +135,7 @@ class AssistantMessageBuilder {
     return { message, ...rest };
   }
 
-  /** Everything of the message but its content. */
+  /** Returns all fields of the message except its content. */
   #fields(): MessageFields {
     return {
       ...(this.#refusal === "" ? {} : { refusal: this.#refusal }),
@@ -153,14 +153,14 @@ class AssistantMessageBuilder {
     };
   }
 
-  /** A list where there is more than text, since some models copy the form of a list that has only text. */
+  /** Returns a list only if there is more than text, since some models imitate a list that has only text. */
   #joinedContent(): ContentParam {
     if (this.#isOnlyText)
       return this.#content.map((part) => (part.type === "text" ? part.text : "")).join("");
     return this.#content;
   }
 
-  /** The empty reasoning that a server requires where there is none. */
+  /** Adds the empty reasoning that a server requires if there is none. */
   #requiredReasoning(fields: MessageFields): MessageFields {
     const { requiresReasoning, reasoningField } = this.#context.profile;
     const name = reasoningField === "received" ? "reasoning_content" : reasoningField;
@@ -168,9 +168,9 @@ class AssistantMessageBuilder {
   }
 
   #addText(text: string, whole: ContentPart): void {
-    const isOwn = this.#getOrigin(whole) === "own";
-    const field = isOwn ? readTextField(whole) : "content";
-    if (isOwn) this.#signatures = { ...this.#signatures, ...readSignatures(whole) };
+    const isCurrent = this.#getOrigin(whole) === "current_model";
+    const field = isCurrent ? readTextField(whole) : "content";
+    if (isCurrent) this.#signatures = { ...this.#signatures, ...readSignatures(whole) };
     if (field === "refusal") this.#refusal += text;
     else if (field === "transcript") this.#transcript += text;
     else if (text !== "") this.#addContentText(text);
@@ -188,20 +188,23 @@ class AssistantMessageBuilder {
 
   #addReasoning(whole: ContentPart, text: string, field: string): void {
     const { request, loss, profile } = this.#context;
-    if (this.#getOrigin(whole) !== "own") {
+    if (this.#getOrigin(whole) !== "current_model") {
       const replaced = replaceForeignPart(whole, request.foreignState, field, loss);
       if (replaced?.part.case === "text") this.#addContentText(`${replaced.part.value}\n\n`);
       return;
     }
     const state = readReasoning(whole);
-    // A server that gives blocks requires them in the next turn, whichever profile it has.
+    // A server that sends blocks requires them in the next turn, whichever profile it has.
     for (const block of state.thinkingBlocks) this.#thinkingBlocks.push(block);
     if (profile.replayReasoning) this.#replay(state, text);
     else if (state.thinkingBlocks.length === 0)
       loss.note(field, "foreign_state_stripped", "the server takes no reasoning back; it was left out");
   }
 
-  /** Reasoning in the form in which the server gave it. Details and blocks hold all of it where there are any. */
+  /**
+   * Returns reasoning in the form in which the server sent it. Details and blocks hold the whole reasoning if there are
+   * any.
+   */
   #replay(state: ReasoningState, text: string): void {
     const { reasoningField } = this.#context.profile;
     if (state.details.length > 0) this.#details.push(...state.details);
@@ -216,7 +219,7 @@ class AssistantMessageBuilder {
 
   #addCall(call: ToolCall, whole: ContentPart, field: string): void {
     const id = this.#context.callIds.ofCall(call.id, `${field}.id`);
-    const rest = this.#getOrigin(whole) === "own" ? readCall(whole) : {};
+    const rest = this.#getOrigin(whole) === "current_model" ? readCall(whole) : {};
     this.#calls.push(this.#wireCall(id, call, rest, field));
     this.#pending.push({ id: call.id, field });
   }
@@ -234,7 +237,7 @@ class AssistantMessageBuilder {
     return { ...asJson(rest), id, type: "custom", custom };
   }
 
-  /** Whether the request declares a custom tool of that name and the server is given a function instead. */
+  /** Whether the request declares a custom tool with that name and the server is sent a function instead. */
   #isSentAsFunction(name: string): boolean {
     const { profile, request } = this.#context;
     if (profile.supportsCustomTools) return false;
@@ -250,10 +253,10 @@ class AssistantMessageBuilder {
     return JSON.stringify({ invalid_arguments: text });
   }
 
-  /** An image that the server made goes back as it came; others the API takes from no assistant. */
+  /** Adds an image. One that the server made goes back unchanged; the API accepts no others from an assistant. */
   async #addImage(part: MediaPart & { case: "image" }, whole: ContentPart, field: string): Promise<void> {
     const { loss, media, profile } = this.#context;
-    const state = this.#getOrigin(whole) === "own" ? readImage(whole) : undefined;
+    const state = this.#getOrigin(whole) === "current_model" ? readImage(whole) : undefined;
     const entry = state && toImageEntry(part.value, state);
     if (entry !== undefined) {
       this.#images.push(entry);
@@ -275,7 +278,7 @@ class AssistantMessageBuilder {
     else this.#addPart(verbatim<ContentPartParam>(block));
   }
 
-  /** Audio goes back by its id. */
+  /** Adds audio, which goes back by its id. */
   #addAudio({ id }: JsonObject, field: string): void {
     if (typeof id === "string" && id !== "") this.#audio = { id };
     else
@@ -292,7 +295,7 @@ class AssistantMessageBuilder {
   }
 }
 
-/** A function call. @param rest What the server's own call had beside. */
+/** Creates a function call. @param rest Further fields of the server's call. */
 function functionCall(
   id: string,
   name: string,

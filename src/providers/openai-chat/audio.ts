@@ -32,7 +32,7 @@ export class AudioCollector {
 /** Fields that arrive in pieces. */
 const PIECEWISE: readonly (keyof AudioDelta)[] = ["data", "transcript"];
 
-/** Each piece is base64 on its own, with padding. */
+/** Joins pieces of base64, each of which has its padding. */
 function joinedBase64(pieces: readonly string[]): string {
   const [first = "", ...rest] = pieces;
   if (rest.length === 0) return first;

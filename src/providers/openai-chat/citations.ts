@@ -8,10 +8,10 @@ import type { SearchResult } from "../../wire/openai-chat/response.ts";
 import type { AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** What an annotation may hold. */
+/** The fields of all kinds of annotations. */
 type AnnotationFields = UrlCitation & FileCitation;
 
-/** A citation and the span of the content that it belongs to, in the provider's numbers. */
+/** A citation and its span in the content, in the provider's numbers. */
 export interface SpannedCitation {
   readonly citation: Citation;
   readonly span: ProviderSpan | undefined;
@@ -22,7 +22,9 @@ export function toCitations(annotations: unknown): SpannedCitation[] {
   return objectsIn<Annotation>(annotations).map(toCitation);
 }
 
-/** An annotation has its fields under its own type: `{type: "url_citation", url_citation: {…}}`. */
+/**
+ * Converts an annotation, which has its fields under the name of its type: `{type: "url_citation", url_citation: {…}}`.
+ */
 function toCitation(annotation: Untrusted<Annotation>): SpannedCitation {
   const type = textIn(annotation.type);
   const fields: Untrusted<AnnotationFields> =
@@ -42,14 +44,15 @@ function toCitation(annotation: Untrusted<Annotation>): SpannedCitation {
 
 /**
  * Sets the indices of citations. Annotations count characters, that is Unicode code points, of the whole content; here
- * it may be several text parts, and reasoning between tags that is no text part. To be called for each text part in
- * order.
+ * it may be several text parts, and reasoning between tags that is no text part. Call it for each text part in order.
  */
 export class AnnotationSpans {
   /** Code points of the content before the next text part. */
   #offset: number;
 
-  /** @param reasoning The beginning of the content that is no text part: reasoning with its tags. */
+  /**
+   * @param reasoning The beginning of the content that is no text part: reasoning with its tags.
+   */
   constructor(reasoning: string) {
     this.#offset = countCodePoints(reasoning);
   }
@@ -74,9 +77,9 @@ function countCodePoints(text: string): number {
 }
 
 /**
- * The sources of a whole answer or chunk that are listed beside its message: `citations`, to whose entries the text
- * refers by number (Perplexity, xAI), each with its entry in `search_results`, then the results that are not cited.
- * Undefined where there is no such list.
+ * Returns the sources of a whole answer or chunk that are listed beside its message: `citations`, to whose entries the
+ * text refers by number (Perplexity, xAI), each with its entry in `search_results`, then the results that are not
+ * cited. Undefined if there is no such list.
  */
 export function getSources({
   citations,

@@ -6,26 +6,26 @@ import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { MediaSource } from "./media.ts";
 import type { ServerProfile } from "./profile.ts";
 
-/** Name under which options, hosted tools and native parts are known, whatever name a provider is registered under. */
+/** Name for options, hosted tools and native parts, whatever name a provider is registered under. */
 export const PROVIDER_NAME = "openai-chat";
 
-/** What the translation of every request needs to know of the provider. */
+/** The settings of the provider for the translation of every request. */
 export interface RequestSettings {
   /** Name under which the provider is registered. */
   readonly provider: string;
-  /** How the server's API differs from that of others. */
+  /** Differences of the server's API from others. */
   readonly profile: ServerProfile;
   /** Turns the source of an image, audio clip or document into a URL, bytes or a file id. */
   readonly media: MediaSource;
-  /** What is known about the provider's models. */
+  /** The catalog as seen by the provider. */
   readonly models: ProviderModels;
 }
 
-/** What every step of the translation of one request needs. */
+/** The context for translating one request. */
 export interface RequestContext extends RequestSettings {
   readonly request: Request;
   readonly traits: ModelTraits;
   readonly loss: LossReport;
-  /** Ids of tool calls as the server takes them. */
+  /** Ids of tool calls in the form that the server takes. */
   readonly callIds: ToolCallIdMapper;
 }

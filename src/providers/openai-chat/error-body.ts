@@ -15,36 +15,36 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 
 /** A failure as a body reports it. */
 export interface ProviderErrorBody {
-  /** One word for the failure; empty where there is none. Numbers are not taken for one. */
+  /** One word for the failure; empty if there is none. Numbers do not count. */
   readonly code: string;
   readonly type: string;
   readonly message: string;
-  /** The HTTP status that the body itself names, as it does inside a stream. */
+  /** The HTTP status that the body names, as inside a stream. */
   readonly status: number | undefined;
-  /** Whether the server lists what its moderation objects to (OpenRouter). */
+  /** Whether the server lists the objections of its moderation (OpenRouter). */
   readonly isModerated: boolean;
 }
 
 const EMPTY: ProviderErrorBody = { code: "", type: "", message: "", status: undefined, isModerated: false };
 
-/** What may hold the facts of a failure: the body, or its `error`. */
+/** An object that may hold the facts of a failure: the body, or its `error`. */
 type ErrorHolder = Untrusted<ErrorBody & ErrorFields>;
 
 /** Reads the failure in a body, chunk or choice. */
 export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
   const error = asObject<ErrorFields>(body.error) ?? objectsIn<ErrorFields>(body.errors)[0] ?? body;
   const metadata = objectIn<ErrorMetadata>(error.metadata);
-  const own: ProviderErrorBody = {
+  const reported: ProviderErrorBody = {
     code: wordIn(error.code),
     type: error.type === "error" ? "" : textIn(error.type),
     message: messageIn(error, body),
     status: statusIn(error) ?? statusIn(body),
     isModerated: listIn(metadata.reasons).length > 0,
   };
-  return withUpstream(own, upstreamIn(metadata));
+  return withUpstream(reported, upstreamIn(metadata));
 }
 
-/** The failure in a body that is only text. */
+/** Returns the failure in a body that is only text. */
 export function plainError(message: string): ProviderErrorBody {
   return { ...EMPTY, message };
 }
@@ -62,7 +62,8 @@ function messageIn(error: Untrusted<ErrorFields>, body: ErrorHolder): string {
 }
 
 /**
- * FastAPI's `detail`: a text, or a list of what is wrong where. It also repeats the caller's input, which stays out.
+ * Reads FastAPI's `detail`: a text, or a list of mistakes with their places. It also repeats the caller's input, which
+ * is dropped.
  */
 function detailIn(detail: unknown): string {
   if (typeof detail === "string") return detail;
@@ -73,7 +74,7 @@ function detailIn(detail: unknown): string {
   return lines.join("; ") || textIn(asObject<ErrorFields>(detail)?.message);
 }
 
-/** The failure of the server behind a router, which is more precise than the router's own. */
+/** Returns the failure of the server behind a router, which is more precise than the router's. */
 function upstreamIn({ raw }: Untrusted<ErrorMetadata>): ProviderErrorBody | undefined {
   const body = asObject<ErrorBody>(raw);
   if (body !== undefined) return readErrorBody(body);
@@ -83,17 +84,20 @@ function upstreamIn({ raw }: Untrusted<ErrorMetadata>): ProviderErrorBody | unde
   return text === "" ? undefined : plainError(text);
 }
 
-function withUpstream(own: ProviderErrorBody, upstream: ProviderErrorBody | undefined): ProviderErrorBody {
-  if (upstream === undefined) return own;
+function withUpstream(
+  reported: ProviderErrorBody,
+  upstream: ProviderErrorBody | undefined,
+): ProviderErrorBody {
+  if (upstream === undefined) return reported;
   return {
-    ...own,
-    code: own.code || upstream.code,
-    type: own.type || upstream.type,
-    message: upstream.message === "" ? own.message : `${own.message}: ${upstream.message}`,
+    ...reported,
+    code: reported.code || upstream.code,
+    type: reported.type || upstream.type,
+    message: upstream.message === "" ? reported.message : `${reported.message}: ${upstream.message}`,
   };
 }
 
-/** A code that is one word. Numbers stand for statuses, and xAI puts a sentence there. */
+/** Returns a code that is one word. Numbers stand for statuses, and xAI puts a sentence there. */
 function wordIn(code: unknown): string {
   return typeof code === "string" && /^[A-Za-z][\w.-]*$/.test(code) ? code : "";
 }

@@ -1,4 +1,4 @@
-/** A failure of theirs -> our InferenceError: of an HTTP answer, of a body with status 200, of a chunk in a stream. */
+/** A failure of theirs -> our InferenceError: from an HTTP answer, a body with status 200, or a chunk in a stream. */
 
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
@@ -17,7 +17,7 @@ import { isContextOverflow } from "../context-overflow.ts";
 import { type ProviderErrorBody, plainError, readErrorBody } from "./error-body.ts";
 import type { ServerProfile } from "./profile.ts";
 
-/** A failed HTTP answer as our error. */
+/** Converts a failed HTTP answer to an SDKError. */
 export function toError(failure: WireFailure, profile: ServerProfile): SDKError {
   const { provider, status, headers, body, request } = failure;
   const { object, text } = readFailureBody<ErrorBody>(body);
@@ -43,7 +43,7 @@ export function reportsFailure(body: Untrusted<AnyCompletion | (ErrorBody & { ty
   return body.choices === undefined && (typeof body.message === "string" || body.detail !== undefined);
 }
 
-/** The failure that a body with status 200, a chunk or a choice reports. */
+/** Returns the failure that a body with status 200, a chunk or a choice reports. */
 export function reportedError(
   holder: Untrusted<AnyCompletion | AnyChoice | ErrorBody>,
   { provider, providerRequestId, request }: CallFacts,
@@ -52,7 +52,7 @@ export function reportedError(
   return createProviderError(toFailure(readErrorBody(holder), undefined), source);
 }
 
-/** The provider's id of the exchange, from whichever header a server puts it in; empty where there is none. */
+/** Returns the provider's id of the exchange, from any of the headers that servers use; empty if there is none. */
 export function getRequestId(headers: HttpHeaders): string {
   for (const name of REQUEST_ID_HEADERS) {
     const id = headers.get(name);
@@ -79,14 +79,13 @@ function toFailure(
   return {
     code: code || type,
     message,
-    getKind: (own) =>
-      isOverflow ? ErrorKind.CONTEXT_LENGTH : getKind({ ...reported, message: own }, status),
+    getKind: (message) => (isOverflow ? ErrorKind.CONTEXT_LENGTH : getKind({ ...reported, message }, status)),
   };
 }
 
 /**
- * The kind of a failure: by the structured code first, then by the status (inside a stream, the number that the body
- * has for it); by the message only where they are too general.
+ * Returns the kind of a failure: by the structured code first, then by the status (inside a stream, the number that the
+ * body has for it); by the message only if these are too general.
  */
 function getKind(reported: ProviderErrorBody, httpStatus: number | undefined): ErrorKind {
   const code = reported.code.toLowerCase();
@@ -103,7 +102,7 @@ function getKind(reported: ProviderErrorBody, httpStatus: number | undefined): E
   return KIND_OF_TYPE.get(type) ?? ErrorKind.PROVIDER;
 }
 
-/** The kind that a message names, where the status is too general (400, 403, 429) or there is none. */
+/** Returns the kind that a message names, if the status is too general (400, 403, 429) or there is none. */
 function kindOfMessage(message: string, status: number | undefined): ErrorKind | undefined {
   if (QUOTA_TEXT.test(message) && isIn(status, 400, 403, 429)) return ErrorKind.QUOTA_EXCEEDED;
   if (KEY_TEXT.test(message) && isIn(status, 400)) return ErrorKind.AUTHENTICATION;
@@ -111,7 +110,7 @@ function kindOfMessage(message: string, status: number | undefined): ErrorKind |
   return undefined;
 }
 
-/** Whether a status is one of some, or there is none. */
+/** Whether a status is in a list, or there is none. */
 function isIn(status: number | undefined, ...some: readonly number[]): boolean {
   return status === undefined || some.includes(status);
 }
@@ -152,13 +151,13 @@ const KIND_OF_CODE: ReadonlyMap<string, ErrorKind> = new Map([
   ["overloaded_error", ErrorKind.SERVER],
   ["server_error", ErrorKind.SERVER],
   ["server_is_overloaded", ErrorKind.SERVER],
-  // What the model wrote is no call of a tool of the request (Groq); it stands in the body.
+  // The model's output is no call of a tool of the request (Groq); it is in the body.
   ["tool_use_failed", ErrorKind.INVALID_TOOL_CALL],
-  // The server could not parse what the model wrote; another attempt may succeed (Groq).
+  // The server could not parse the model's output; another attempt may succeed (Groq).
   ["json_validate_failed", ErrorKind.SERVER],
 ]);
 
-// Types are less precise than statuses; they decide only inside a stream, where there is no status. Lower case.
+// Types are less precise than statuses; they decide only inside a stream, which has no status. Lower case.
 const KIND_OF_TYPE: ReadonlyMap<string, ErrorKind> = new Map([
   ["invalid_request_error", ErrorKind.INVALID_REQUEST],
   ["badrequesterror", ErrorKind.INVALID_REQUEST],

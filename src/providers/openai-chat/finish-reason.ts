@@ -1,16 +1,16 @@
 import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
 import { finishReason } from "../../kit/adapter/finish-reason.ts";
 
-/** What the content of an answer tells of why it ended. */
+/** The facts about the content of an answer that show why it ended. */
 export interface AnswerContent {
   readonly hasToolCalls: boolean;
   readonly hasRefusal: boolean;
 }
 
 /**
- * Why the model stopped (provider documentation: "The chat completion object", `finish_reason`). Servers report a plain
- * `stop` for tool calls and for a refusal as well; the content is more precise.
- * @param stopSequence The stop sequence that ended the answer, where the server says which.
+ * Returns why the model stopped (provider documentation: "The chat completion object", `finish_reason`). Servers report
+ * a plain `stop` for tool calls and for a refusal as well; the content is more precise.
+ * @param stopSequence The stop sequence that ended the answer, if the server names it.
  */
 export function finishReasonOf(
   raw: string,

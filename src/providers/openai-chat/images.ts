@@ -8,10 +8,10 @@ import type { GeneratedImage } from "../../wire/openai-chat/parts.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { StateWriter } from "./state.ts";
 
-/** Where an image is, if it is not the URL alone. */
+/** The address of an image, if it is not the URL alone. */
 type ImageUrl = Exclude<GeneratedImage["image_url"], string>;
 
-/** An entry of `images` as a part; undefined where it has no URL. */
+/** Converts an entry of `images` to a part; undefined if it has no URL. */
 export function toImagePart(entry: Untrusted<GeneratedImage>, states: StateWriter): ContentPart | undefined {
   const inner = objectIn<ImageUrl>(entry.image_url);
   const url = textIn(entry.image_url) || textIn(inner.url);
@@ -23,7 +23,7 @@ export function toImagePart(entry: Untrusted<GeneratedImage>, states: StateWrite
   });
 }
 
-/** The bytes of a data: URL that can be made from them again, else the URL itself. */
+/** Returns the bytes of a data: URL if the URL can be made from them again, else the URL itself. */
 function toSource(url: string) {
   const [, mediaType, base64] = DATA_URL.exec(url) ?? [];
   const bytes = bytesOfBase64(base64);
@@ -34,7 +34,7 @@ function toSource(url: string) {
 
 const DATA_URL = /^data:([a-z]+\/[\w.+-]+);base64,([A-Za-z0-9+/=]+)$/;
 
-/** The entry as it goes back; undefined where the image is an uploaded file. @param rest The entry in its state. */
+/** Returns the entry to send back; undefined if the image is an uploaded file. @param rest The entry in its state. */
 export function toImageEntry(
   { mediaType, source }: Image,
   rest: Untrusted<GeneratedImage>,

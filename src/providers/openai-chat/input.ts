@@ -1,6 +1,6 @@
 /**
  * Our messages -> `messages` (provider documentation: "Create chat completion"). They keep the order of the
- * conversation and are the same for the same history in every turn, so that a prompt cache finds their beginning again.
+ * conversation and are the same for the same history in every turn, so that a prompt cache recognizes their beginning.
  */
 
 import { invalidField } from "../../core/errors.ts";
@@ -67,7 +67,7 @@ function getName(name: string, field: string, { profile, loss }: RequestContext)
   return {};
 }
 
-/** An assistant message, the results of its calls, and a user message with what neither can hold. */
+/** Returns an assistant message, the results of its calls, and a user message with the parts that neither can hold. */
 async function toTurn(
   message: Message,
   index: number,

@@ -1,15 +1,15 @@
 import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { ContentParam, MessageParam } from "../../wire/openai-chat/request.ts";
 
-/** The instructions that a conversation begins with. */
+/** Returns the instructions at the beginning of a conversation. */
 export function leadingInstructions(messages: readonly Message[]): readonly Message[] {
   const end = messages.findIndex(({ role }) => role !== Role.SYSTEM && role !== Role.DEVELOPER);
   return end < 0 ? messages : messages.slice(0, end);
 }
 
 /**
- * Adds an instruction after the caller's own, in the last of the leading messages: many servers take a single system
- * message, and only as the first. The list is not changed.
+ * Adds an instruction after the caller's instructions, in the last of the leading messages: many servers accept a
+ * single system message, and only as the first. The list is not changed.
  */
 export function withInstruction(messages: readonly MessageParam[], instruction: string): MessageParam[] {
   const end = messages.findIndex(({ role }) => role !== "system" && role !== "developer");

@@ -24,9 +24,9 @@ export type MediaPart =
 export type MediaSource = (media: Media, field: string) => Promise<ResolvedMedia>;
 
 /**
- * A part with a source as the server takes it.
+ * Converts a part with a source.
  * @param field Path of the part in the request.
- * @throws InvalidRequestError where the server takes no such part, or not in this form.
+ * @throws InvalidRequestError if the server accepts no such part, or not in this form.
  */
 export async function mediaPart(
   part: MediaPart,
@@ -76,7 +76,7 @@ function audioPart(
   return { type: "input_audio", input_audio: { data: media.base64, format } };
 }
 
-/** The API's name of an audio format: the subtype, except for those with several names. */
+/** Returns the API's name of an audio format: the subtype, except for formats with several names. */
 function toAudioFormat(mediaType: string): string {
   const [, subtype = ""] = mediaType.toLowerCase().split(/[/;]/);
   return AUDIO_FORMATS.get(subtype) ?? subtype;
@@ -126,7 +126,7 @@ function filePart(fileName: string, media: ResolvedMedia, field: string, takesUr
   if (media.kind === "file_id") return { type: "file", file: { file_id: media.id } };
   if (media.kind === "url" && !takesUrl)
     throw unsupported(`${field}.url`, "documents by URL", "bytes or the id of an uploaded file");
-  // The API wants a name beside the bytes.
+  // The API requires a name beside the bytes.
   return { type: "file", file: { filename: fileName || "document.pdf", file_data: toUrl(media) } };
 }
 

@@ -35,13 +35,13 @@ interface OpenText {
   readonly block: TextBlock;
   readonly citations: SpannedCitation[];
   readonly logprobs: Untrusted<TokenLogprob>[];
-  /** Signatures of the message; mostly none. */
+  /** Signatures of the message; usually none. */
   signatures: Untrusted<SignatureParam>;
 }
 
-/** A reasoning part that is being written. It ends where text or a tool call begins. */
+/** A reasoning part that is being written. It ends when text or a tool call begins. */
 interface OpenReasoning {
-  /** What it is found in: the name of a field, `CONTENT_LIST` or `TAGS`. */
+  /** The place in which the reasoning was found: the name of a field, `CONTENT_LIST` or `TAGS`. */
   readonly source: string;
   readonly block: ReasoningBlock;
   readonly details: Untrusted<ReasoningDetail>[];
@@ -64,7 +64,7 @@ export class MessageWriter {
   readonly #calls: ToolCallReader;
   readonly #splitter: ThinkTagSplitter | undefined;
   readonly #texts: OpenText[] = [];
-  /** The text that further text of its field is added to. */
+  /** The text to which further text of its field is added. */
   #text: OpenText | undefined;
   #reasoning: OpenReasoning | undefined;
   #signatures: Untrusted<SignatureParam> = {};
@@ -154,7 +154,7 @@ export class MessageWriter {
     const details = objectsIn<ReasoningDetail>(delta.reasoning_details);
     const blocks = objectsIn<ThinkingBlock>(delta.thinking_blocks);
     if (field === undefined && details.length === 0 && blocks.length === 0) return;
-    // Details and blocks that come alone belong to the reasoning before them.
+    // Details and blocks that come alone belong to the preceding reasoning.
     const usual = details.length > 0 ? "reasoning" : "reasoning_content";
     const open = this.#reasoningIn(field ?? this.#reasoning?.source ?? usual);
     const text =
@@ -169,7 +169,7 @@ export class MessageWriter {
     return undefined;
   }
 
-  /** Content is a text; at Mistral also a list of texts, reasoning and more; at Cloudflare the JSON that was asked for. */
+  /** Adds content: a text; at Mistral also a list of texts, reasoning and more; at Cloudflare the requested JSON. */
   #addContent(content: unknown): void {
     if (typeof content === "string") return this.#addAnswerText(content);
     if (content === undefined || content === null) return;
@@ -200,7 +200,7 @@ export class MessageWriter {
     open.block.append(open.thinkPart.add(part));
   }
 
-  /** Text of the content, which may begin with tagged reasoning. */
+  /** Adds text of the content, which may begin with tagged reasoning. */
   #addAnswerText(piece: string): void {
     if (this.#splitter === undefined) this.#addText("content", piece);
     else this.#splitter.push(piece);
@@ -221,7 +221,7 @@ export class MessageWriter {
     return open;
   }
 
-  /** The open reasoning, or a new one where that was found in something else. */
+  /** Returns the open reasoning, or a new one if the reasoning was found in another place. */
   #reasoningIn(source: string): OpenReasoning {
     if (this.#reasoning?.source === source) return this.#reasoning;
     this.#endReasoning();
@@ -304,13 +304,13 @@ export class MessageWriter {
     return this.#texts.findLast((text) => text.field === field);
   }
 
-  /** The text that sources belong to; an empty one where there is none. */
+  /** Returns the text that sources belong to; an empty one if there is none. */
   #lastContent(): OpenText {
     return this.#getLast("content") ?? this.#startText("content");
   }
 }
 
-/** Whether content is a list of texts and parts, which have a type, and not the JSON that the model wrote. */
+/** Whether content is a list of texts and parts, which have a type, as opposed to JSON that the model wrote. */
 function isPartList(content: unknown): content is readonly (string | null | Untrusted<ContentPartParam>)[] {
   return (
     Array.isArray(content) &&
@@ -326,5 +326,5 @@ type ReasoningField = Exclude<
   "images" | "reasoning_details" | "thinking_blocks" | keyof SignatureParam
 >;
 
-/** Where servers put reasoning; of several, the first that holds any, since some repeat it. */
+/** The fields in which servers put reasoning. The first one with content is read, since some servers repeat it. */
 const REASONING_FIELDS: readonly ReasoningField[] = ["reasoning_content", "reasoning", "reasoning_text"];

@@ -20,14 +20,14 @@ import type { ToolCallDelta } from "../../wire/openai-chat/message.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { StateWriter } from "./state.ts";
 
-/** The fields of one entry of `tool_calls`, empty where it does not have them. */
+/** The fields of one entry of `tool_calls`, empty if the entry lacks them. */
 interface Piece {
   readonly index: number | undefined;
   readonly id: string;
   readonly name: string;
   readonly input: string;
   readonly inputKind: ToolInputKind;
-  /** Further fields of the entry, for instance `extra_content` with a thought signature (Gemini); mostly none. */
+  /** Further fields of the entry, for instance `extra_content` with a thought signature (Gemini); usually none. */
   readonly rest: JsonObject | undefined;
 }
 
@@ -41,7 +41,7 @@ interface OpenCall {
   inputKind: ToolInputKind;
   /** Index in the message; undefined until there is a name or some input. */
   partIndex: number | undefined;
-  /** Characters of input that were checked for whether they are complete. */
+  /** Number of characters of input that were checked for completeness. */
   checkedChars: number;
   /** Undefined until there is a name and some input. */
   block: ToolCallBlock | undefined;
@@ -63,7 +63,7 @@ export class ToolCallReader {
     this.#states = states;
   }
 
-  /** Whether any call has arrived, as far as its name or arguments. */
+  /** Whether any call with a name or arguments has arrived. */
   get any(): boolean {
     return this.#calls.some(hasContent);
   }
@@ -82,7 +82,7 @@ export class ToolCallReader {
    * @param isStopped Whether the answer was stopped before the model had ended it.
    */
   end(isStopped: boolean): void {
-    // A call that was cut off before its name is none.
+    // A call that was cut before its name does not count.
     const calls = this.#calls.filter(hasContent);
     for (const call of calls) {
       const block = call.block ?? this.#start(call);
@@ -96,7 +96,7 @@ export class ToolCallReader {
     const known = this.#find(piece, position);
     if (known === undefined && isBlank(piece)) return;
     const call = known ?? this.#open(piece);
-    // Not a copy: the fields of many pieces would be copied again for each of them.
+    // Not a copy, which would be repeated for each of many pieces.
     Object.assign(call.rest, piece.rest);
     if (call.block !== undefined) return call.block.append(piece.input);
     if (!hasContent(call)) call.inputKind = piece.inputKind;
@@ -108,7 +108,7 @@ export class ToolCallReader {
     if (call.name !== "" && call.held !== "") this.#start(call);
   }
 
-  /** The call that a piece belongs to; undefined where it begins one. */
+  /** Returns the call that a piece belongs to; undefined if it begins a call. */
   #find(piece: Piece, position: number): OpenCall | undefined {
     const call = this.#callAt(piece, position);
     return call === undefined || isAnother(call, piece) ? undefined : call;
@@ -169,7 +169,7 @@ function getPiece(entry: Untrusted<ToolCallDelta>): Piece {
   };
 }
 
-/** The kind whose fields hold something: some servers send those of both kinds, one of them empty. */
+/** Returns the kind whose fields have content: some servers send the fields of both kinds, one of them empty. */
 function getKind({ type, custom, function: called }: Untrusted<ToolCallDelta>): "custom" | "function" {
   const isCustom = holdsSome(custom);
   if (isCustom !== holdsSome(called)) return isCustom ? "custom" : "function";
@@ -196,14 +196,14 @@ function getRest(
   return hasMore ? { ...rest, [kind]: without(body, ...BODY_KEYS) } : rest;
 }
 
-/** Arguments are JSON text; some servers send the object itself. */
+/** Returns arguments as JSON text; some servers send the object itself. */
 function toInput(value: unknown): string {
   if (typeof value === "string") return value;
   return value === undefined || value === null ? "" : JSON.stringify(value);
 }
 
 /**
- * Whether a piece with a name begins another call than the one that has its index or id: servers give every call the
+ * Whether a piece with a name begins a new call, although another has its index or id: servers give every call the
  * index 0, or all calls one id. A repeated name alone does not make another call.
  */
 function isAnother(call: OpenCall, { index, id, name, input }: Piece): boolean {
@@ -213,7 +213,9 @@ function isAnother(call: OpenCall, { index, id, name, input }: Piece): boolean {
   return input !== "" && isComplete(call);
 }
 
-/** Checks of a long input that grows piece by piece are quadratic: after so many characters, it goes on. */
+/**
+ * Characters after which a long input is no longer checked piece by piece, which is quadratic; it counts as incomplete.
+ */
 const MAX_CHECKED_CHARS = 16 * 1024 * 1024;
 
 function isComplete(call: OpenCall): boolean {
@@ -230,7 +232,7 @@ function isBlank({ id, name, input, rest }: Piece): boolean {
   return id === "" && name === "" && input === "" && rest === undefined;
 }
 
-/** A name arrives whole, in pieces, repeated, or longer each time. */
+/** Joins pieces of a name, which arrives whole, in pieces, repeated, or longer each time. */
 function joinedName(known: string, piece: string): string {
   return piece.startsWith(known) ? piece : known + piece;
 }

@@ -1,6 +1,6 @@
 /**
- * The part of a request that is in the server's own form: `provider_options_json`. One option is ours and controls the
- * translation; the rest is merged into the body.
+ * The part of a request in the server's format: `provider_options_json`. One option belongs to Outrigger and controls
+ * the translation; the rest is merged into the body.
  */
 
 import { invalidField } from "../../core/errors.ts";
@@ -12,7 +12,7 @@ import { PROVIDER_NAME } from "./context.ts";
 
 /** The options of one request. */
 export interface ProviderOptions {
-  /** What is merged into the body, last. */
+  /** Fields that are merged into the body, last. */
   readonly body: Untrusted<ChatRequest>;
   /**
    * Whether a forced tool choice that the server does not support becomes `auto` instead of an error; a named tool is
@@ -30,7 +30,7 @@ export function readOptions({ providerOptionsJson }: Request, provider: string):
   const field = `provider_options_json["${name}"]`;
   const text = providerOptionsJson[name];
   const options = text === undefined ? {} : parseObjectField(text, field);
-  // The method that was called decides whether an answer streams.
+  // The called method decides whether an answer is streamed.
   if (options.stream !== undefined)
     throw invalidField(`${field}.stream`, "expected no `stream` here: call Stream or Complete instead");
   const policy = options.unsupported_tool_choice ?? "error";

@@ -7,21 +7,21 @@ export type ReasoningFormat =
   | "openai"
   /** `reasoning: {effort: "low"}`: OpenRouter. */
   | "openrouter"
-  /** `thinking: {type: "enabled"}`, with `reasoning_effort` where the server has efforts: DeepSeek, Z.ai, Moonshot. */
+  /** `thinking: {type: "enabled"}`, with `reasoning_effort` if the server has efforts: DeepSeek, Z.ai, Moonshot. */
   | "deepseek"
   /** `enable_thinking: true`: Qwen at Alibaba. */
   | "qwen"
   /**
-   * `chat_template_kwargs: {enable_thinking: true}`, with `reasoning_effort` where the server has efforts: vLLM,
-   * SGLang, llama.cpp.
+   * `chat_template_kwargs: {enable_thinking: true}`, with `reasoning_effort` if the server has efforts: vLLM, SGLang,
+   * llama.cpp.
    */
   | "template"
   /** There is no setting for it. */
   | "none";
 
 /**
- * How the Chat Completions API of one server differs from that of others. A difference is a value here and never a
- * subclass. Requests follow the profile; answers are read leniently whatever it is.
+ * Differences of one server's Chat Completions API from others. A difference is a value here and never a subclass.
+ * Requests follow the profile; answers are read leniently whatever it is.
  */
 export interface ServerProfile {
   /**
@@ -35,7 +35,7 @@ export interface ServerProfile {
   readonly systemRole: "system" | "developer";
   /** Whether the server stores answers unless a request has `store: false`. Default false. */
   readonly supportsStore: boolean;
-  /** Whether `metadata` is accepted; where the server stores answers, only with those that it stores. Default false. */
+  /** Whether `metadata` is accepted; if the server stores answers, only with stored ones. Default false. */
   readonly supportsMetadata: boolean;
   /** Whether a message may have the `name` of a participant. Default true. */
   readonly supportsNames: boolean;
@@ -49,15 +49,15 @@ export interface ServerProfile {
   /** Whether tools of type `custom` are accepted; elsewhere they become functions. Default false. */
   readonly supportsCustomTools: boolean;
   /**
-   * Rules for schemas that the server enforces: those of OpenAI's strict mode, Mistral's, or none, at servers that
-   * limit the model by a grammar. Default `any`.
+   * Rules for schemas that the server enforces: OpenAI's strict mode, Mistral's, or none, for servers that limit the
+   * model by a grammar. Default `any`.
    */
   readonly strictSchemas: "openai" | "mistral" | "any";
   /** Whether `response_format` takes `json_schema`. Default true. */
   readonly supportsJsonSchema: boolean;
   /** Whether `response_format` takes `json_object`. Default true. */
   readonly supportsJsonObject: boolean;
-  /** Whether `parallel_tool_calls` is taken. Default true. */
+  /** Whether `parallel_tool_calls` is accepted. Default true. */
   readonly supportsParallelToolCalls: boolean;
   /**
    * Values of `tool_choice` besides `auto`. Without `named`, a request that names a tool sends that tool alone and
@@ -66,23 +66,21 @@ export interface ServerProfile {
   readonly toolChoices: readonly ForcedToolChoice[];
   /** Maximum characters of a tool's name. Default 128, the maximum of the contract. */
   readonly maxToolNameChars: number;
-  /** Maximum entries of `stop`; infinite where there is no limit. Default 4. */
+  /** Maximum entries of `stop`; infinite if there is no limit. Default 4. */
   readonly maxStopSequences: number;
   /** How a request controls reasoning. Default `openai`. */
   readonly reasoningFormat: ReasoningFormat;
-  /**
-   * Efforts that the server's models have; undefined where that depends on the model or is unknown. Default undefined.
-   */
+  /** Efforts that the server's models have; undefined if they depend on the model or are unknown. Default undefined. */
   readonly efforts: readonly string[] | undefined;
   /**
-   * Field of a message that holds its reasoning: read first where several do, and written where reasoning is sent back.
-   * `received`: the one that it was received in. Default `received`.
+   * Field of a message that holds its reasoning: read first if several do, and written if reasoning is sent back.
+   * `received`: the field in which it was received. Default `received`.
    */
   readonly reasoningField: "received" | "reasoning_content" | "reasoning";
   /** Whether reasoning is sent back. Other servers refuse it, or count its tokens and ignore it. Default false. */
   readonly replayReasoning: boolean;
   /**
-   * Whether every assistant message must have its reasoning field, an empty one where it has no reasoning (DeepSeek).
+   * Whether every assistant message must have its reasoning field, an empty one if it has no reasoning (DeepSeek).
    * Default false.
    */
   readonly requiresReasoning: boolean;
@@ -102,13 +100,11 @@ export interface ServerProfile {
   readonly parsesArguments: boolean;
   /** Whether a tool message may hold images and documents. Otherwise they follow in a user message. Default false. */
   readonly supportsToolResultMedia: boolean;
-  /** Media types of images that are accepted; undefined where that is unknown. Default undefined. */
+  /** Media types of images that are accepted; undefined if they are unknown. Default undefined. */
   readonly imageTypes: readonly string[] | undefined;
   /** Form of audio. `base64`: the encoded text alone (Mistral). `none`: refused. Default `object`, as at OpenAI. */
   readonly audioInput: "object" | "base64" | "none";
-  /**
-   * Audio formats that are accepted, as in `input_audio.format`; undefined where that is unknown. Default undefined.
-   */
+  /** Audio formats that are accepted, as in `input_audio.format`; undefined if they are unknown. Default undefined. */
   readonly audioFormats: readonly string[] | undefined;
   /**
    * Form of documents. `file`: bytes or an uploaded file, as at OpenAI; `file_or_url`: the same, or a URL in place of
@@ -123,6 +119,6 @@ export interface ServerProfile {
   readonly emptyErrorIsOverflow: boolean;
   /** Header of the key. Default `authorization`, as a bearer token. */
   readonly keyHeader: "authorization" | "api-key";
-  /** Provider under which the catalog has the server's models. Default undefined: it has none of them. */
+  /** Provider under which the catalog has the server's models. Default undefined: the catalog has none. */
   readonly catalog: string | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Profiles of known servers, from their public documentation as of November 2026. A profile has only what differs from
- * the plain one.
+ * Profiles of known servers, from their public documentation as of November 2026. A profile has only the differences
+ * from the plain one.
  */
 import { ConfigurationError } from "../../core/errors.ts";
 import type { ServerProfile } from "./profile.ts";
@@ -64,7 +64,7 @@ const OPENAI: Partial<ServerProfile> = {
   catalog: "openai",
 };
 
-/** Servers that are run by their users and render the conversation with the model's own template. */
+/** Servers that users run themselves and that render the conversation with the model's template. */
 const LOCAL: Partial<ServerProfile> = {
   maxStopSequences: UNLIMITED,
   reasoningFormat: "template",
@@ -147,7 +147,7 @@ const PROFILES = {
     documentInput: "none",
     emptyErrorIsOverflow: true,
   },
-  // Its streams have no finish reason: `[DONE]` alone says that an answer is whole.
+  // Its streams have no finish reason: only `[DONE]` shows that an answer is complete.
   snowflake: { requireFinishReason: false },
   perplexity: {
     supportsUsageInStreaming: false,
@@ -245,10 +245,10 @@ const HOSTS: readonly (readonly [host: string, profile: ProfileName])[] = [
 ];
 
 /**
- * The whole profile of a server.
- * @param chosen The name of a profile, or changes to the one that belongs to the address.
- * @param baseUrl Address of the server; its host decides where no profile is named.
- * @throws ConfigurationError where there is no profile of that name.
+ * Returns the whole profile of a server.
+ * @param chosen The name of a profile, or changes to the profile of the address.
+ * @param baseUrl Address of the server; its host decides if no profile is named.
+ * @throws ConfigurationError if there is no profile with that name.
  */
 export function getProfile(
   chosen: string | Partial<ServerProfile> | undefined,
@@ -258,7 +258,7 @@ export function getProfile(
   return { ...named(guessProfile(baseUrl)), ...chosen };
 }
 
-/** The profile that belongs to the host of an address; `plain` for an unknown host. */
+/** Returns the profile for the host of an address; `plain` for an unknown host. */
 export function guessProfile(baseUrl: string): ProfileName {
   const url = URL.parse(baseUrl);
   if (url === null) return "plain";

@@ -1,6 +1,6 @@
 /**
- * `reasoning_details` (OpenRouter documentation: "Preserving reasoning"): what goes back as it came, signatures
- * included.
+ * `reasoning_details` (OpenRouter documentation: "Preserving reasoning"), which are sent back unchanged, including
+ * signatures.
  */
 import { textIn } from "../../kit/json/json.ts";
 import type { ReasoningDetail } from "../../wire/openai-chat/parts.ts";
@@ -41,7 +41,7 @@ function joined(
   return result;
 }
 
-/** The readable text of details, for servers that give no other. */
+/** Returns the readable text of details, for servers that send no other. */
 export function textOfDetails(details: readonly Untrusted<ReasoningDetail>[]): string {
   return details.map(({ text, summary }) => textIn(text) + textIn(summary)).join("");
 }

@@ -3,7 +3,7 @@ import { effortFor } from "../../kit/adapter/effort.ts";
 import type { ReasoningSettings } from "../../wire/openai-chat/request.ts";
 import type { RequestContext } from "./context.ts";
 
-/** The settings for the effort that the caller asks for; none where it does not. */
+/** Returns the settings for the effort that the caller asks for; none if it does not. */
 export function reasoningSettings(context: RequestContext): ReasoningSettings {
   const { request, profile } = context;
   const wanted = request.reasoningEffort;
@@ -40,7 +40,7 @@ function effortField({ request, profile, traits, loss }: RequestContext): Reason
   return effort === undefined ? {} : { reasoning_effort: effort };
 }
 
-/** The effort beside a switch that is on. */
+/** Returns the effort that accompanies an enabled switch. */
 function effortBesideSwitch(context: RequestContext): ReasoningSettings {
   const { request, profile, loss } = context;
   const efforts = profile.efforts?.filter((effort) => effort !== "none");

@@ -17,17 +17,17 @@ import { responseFormatSettings } from "./response-format.ts";
 import { CALL_ID_RULES } from "./tool-call-ids.ts";
 import { toolSettings } from "./tools.ts";
 
-/** A request as the server takes it. */
+/** A request in the form that the server takes. */
 export interface RequestBody {
   readonly body: JsonObject;
-  /** What was changed or left out. */
+  /** Notes about parts of the request that were changed or left out. */
   readonly warnings: Warning[];
 }
 
 /**
  * Translates a request.
- * @throws InvalidRequestError naming what the server has no form for; under LOSS_POLICY_REFUSE also what would
- * otherwise be changed or left out. UnsupportedToolChoiceError where the server does not support the tool choice.
+ * @throws InvalidRequestError naming the part that the server has no form for; under LOSS_POLICY_REFUSE also parts that
+ *   would otherwise be changed or left out. UnsupportedToolChoiceError if the server does not support the tool choice.
  */
 export async function toRequestBody(
   request: Request,
@@ -81,7 +81,7 @@ function sampling(context: RequestContext): Partial<ChatRequest> {
   }
   if (temperature !== undefined) loss.lose("temperature", "unsupported_setting", NO_SAMPLING);
   if (topP !== undefined) loss.lose("top_p", "unsupported_setting", NO_SAMPLING);
-  // Models that reason refuse `stop` as they refuse the rest.
+  // Models that reason refuse `stop` like the sampling settings.
   if (request.stopSequences.length > 0) loss.lose("stop_sequences", "unsupported_setting", NO_SAMPLING);
   return limit;
 }
@@ -101,8 +101,8 @@ function stops({ request, profile }: RequestContext): Partial<ChatRequest> {
 }
 
 /**
- * Whether the server keeps the answer: not unless the caller's options ask for it. Where servers
- * store answers, they take metadata only with those.
+ * Returns `store` and `metadata`. Nothing is stored unless the caller's options ask for it. Servers that store answers
+ * accept metadata only with stored ones.
  */
 function retention(
   { request, profile, loss }: RequestContext,

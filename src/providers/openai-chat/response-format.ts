@@ -8,16 +8,16 @@ import type { RequestContext } from "./context.ts";
 import { leadingInstructions } from "./instructions.ts";
 import { toSchema } from "./schemas.ts";
 
-/** How a request asks for the form of its answer. */
+/** Settings that ask for the form of an answer. */
 export interface ResponseFormatSettings {
   /** For the body. */
   readonly settings: Pick<ChatRequest, "response_format">;
-  /** Follows the caller's instructions where the settings alone do not ask for the form; else undefined. */
+  /** Follows the caller's instructions if the settings alone do not ask for the form; else undefined. */
   readonly instruction: string | undefined;
 }
 
 /**
- * Asks for the form that the caller wants: in the server's own settings where it has them, else in an instruction. The
+ * Asks for the form that the caller wants: in the server's settings if it has them, else in an instruction. The
  * instruction is the same for the same schema in every turn.
  */
 export function responseFormatSettings(context: RequestContext): ResponseFormatSettings {

@@ -10,8 +10,8 @@ import type { ServerProfile } from "./profile.ts";
 import { ChatDecoder } from "./stream.ts";
 
 /**
- * A whole answer as our Response. It is read as a stream of one chunk.
- * @throws ServerError where the body is no answer; the error of the failure where it reports one.
+ * Converts a whole answer to a Response. It is read as a stream of one chunk.
+ * @throws ServerError if the body is no answer; the error of the failure if it reports one.
  */
 export function toResponse(
   body: string,

@@ -1,4 +1,4 @@
-/** JSON Schemas of tools and of response formats, in the dialect that a server takes. */
+/** JSON Schemas of tools and of response formats, in the dialect that a server accepts. */
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
@@ -8,11 +8,11 @@ import { MISTRAL_STRICT, OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../schema
 import type { RequestContext } from "./context.ts";
 import type { ServerProfile } from "./profile.ts";
 
-/** What a schema describes. */
+/** The use of a schema. */
 export type SchemaUse = "parameters" | "response";
 
 /**
- * A schema of the request as it is sent.
+ * Returns a schema of the request in the form that is sent.
  * @param text The schema, JSON text.
  * @param strict Whether the server is to enforce it.
  * @param field Path of the schema in the request.

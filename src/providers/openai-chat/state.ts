@@ -1,5 +1,5 @@
 /**
- * State of our parts, by which a message can be sent back as the server gave it: everything of it that has no unified
+ * The state of parts, which makes it possible to send a message back unchanged: all its fields that have no unified
  * form. Written here while answers are read, read here while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
@@ -17,9 +17,12 @@ import type {
 import type { TokenLogprob } from "../../wire/openai-chat/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** What the reasoning was found in: a field, a list of details, a part of a content list, or tags in the text. */
+/**
+ * The place in which the reasoning was found: a field, a list of details, a part of a content list, or tags in the
+ * text.
+ */
 export interface ReasoningState {
-  /** Field of the message, `reasoning_content` for instance; empty where it was none. */
+  /** Field of the message, `reasoning_content` for instance; empty if it was not in a field. */
   readonly field: string;
   /** `reasoning_details`, verbatim: they carry signatures and encrypted reasoning (OpenRouter). */
   readonly details: readonly Untrusted<ReasoningDetail>[];
@@ -34,11 +37,11 @@ export interface ReasoningState {
 /** The tags around reasoning that was split off a text. */
 export interface ThinkTags {
   readonly open: string;
-  /** Empty where the answer was cut inside its reasoning. */
+  /** Empty if the answer was cut inside its reasoning. */
   readonly close: string;
 }
 
-/** Which field of a message a text part was. */
+/** The field of a message that became a text part. */
 export type TextField = "content" | "refusal" | "transcript";
 
 /** The JSON in `ProviderState.data_json`. Each part has the fields of its kind. */
@@ -69,7 +72,7 @@ export class StateWriter extends PartStateWriter {
   }
 
   /**
-   * State of a text part; undefined where there is nothing to keep.
+   * Returns the state of a text part; undefined if there is nothing to keep.
    * @param signatures Signatures of the message, kept with one of its texts.
    */
   ofText(
@@ -87,8 +90,8 @@ export class StateWriter extends PartStateWriter {
   }
 
   /**
-   * State of a tool call; undefined where there is nothing to keep.
-   * @param call The call without what our part holds.
+   * Returns the state of a tool call; undefined if there is nothing to keep.
+   * @param call The call without the fields that the part holds.
    */
   ofCall(call: JsonObject): ProviderState | undefined {
     return Object.keys(call).length === 0 ? undefined : this.#toState({ call });
@@ -105,7 +108,7 @@ export class StateWriter extends PartStateWriter {
 }
 
 /**
- * Where the state of a part comes from.
+ * Returns the origin of a part's state.
  * @param catalog Provider under which the catalog knows the models.
  */
 export function getOrigin(part: ContentPart, provider: string, model: string, catalog: string): Origin {
@@ -130,23 +133,23 @@ export function readReasoning({ part, providerState }: ContentPart): ReasoningSt
   };
 }
 
-/** Which field a text part was. */
+/** Returns the field that a text part came from. */
 export function readTextField({ providerState }: ContentPart): TextField {
   const { text } = stateIn(providerState);
   return text === "refusal" || text === "transcript" ? text : "content";
 }
 
-/** The signatures of a message that are kept with its text part. */
+/** Returns the signatures of a message that are kept with its text part. */
 export function readSignatures({ providerState }: ContentPart): Untrusted<SignatureParam> {
   return asObject<SignatureParam>(stateIn(providerState).signatures) ?? {};
 }
 
-/** What a tool call had beside its id, name and input. */
+/** Returns the fields of a tool call beside its id, name and input. */
 export function readCall({ providerState }: ContentPart): Untrusted<ToolCall> {
   return asObject<ToolCall>(stateIn(providerState).call) ?? {};
 }
 
-/** What a generated image had beside its URL; undefined where the part was none. */
+/** Returns the fields of a generated image beside its URL; undefined if the part was none. */
 export function readImage({ providerState }: ContentPart): Untrusted<GeneratedImage> | undefined {
   return asObject<GeneratedImage>(stateIn(providerState).image);
 }

@@ -24,7 +24,10 @@ import { StateWriter } from "./state.ts";
 /** Finds the message, or the delta, in a choice. */
 type MessageReader = (choice: Untrusted<AnyChoice>) => Untrusted<AnyMessage> | undefined;
 
-/** Chunks that are held back until one names the model. Servers that name none in their first one do in the second. */
+/**
+ * Maximum number of chunks that are held back until one names the model. Servers that omit it in the first chunk name
+ * it in the second.
+ */
 const MAX_EARLY = 16;
 
 /** Decodes one answer of the Chat Completions API. */
@@ -35,11 +38,11 @@ export class ChatDecoder implements StreamDecoder {
   readonly #states: StateWriter;
   readonly #message: MessageWriter;
   readonly #answer: AnswerFacts;
-  /** Index of the choice that is read. Others are further answers to the same request. */
+  /** Index of the choice that is read. Other choices are further answers to the same request. */
   #choice: number | undefined;
-  /** Whether there was a message, or a delta of one, be it empty. */
+  /** Whether there was a message or a delta, even an empty one. */
   #hasMessage = false;
-  /** Chunks to pass on that came before the stream could start. */
+  /** Chunks that came before the stream could start and are yet to be passed on. */
   readonly #early: { readonly chunk: Untrusted<AnyCompletion>; readonly data: string }[] = [];
 
   constructor(facts: CallFacts, writer: StreamWriter, profile: ServerProfile) {
@@ -73,7 +76,7 @@ export class ChatDecoder implements StreamDecoder {
 
   /**
    * Reads the body of a whole answer and finishes.
-   * @param rawJson The body verbatim, where the caller asks for it.
+   * @param rawJson The body verbatim, if the caller asks for it.
    */
   readWhole(body: Untrusted<AnyCompletion>, rawJson: string): Response {
     this.#readChunk(body, toMessage);
@@ -109,7 +112,7 @@ export class ChatDecoder implements StreamDecoder {
     for (const { chunk, data } of this.#early) this.#passOn(chunk, data);
   }
 
-  /** The message has no place for further answers; in a stream they are passed on as they are. */
+  /** Passes further answers on in a stream: the message has no place for them. */
   #noteFurther(choice: Untrusted<AnyChoice>, chunk: Untrusted<AnyCompletion>): void {
     this.#answer.noteFurtherChoice();
     const { includeRaw } = this.#facts.request;
@@ -120,7 +123,7 @@ export class ChatDecoder implements StreamDecoder {
     if (this.#writer.started) this.#writer.providerEvent(textIn(chunk.object), data);
     else {
       this.#early.push({ chunk, data });
-      // No model comes any more: the stream starts with the one that was asked for.
+      // No chunk named the model in time: the stream starts with the requested one.
       if (this.#early.length > MAX_EARLY) this.#start();
     }
   }
@@ -140,12 +143,12 @@ export class ChatDecoder implements StreamDecoder {
   }
 }
 
-/** The message of a chunk. Perplexity repeats the message so far beside each delta. */
+/** Returns the message of a chunk. Perplexity repeats the message so far beside each delta. */
 function getDelta({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
   return asObject<AnyMessage>(delta) ?? asObject<AnyMessage>(message);
 }
 
-/** The message of a whole answer. Perplexity has an empty delta beside it. */
+/** Returns the message of a whole answer. Perplexity has an empty delta beside it. */
 function toMessage({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
   return asObject<AnyMessage>(message) ?? asObject<AnyMessage>(delta);
 }

@@ -4,7 +4,7 @@ import type { TextPart, ThinkPart } from "../../wire/openai-chat/parts.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { verbatim } from "./verbatim.ts";
 
-/** Collects the pieces of one such part; a stream sends it in many. */
+/** Collects the pieces of one such part, of which a stream sends many. */
 export class ThinkPartCollector {
   readonly #rest: Record<string, JsonValue | undefined> = {};
   readonly #inner: Untrusted<TextPart>[] = [];
@@ -18,7 +18,7 @@ export class ThinkPartCollector {
     return inner.map(({ text }) => textIn(text)).join("");
   }
 
-  /** The part for the state of ours: without its text, unless it holds more than text. */
+  /** The part for the state: without its text, unless it holds more than text. */
   get state(): Untrusted<ThinkPart> {
     return this.#inner.every(isText) ? this.#rest : { ...this.#rest, thinking: this.#inner };
   }
@@ -36,7 +36,7 @@ export function isEmptyThinkPart({ thinking, signature }: Untrusted<ThinkPart>):
   return getInner(thinking).length === 0 && textIn(signature) === "";
 }
 
-/** The part as it goes back. @param text The text of our part. */
+/** Returns the part to send back. @param text The text of the contract's part. */
 export function toThinkPart(state: Untrusted<ThinkPart>, text: string): ThinkPart {
   const thinking = state.thinking ?? (text === "" ? [] : [{ type: "text", text }]);
   return verbatim<ThinkPart>({ type: "thinking", thinking, ...without(state, "type", "thinking") });

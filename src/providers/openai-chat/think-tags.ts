@@ -100,7 +100,7 @@ export class ThinkTagSplitter {
   }
 }
 
-/** How many characters at the end may be the beginning of the closing tag. */
+/** Counts the characters at the end that may be the beginning of the closing tag. */
 function heldLength(text: string): number {
   for (let length = Math.min(CLOSE.length - 1, text.length); length > 0; length -= 1) {
     if (CLOSE.startsWith(text.slice(-length))) return length;

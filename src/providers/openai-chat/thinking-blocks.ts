@@ -1,10 +1,13 @@
-/** `thinking_blocks` (LiteLLM documentation: "Reasoning content"): reasoning with the signature that goes back with it. */
+/**
+ * `thinking_blocks` (LiteLLM documentation: "Reasoning content"): reasoning with the signature that is sent back with
+ * it.
+ */
 import { textIn } from "../../kit/json/json.ts";
 import type { ThinkingBlock } from "../../wire/openai-chat/parts.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
 /**
- * Adds the blocks of one delta to those so far. A stream sends a block in pieces, its signature in the last of them; a
+ * Adds the blocks of one delta to the earlier ones. A stream sends a block in pieces, its signature in the last one; a
  * redacted block is whole.
  */
 export function addThinkingBlocks(
@@ -28,7 +31,7 @@ function joined(last: Untrusted<ThinkingBlock>, piece: Untrusted<ThinkingBlock>)
   return { ...last, ...piece, thinking: textIn(last.thinking) + textIn(piece.thinking), signature };
 }
 
-/** The readable text of blocks, for servers that give no other. */
+/** Returns the readable text of blocks, for servers that send no other. */
 export function textOfThinkingBlocks(blocks: readonly Untrusted<ThinkingBlock>[]): string {
   return blocks.map(({ thinking }) => textIn(thinking)).join("");
 }

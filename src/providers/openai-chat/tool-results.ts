@@ -50,9 +50,9 @@ export class ToolResults {
   }
 
   /**
-   * Takes the results of a message's calls, in their own order.
+   * Takes the results of a message's calls, in the order of the calls.
    * @param message Index of the assistant message.
-   * @throws InvalidRequestError where a call has none.
+   * @throws InvalidRequestError if a call has none.
    */
   take(calls: readonly PendingCall[], message: number): LocatedResult[] {
     const taken = calls.map((call) => this.#takeFor(call, message));
@@ -65,7 +65,7 @@ export class ToolResults {
     return taken.sort((left, right) => left.message - right.message);
   }
 
-  /** Throws InvalidRequestError where a result of a message answers no call before it. */
+  /** Throws InvalidRequestError if a result of a message answers no call before it. */
   checkTaken(message: number): void {
     const [stray] = this.#byMessage.get(message) ?? [];
     if (stray === undefined) return;
@@ -83,7 +83,7 @@ export class ToolResults {
     return result;
   }
 
-  /** Index of the first message after the results that follow a message. */
+  /** Returns the index of the first message after the results that follow a message. */
   #endOfResults(message: number): number {
     let end = message + 1;
     while (this.#messages[end]?.role === Role.TOOL) end += 1;
@@ -97,13 +97,13 @@ function resultsIn({ content, toolCallId }: Message, message: number): LocatedRe
     if (part.case !== "toolResult") return [];
     const { content: parts, failed } = part.value;
     const id = part.value.toolCallId || toolCallId;
-    const own = `${field}.content[${index}].tool_result`;
-    return [{ toolCallId: id, content: parts, failed, field: own, message }];
+    const resultField = `${field}.content[${index}].tool_result`;
+    return [{ toolCallId: id, content: parts, failed, field: resultField, message }];
   });
   return results.length > 0 ? results : [{ toolCallId, content, failed: false, field, message }];
 }
 
-/** A tool result as the server takes it. */
+/** A tool result in the form that the server takes. */
 export interface ToolMessage {
   readonly message: ToolMessageParam;
   /** Parts that must be moved to a user message after the results. */
@@ -128,7 +128,7 @@ export async function toToolMessage(result: LocatedResult, context: RequestConte
   };
 }
 
-/** Replaces a result that was moved as a whole. Constant, so that a prompt cache finds it again. */
+/** Replaces a result that was moved as a whole. Constant, so that a prompt cache recognizes it. */
 const SEE_BELOW = "(see the user message below)";
 
 /** Precedes the text of a failed tool. */
@@ -142,7 +142,7 @@ function markError(parts: ContentPartParam[], field: string, { loss }: RequestCo
   loss.note(`${field}.failed`, "converted_content", message);
 }
 
-/** The texts of a result as one, since most servers take only a string. */
+/** Joins the texts of a result, since most servers accept only a string. */
 function textOf(parts: readonly ContentPartParam[]): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
 }

@@ -27,15 +27,15 @@ import type { ForcedToolChoice, ServerProfile } from "./profile.ts";
 import { toSchema } from "./schemas.ts";
 import { verbatim } from "./verbatim.ts";
 
-/** A grammar as the server takes it. */
+/** A grammar in the form that the server takes. */
 type WireGrammar = Extract<WireCustomTool["custom"]["format"], { type: "grammar" }>["grammar"];
 
 /** The settings about tools. */
 type ToolSettings = Pick<ChatRequest, "tools" | "tool_choice" | "parallel_tool_calls">;
 
 /**
- * The tools, and whether the model must call one.
- * @throws UnsupportedToolChoiceError where the server does not support the tool choice of the request.
+ * Returns the tools, and whether the model must call one.
+ * @throws UnsupportedToolChoiceError if the server does not support the tool choice of the request.
  */
 export function toolSettings(context: RequestContext, options: ProviderOptions): ToolSettings {
   const { tools, toolChoice } = context.request;
@@ -62,7 +62,7 @@ function toTool({ tool }: Tool, field: string, context: RequestContext): WireToo
   return [];
 }
 
-/** A tool with free text as its input (provider documentation: "Create chat completion", `tools`). */
+/** Converts a tool with free text as its input (provider documentation: "Create chat completion", `tools`). */
 function customTool(tool: CustomTool, field: string, context: RequestContext): WireTool {
   if (!context.profile.supportsCustomTools)
     return functionTool(functionForCustomTool(tool, field, context.loss), field, context);
@@ -120,7 +120,7 @@ function choiceSettings(
   if (profile.toolChoices.includes(forced))
     return { tools, tool_choice: wireChoice(forced, choice.toolName, tools) };
   const named = () => tools.filter((tool) => getName(tool) === choice.toolName);
-  // A model that must call a tool and knows one calls that one.
+  // A model that must call a tool and knows only one calls that one.
   if (forced === "named" && profile.toolChoices.includes("required"))
     return { tools: named(), tool_choice: "required" };
   // A model cannot call tools that are not sent.
@@ -139,7 +139,7 @@ const FORCED: ReadonlyMap<Mode, ForcedToolChoice> = new Map([
 /** Whether a server supports a mode of tool choice. */
 export function takesToolChoice({ toolChoices }: ServerProfile, mode: Mode): boolean {
   const forced = FORCED.get(mode);
-  // Where the server has no `none`, the tools are left out; where it has no `named`, all but that one.
+  // If the server has no `none`, the tools are left out; if it has no `named`, all tools except the named one.
   if (forced === undefined || forced === "none") return true;
   return toolChoices.includes(forced) || (forced === "named" && toolChoices.includes("required"));
 }
@@ -156,7 +156,7 @@ function wireChoice(forced: ForcedToolChoice, name: string, tools: readonly Wire
   return isCustom ? { type: "custom", custom: { name } } : { type: "function", function: { name } };
 }
 
-/** The name of a tool; undefined for a hosted one, whose configuration may be of any form. */
+/** Returns the name of a tool; undefined for a hosted one, whose configuration may have any form. */
 function getName(tool: WireTool): string | undefined {
   return tool.type === "custom" ? tool.custom?.name : tool.function?.name;
 }

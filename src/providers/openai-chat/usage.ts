@@ -1,4 +1,7 @@
-/** Token counts as servers name them (provider documentation: "The chat completion object", `usage`). */
+/**
+ * Converts token counts with the names that servers use (provider documentation: "The chat completion object",
+ * `usage`).
+ */
 import { create } from "@bufbuild/protobuf";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
@@ -14,15 +17,15 @@ import type {
 import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** What the written tokens were. */
+/** Details of the output tokens. */
 type OutputDetails = NonNullable<WireUsage["completion_tokens_details"]>;
 
-/** Token counts as a server sent them. */
+/** Token counts as received. */
 type Counts = Untrusted<WireUsage>;
 
 /**
- * The counts of a whole answer or of a chunk, wherever the server puts them: at the top, under `x_groq` (Groq) or in
- * the choice (Moonshot). Undefined where there are none.
+ * Finds the counts of a whole answer or of a chunk, wherever the server puts them: at the top, under `x_groq` (Groq) or
+ * in the choice (Moonshot). Undefined if there are none.
  */
 export function countsIn(
   chunk: Untrusted<AnyCompletion>,
@@ -36,8 +39,8 @@ export function countsIn(
 }
 
 /**
- * Token counts in our terms. `input_tokens` of these servers already includes cached tokens. `output_tokens` includes
- * reasoning, except at xAI, which counts it separately; its total shows that. Undefined where the server sent neither
+ * Converts token counts. `input_tokens` of these servers already includes cached tokens. `output_tokens` includes
+ * reasoning, except at xAI, which counts it separately; its total shows that. Undefined if the server sent neither
  * count.
  */
 export function toUsage(counts: Counts | undefined, includeRaw: boolean): Usage | undefined {
@@ -60,7 +63,10 @@ export function toUsage(counts: Counts | undefined, includeRaw: boolean): Usage 
   return usage;
 }
 
-/** Reasoning tokens that the server does not include in the written ones: its total is then larger by their number. */
+/**
+ * Returns the reasoning tokens that the server does not include in its output tokens: its total is then larger by their
+ * number.
+ */
 function separateReasoning(counts: Counts, input: number, written: number, reasoning = 0): number {
   const total = asCount(counts.total_tokens) ?? 0;
   return reasoning > 0 && total - input - written === reasoning ? reasoning : 0;
@@ -99,7 +105,7 @@ function firstCount(...values: readonly unknown[]): number | undefined {
   return values.map(asCount).find((count) => count !== undefined);
 }
 
-/** Warnings about counts that contradict each other. The counts stay as the server sent them. */
+/** Returns warnings about counts that contradict each other. The counts stay as the server sent them. */
 export function mismatchesIn(counts: Counts | undefined, usage: Usage | undefined): Warning[] {
   if (counts === undefined || usage === undefined) return negativeCountsIn(counts);
   const { inputTokens, outputTokens, totalTokens, reasoningTokens = 0 } = usage;

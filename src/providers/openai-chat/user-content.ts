@@ -1,5 +1,6 @@
 /**
- * Content of a message that the model did not write: instructions, the user's and tool results (`messages[].content`).
+ * Content of a message that the model did not write: instructions, the user's text and tool results
+ * (`messages[].content`).
  */
 
 import { invalidField } from "../../core/errors.ts";
@@ -12,7 +13,7 @@ import { mediaPart } from "./media.ts";
 import { verbatim } from "./verbatim.ts";
 
 /**
- * The parts of a message that the model did not write.
+ * Returns the parts of a message that the model did not write.
  * @param field Path of the content in the request.
  * @throws InvalidRequestError naming the part that the server has no form for.
  */
@@ -29,7 +30,7 @@ export async function toUserContent(
   return content;
 }
 
-/** A single text as a string, which every server accepts; anything else as a list. */
+/** Returns a single text as a string, which every server accepts; anything else as a list. */
 export function simplified(parts: ContentPartParam[]): ContentParam {
   if (parts.length === 0) return "";
   const [first] = parts;

@@ -15,11 +15,11 @@ import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
 import { ResponsesDecoder } from "./stream.ts";
 
-/** How an account at OpenAI, or at a server that speaks its Responses API, is accessed. */
+/** Options of an account at OpenAI, or at a server that speaks its Responses API. */
 export interface OpenAIAdapterOptions {
   /** The key, sent as `Authorization: Bearer`. Required. */
   readonly apiKey: string;
-  /** Where the key comes from, for the error that the provider refused it: `OPENAI_API_KEY`, a field, a file. */
+  /** Origin of the key, for the error if the provider refuses it: `OPENAI_API_KEY`, a field, a file. */
   readonly keyOrigin?: string | undefined;
   /** Base of all paths, with its version. Default `https://api.openai.com/v1`. */
   readonly baseUrl?: string | undefined;
@@ -33,9 +33,9 @@ export interface OpenAIAdapterOptions {
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Time limits; those left out keep their defaults. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Connects to this machine and to private networks alone, and to no proxy. Default false. */
+  /** Connects only to this machine and to private networks, and to no proxy. Default false. */
   readonly localOnly?: boolean | undefined;
-  /** Folders whose files a caller may name in an `url`. Default none. */
+  /** Folders whose files a caller may name in a `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
   /** Maximum bytes of all files of a request. Default 32 MiB. */
   readonly maxMediaBytes?: number | undefined;
@@ -43,7 +43,7 @@ export interface OpenAIAdapterOptions {
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
   /** Whether OpenAI keeps the responses. Default false. */
   readonly store?: boolean | undefined;
-  /** Models and prices of your own. Default: the Client's catalog, else the shipped one. */
+  /** Catalog for models and prices. Default: the Client's catalog, else the shipped one. */
   readonly catalog?: Catalog | undefined;
 }
 
@@ -69,7 +69,7 @@ export class OpenAIAdapter extends HttpAdapter {
   }
 }
 
-/** The address of the provider itself. */
+/** The provider's address. */
 export const DEFAULT_BASE_URL = "https://api.openai.com/v1";
 
 function createHeaders({

@@ -1,4 +1,7 @@
-/** The assistant's messages -> the items that they came as, in their order: reasoning stays before what it led to. */
+/**
+ * The assistant's messages -> the items that they came from, in order: reasoning stays before the output that it led
+ * to.
+ */
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Image, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
@@ -18,9 +21,9 @@ import { getOrigin, type PartState, readState } from "./state.ts";
 import { inputMessage, nativeBlock, type PartWithPath, withPaths } from "./user-content.ts";
 
 /**
- * The items of one message of the assistant.
- * @param isLast Whether the turn ends with this message. Reasoning that nothing follows in its
- * turn, as an answer that was cut has it, is refused by the API and left out.
+ * Returns the items of one message of the assistant.
+ * @param isLast Whether the turn ends with this message. The API refuses reasoning that nothing follows in its turn,
+ *   which a cut answer has, so such reasoning is left out.
  * @throws InvalidRequestError naming a part that an assistant's message cannot have.
  */
 export async function toAssistantItems(
@@ -37,7 +40,7 @@ export async function toAssistantItems(
 
 const CALL_NAMES: ToolCallNameRule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 128 };
 
-/** Collects the items of one message; content parts of one item come together again. */
+/** Collects the items of one message; content parts of one item are joined again. */
 class ItemsBuilder {
   readonly items: JsonObject[] = [];
   readonly #context: RequestContext;
@@ -56,7 +59,7 @@ class ItemsBuilder {
     if (!isReasoning(part) && part.part.case !== "text" && part.part.case !== "toolCall") return true;
     const item = isReasoning(part)
       ? toReasoningItem(part, this.#context)
-      : this.#getOrigin(part) === "own" && readState(part.providerState)?.item;
+      : this.#getOrigin(part) === "current_model" && readState(part.providerState)?.item;
     return item !== undefined && item !== false && textIn(item.id) !== "";
   }
 
@@ -91,12 +94,14 @@ class ItemsBuilder {
     this.#context.loss.note(field, "foreign_state_stripped", message);
   }
 
-  /** State that this API wrote; without the id where another model did, or reasoning before it is missing. */
+  /**
+   * Returns the state that this API wrote; without the id if another model wrote it, or reasoning before it is missing.
+   */
   #toState(part: ContentPart): PartState | undefined {
     const origin = this.#getOrigin(part);
     if (origin === "none" || origin === "foreign") return undefined;
     const state = readState(part.providerState);
-    if (state === undefined || (origin === "own" && this.#keepsIds)) return state;
+    if (state === undefined || (origin === "current_model" && this.#keepsIds)) return state;
     return { ...state, item: without(state.item, "id") };
   }
 
@@ -110,7 +115,7 @@ class ItemsBuilder {
     this.items.push(item);
   }
 
-  /** A text, with what the API attached to it. Sources that another provider named have no form here. */
+  /** Adds a text, with the API's annotations. Sources that another provider named have no form here. */
   #addText(text: string, contentPart: ContentPart): void {
     const state = this.#toState(contentPart);
     if (state?.empty === true) return this.#startMessage(state, []);
@@ -143,10 +148,13 @@ class ItemsBuilder {
   #addReasoning(contentPart: ContentPart, field: string): void {
     const { request, loss } = this.#context;
     const item = toReasoningItem(contentPart, this.#context);
-    // Reasoning without content of its own is found by its id alone.
+    // Reasoning without content is found by its id alone.
     const needsId = item !== undefined && !isSelfContained(item);
     if (item !== undefined) return this.#addItem(this.#keepsIds || needsId ? item : without(item, "id"));
-    if (this.#getOrigin(contentPart) === "own" && readState(contentPart.providerState) !== undefined) {
+    if (
+      this.#getOrigin(contentPart) === "current_model" &&
+      readState(contentPart.providerState) !== undefined
+    ) {
       const message = "reasoning without encrypted content cannot be sent back; it was left out";
       return loss.note(field, "foreign_state_stripped", message);
     }
@@ -158,7 +166,7 @@ class ItemsBuilder {
     const { input } = call;
     const state = this.#toState(contentPart);
     const call_id = this.#context.toolCallIds.ofCall(call, field);
-    // The API takes back every name that it wrote itself.
+    // The API accepts every name that it wrote itself.
     const name =
       state === undefined
         ? wireToolCallName(call.name, CALL_NAMES, `${field}.name`, this.#context.loss)
@@ -170,7 +178,7 @@ class ItemsBuilder {
     this.#addItem({ ...asJson(state?.item ?? {}), ...fields });
   }
 
-  /** A block of a hosted tool is an item; one with state is content of a message. */
+  /** Adds a native part: a block of a hosted tool is an item; one with state is content of a message. */
   #addNative(partWithPath: PartWithPath): void {
     const block = nativeBlock(partWithPath, this.#context);
     if (block === undefined) return;
@@ -179,7 +187,9 @@ class ItemsBuilder {
     else this.#addContent(state, block);
   }
 
-  /** An image that the API generated goes back as the call that generated it, others in a message of the user. */
+  /**
+   * Adds an image: one that the API generated goes back as the call that generated it, others in a message of the user.
+   */
   async #addImage(image: Image, { part, field }: PartWithPath): Promise<void> {
     // The API requires the id of such an item, whichever model generated it.
     const state = this.#getOrigin(part) === "foreign" ? undefined : readState(part.providerState);

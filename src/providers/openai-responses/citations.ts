@@ -7,7 +7,9 @@ import { asInt32, asString, type JsonObject, objectsIn, textIn, tryParseJson } f
 import type { Annotation, OutputContent } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** The annotations of a content part. @param text The text of the part, which their indices count. */
+/**
+ * Returns the annotations of a content part as citations. @param text The text of the part, which their indices count.
+ */
 export function toCitations({ annotations }: Untrusted<OutputContent>, text: string): Citation[] {
   const converter = new SpanConverter(text, "code_points");
   return objectsIn<Annotation>(annotations).map((annotation) => toCitation(annotation, converter));
@@ -25,13 +27,13 @@ function toCitation(annotation: Untrusted<Annotation>, converter: SpanConverter)
   return citation;
 }
 
-/** Other annotations than of web pages and of a container's files have no span. */
+/** Only annotations of web pages and of a container's files have a span. */
 function toSpan({ start_index, end_index }: Untrusted<Annotation>): ProviderSpan | undefined {
   const [start, end] = [asInt32(start_index), asInt32(end_index)];
   return start === undefined || end === undefined ? undefined : { start, end };
 }
 
-/** The annotations as the API wrote them, to be sent back. */
+/** Returns the annotations as the API wrote them, to be sent back. */
 export function toAnnotations({ citations }: ContentPart): readonly JsonObject[] {
   return objectsIn(citations.map(({ rawJson }) => tryParseJson(rawJson)));
 }

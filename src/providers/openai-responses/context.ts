@@ -6,7 +6,7 @@ import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { ResolvedMedia } from "../../kit/media/media.ts";
 import type { ToolCallIds } from "./tool-call-ids.ts";
 
-/** Name under which OpenAI's own state, hosted tools and options are known, whatever a provider entry is called. */
+/** Name of OpenAI in state, hosted tools and options, whatever name the provider is registered under. */
 export const PROVIDER_NAME = "openai";
 
 /** An image or document part. */
@@ -17,23 +17,23 @@ export type MediaPart =
 /** Turns the source of a part into a URL, bytes or a file id. @param field Path of the part, for errors. */
 export type MediaSource = (part: MediaPart, field: string) => Promise<ResolvedMedia>;
 
-/** What the translation of a request needs to know of the provider entry. */
+/** The settings of the provider entry that the translation of a request needs. */
 export interface RequestSettings {
   /** Name under which the provider is registered. */
   readonly provider: string;
-  /** Whether the provider stores the response, so that an item's id is enough to refer to it. */
+  /** Whether the provider stores the response, so that an item can be referred to by its id alone. */
   readonly store: boolean;
   readonly media: MediaSource;
-  /** What is known about the provider's models. */
+  /** The catalog as seen by the provider. */
   readonly models: ProviderModels;
 }
 
-/** What every step of the translation of one request needs. */
+/** The context for translating one request. */
 export interface RequestContext extends RequestSettings {
   readonly request: Request;
   readonly traits: ModelTraits;
   readonly loss: LossReport;
-  /** The tool calls of the conversation and their ids as the API takes them. */
+  /** The tool calls of the conversation and their ids in the form that the API takes. */
   readonly toolCallIds: ToolCallIds;
 }
 

@@ -1,4 +1,4 @@
-/** Their failure -> our InferenceError: of an HTTP answer, of a Response object, of an event in a stream. */
+/** Their failure -> our InferenceError: from an HTTP answer, a Response object, or an event in a stream. */
 
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
@@ -14,14 +14,14 @@ import type { ResponseObject } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { isContextOverflow } from "../context-overflow.ts";
 
-/** The API's own description of a failure (provider documentation: "Error codes"). */
+/** The API's description of a failure (provider documentation: "Error codes"). */
 interface ErrorDetails {
   readonly code: string;
   readonly type: string;
   readonly message: string;
 }
 
-/** A failed HTTP answer as our error. */
+/** Converts a failed HTTP answer to an SDKError. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
   const { object = {}, text } = readFailureBody<ErrorBody>(body);
   return createProviderError(toFailure(detailsIn(object, text), status), {
@@ -40,7 +40,7 @@ export function isFailure({ status, error }: Untrusted<ResponseObject>): boolean
   return status === "failed" || (error !== undefined && error !== null);
 }
 
-/** The failure in an `error` event, or in a Response object or event that holds `error`. */
+/** Returns the failure in an `error` event, or in a Response object or event that holds `error`. */
 export function reportedError(
   holder: Untrusted<ErrorBody>,
   { provider, providerRequestId, request }: CallFacts,
@@ -50,8 +50,8 @@ export function reportedError(
 }
 
 /**
- * Servers put the description under `error` or at the top, or write it as plain text.
- * @param text The body where it is no object.
+ * Reads the description, which servers put under `error` or at the top, or write as plain text.
+ * @param text The body if it is no object.
  */
 function detailsIn(body: Untrusted<ErrorBody>, text = ""): ErrorDetails {
   const error: Untrusted<ErrorObject> = asObject<ErrorObject>(body.error) ?? body;
@@ -72,13 +72,13 @@ function toFailure(details: ErrorDetails, status: number | undefined): ReportedF
   return {
     code: code || type,
     message,
-    getKind: (own) => getKind({ ...details, message: own }, status),
+    getKind: (message) => getKind({ ...details, message }, status),
   };
 }
 
 /**
- * The kind of a failure: the structured code first, then the HTTP status, which inside a stream some
- * servers give as the code. The message counts only where the code is not specific.
+ * Returns the kind of a failure: by the structured code first, then by the HTTP status, which some servers give as the
+ * code inside a stream. The message counts only if the code is not specific.
  */
 function getKind({ code, type, message }: ErrorDetails, httpStatus: number | undefined): ErrorKind {
   const status = httpStatus ?? (STATUS.test(code) ? Number(code) : undefined);
@@ -138,7 +138,7 @@ const KIND_OF_CODE = kindsByCode([
   ],
 ]);
 
-// Less specific than a status; they decide only inside a stream, where there is none.
+// Less specific than a status; these codes decide only inside a stream, which has no status.
 const KIND_OF_GENERAL_CODE = kindsByCode([
   [
     ErrorKind.INVALID_REQUEST,

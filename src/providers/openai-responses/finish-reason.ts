@@ -12,7 +12,7 @@ import type {
 } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-// Calls that the caller, not the provider, has to run before the model can go on.
+// Calls that the caller, not the provider, has to run before the model can continue.
 const RUN_BY_CALLER: ReadonlySet<string> = new Set<OutputItem["type"]>([
   "function_call",
   "custom_tool_call",
@@ -22,7 +22,7 @@ const RUN_BY_CALLER: ReadonlySet<string> = new Set<OutputItem["type"]>([
   "mcp_approval_request",
 ]);
 
-/** Why the model stopped. The API has no finish reason of its own: it follows from status, details and items. */
+/** Returns why the model stopped. The API has no finish reason: it follows from status, details and items. */
 export function finishReasonOf(
   object: Untrusted<ResponseObject>,
   items: readonly Untrusted<OutputItem>[],

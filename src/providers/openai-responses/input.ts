@@ -1,7 +1,7 @@
 /**
- * Our messages -> `input` items and `instructions` (provider documentation: "Create a model
- * response", `input`). Items come in the order of the conversation, the same for the same
- * history in every turn, so that the provider's prompt cache finds the beginning again.
+ * Our messages -> `input` items and `instructions` (provider documentation: "Create a model response", `input`). Items
+ * come in the order of the conversation, the same for the same history in every turn, so that the provider's prompt
+ * cache recognizes the beginning.
  */
 
 import { invalidField } from "../../core/errors.ts";
@@ -16,7 +16,7 @@ import { inputMessage, isItem, type PartWithPath, toUserContent, withPaths } fro
 
 /** A conversation in the provider's form. */
 export interface Conversation {
-  /** Text of the leading system and developer messages; undefined where there is none. */
+  /** Text of the leading system and developer messages; undefined if there is none. */
   readonly instructions: string | undefined;
   /** The items of `input`. */
   readonly input: readonly JsonObject[];
@@ -42,9 +42,9 @@ export async function toConversation(context: RequestContext): Promise<Conversat
 }
 
 /**
- * How many messages go into `instructions`: the leading system and developer ones that hold only
- * text, unless nothing else is there: the API requires at least one item. Later ones stay in their
- * place, since moving them would change what they mean.
+ * Counts the messages that go into `instructions`: the leading system and developer messages that hold only text,
+ * unless there are no others, since the API requires at least one item. Later ones stay in their place: moving them
+ * would change their meaning.
  */
 function countInstructions(messages: readonly Message[]): number {
   const first = messages.findIndex(({ role, content }) => !isInstructing(role) || !content.every(isText));
@@ -88,7 +88,7 @@ async function getItems(
   }
 }
 
-/** A message of any role but the assistant's, with items between its parts where there are such. */
+/** Returns a message of any role except the assistant's, with items between its parts if there are any. */
 async function messageItems(
   role: InputMessage["role"],
   { content }: Message,

@@ -5,13 +5,13 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import type { OpenItem } from "./open-blocks.ts";
 
 /**
- * The output items of one stream by their index: which are open, which are done, and which of
- * them an event is about, also where the server leaves the index out.
+ * The output items of one stream by their index: which are open, which are done, and which one an event belongs to,
+ * even if the server omits the index.
  */
 export class ItemTable {
   readonly #open = new Map<number, OpenItem>();
   readonly #done = new Map<number, Untrusted<OutputItem>>();
-  /** Items that are done and whose index the server used again. */
+  /** Finished items whose index the server used again. */
   readonly #replaced: Untrusted<OutputItem>[] = [];
   #next = 0;
 
@@ -30,7 +30,7 @@ export class ItemTable {
     return this.#done.has(index);
   }
 
-  /** The index of an announced item; undefined where it was announced before. */
+  /** Returns the index of an announced item; undefined if it was announced before. */
   announce(event: Untrusted<StreamEvent>, item: Untrusted<OutputItem>): number | undefined {
     const index = asInt32(event.output_index) ?? this.#next;
     const done = this.#done.get(index);
@@ -56,8 +56,8 @@ export class ItemTable {
   }
 
   /**
-   * The index that an event names, else that of the item with its id, else that of the last open item
-   * of its type, else the next.
+   * Returns the index that an event names, else the index of the item with its id, else of the last open item of its
+   * type, else the next one.
    * @param type Type of the items that such an event is about.
    */
   indexOf(event: Untrusted<StreamEvent>, type: unknown): number {

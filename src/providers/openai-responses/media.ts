@@ -6,8 +6,8 @@ import type { InputFile, InputImage } from "../../wire/openai-responses/request.
 import type { MediaPart, RequestContext, Settings } from "./context.ts";
 
 /**
- * An image as `input_image`, a document as `input_file` (provider documentation: "Input item list").
- * @throws InvalidRequestError naming the field where the source is wrong or the API has no such images.
+ * Converts an image to `input_image`, a document to `input_file` (provider documentation: "Input item list").
+ * @throws InvalidRequestError naming the field if the source is wrong or the API accepts no such images.
  */
 export async function mediaPart(
   part: MediaPart,

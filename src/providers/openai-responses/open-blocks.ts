@@ -1,4 +1,4 @@
-/** The items of a stream that are open, each with what its events have brought so far. */
+/** The open items of a stream, each with the content from its events so far. */
 import { objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
   ReasoningBlock,
@@ -27,13 +27,13 @@ export interface OpenMessage {
 /** A content part of a message that is text, or a refusal. */
 export interface OpenText {
   readonly block: TextBlock;
-  /** Annotations so far. The finished item repeats them, where the server sends it. */
+  /** Annotations so far. The finished item repeats them, if the server sends it. */
   readonly annotations: Untrusted<Annotation>[];
   /** Whether the model refuses. */
   readonly refuses: boolean;
 }
 
-/** Reasoning: one block for all of its parts. */
+/** Reasoning: one block for all its parts. */
 export interface OpenReasoning {
   readonly kind: "reasoning";
   readonly item: Untrusted<OutputItem>;
@@ -51,7 +51,7 @@ export interface OpenCall {
   readonly block: ToolCallBlock;
 }
 
-/** A call whose name is not known yet: its block begins when the call is done, at the index kept for it. */
+/** A call whose name is not known yet: its block begins when the call is done, at the reserved index. */
 export interface OpenNamelessCall {
   readonly kind: "nameless call";
   readonly item: Untrusted<OutputItem>;
@@ -59,7 +59,7 @@ export interface OpenNamelessCall {
   input: string;
 }
 
-/** Any other item: its only part comes when the item is done, at the index kept for it. */
+/** Any other item: its only part comes when the item is done, at the reserved index. */
 export interface OpenSinglePart {
   readonly kind: "single part";
   readonly item: Untrusted<OutputItem>;
@@ -84,7 +84,7 @@ export function openItem(item: Untrusted<OutputItem>, writer: StreamWriter): Ope
 }
 
 /**
- * The text at a content index of a message. Where the index is new, the text that was announced and has nothing yet:
+ * Returns the text at a content index of a message. For a new index, returns the announced text that is still empty:
  * some servers announce a part under another index than its deltas have.
  * @param refuses Whether a new one is a refusal.
  */
@@ -100,7 +100,9 @@ export function textAt(
   return announceText(open, contentIndex, refuses, writer);
 }
 
-/** The text at a content index, begun where it is new. @param refuses Whether a new one is a refusal. */
+/**
+ * Returns the text at a content index; begins one if the index is new. @param refuses Whether a new one is a refusal.
+ */
 export function announceText(
   open: OpenMessage,
   contentIndex: number,
@@ -117,13 +119,16 @@ export function announceText(
 
 /** A content part of a message that is done. */
 export interface DonePart {
-  /** The part: of the finished item, or what only events brought. */
+  /** The part: from the finished item, or from the events alone. */
   readonly part: Untrusted<OutputContent>;
-  /** The text that its events began; undefined where there were none. */
+  /** The text that its events began; undefined if there were none. */
   readonly open: OpenText | undefined;
 }
 
-/** The content parts of a message: those that events began, in that order, then those that only the item has. */
+/**
+ * Returns the content parts of a message: the parts that events began, in that order, then the parts that only the item
+ * has.
+ */
 export function getContent({ texts }: OpenMessage, item: Untrusted<OutputItem>): DonePart[] {
   const parts = objectsIn<OutputContent>(item.content);
   const begun = getParts(texts, parts);
@@ -137,8 +142,8 @@ export function getContent({ texts }: OpenMessage, item: Untrusted<OutputItem>):
 type Parts = readonly Untrusted<OutputContent>[];
 
 /**
- * The part of the finished item that each text is: the one at its index, else the one at its place. Some servers count
- * parts over all items of an answer, or from one.
+ * Returns the part of the finished item for each text: the one at its index, else the one at its position. Some servers
+ * count parts over all items of an answer, or from one.
  */
 function getParts(
   texts: OpenMessage["texts"],
@@ -168,13 +173,13 @@ export function appendReasoning(open: OpenReasoning, part: string, delta: string
   open.block.append(delta);
 }
 
-/** Adds what is still missing of a part's final text. Where the two differ, what was sent is kept. */
+/** Adds the missing rest of a part's final text. If the two differ, the text that was sent is kept. */
 export function completeReasoning(open: OpenReasoning, part: string, text: string): void {
   const known = open.parts.get(part) ?? "";
   if (text.startsWith(known)) appendReasoning(open, part, text.slice(known.length));
 }
 
-/** The block of a call that was announced without its name, once the call is done. */
+/** Begins the block of a call that was announced without its name, once the call is done. */
 export function nameCall(
   { partIndex, input }: OpenNamelessCall,
   item: Untrusted<OutputItem>,

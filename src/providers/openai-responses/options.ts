@@ -1,4 +1,4 @@
-/** What a request sets in the provider's own fields (`provider_options_json`): merged into the body, last. */
+/** The fields that a request sets in the provider's format (`provider_options_json`): merged into the body, last. */
 
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -9,11 +9,11 @@ import { PROVIDER_NAME } from "./context.ts";
 
 /** The options of one request. */
 export interface ProviderOptions {
-  /** What is merged into the body, last. */
+  /** Fields that are merged into the body, last. */
   readonly body: JsonObject;
-  /** `store`: whether the provider stores the response; undefined where the options do not set it. */
+  /** `store`: whether the provider stores the response; undefined if the options do not set it. */
   readonly store: boolean | undefined;
-  /** `tools`: what is added to the request's own tools. Not checked. */
+  /** `tools`: tools that are added to the request's tools. Not checked. */
   readonly tools: unknown;
 }
 
@@ -27,7 +27,7 @@ export function readOptions({ providerOptionsJson }: Request, provider: string):
   const text = providerOptionsJson[name];
   const body = text === undefined ? {} : parseObjectField(text, field);
   const { store, stream, tools }: Untrusted<CreateRequest> = body;
-  // Whether an answer streams is decided by the method that was called.
+  // The called method decides whether an answer is streamed.
   if (stream !== undefined)
     throw invalidField(`${field}.stream`, "expected no `stream` here: call Stream or Complete instead");
   return { body, store: typeof store === "boolean" ? store : undefined, tools };
@@ -41,6 +41,6 @@ export function withOptions(body: JsonObject, { body: options }: ProviderOptions
   if (Object.keys(options).length === 0) return body;
   const merged = mergeObjects(body, options, APPENDED);
   const { include }: Untrusted<CreateRequest> = merged;
-  // The caller may list what the adapter lists already.
+  // The caller may list entries that the adapter also adds.
   return Array.isArray(include) ? { ...merged, include: [...new Set(include)] } : merged;
 }

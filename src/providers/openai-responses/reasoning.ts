@@ -10,13 +10,13 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import type { RequestContext } from "./context.ts";
 import { getOrigin, readState } from "./state.ts";
 
-/** `reasoning` of a request; nothing where the caller asks for no effort. */
+/** Returns `reasoning` of a request; empty if the caller asks for no effort. */
 export function reasoningSettings({ request, traits, loss }: RequestContext): JsonObject {
   const effort = effortFor(request.reasoningEffort, traits.reasoningEfforts, loss);
   return effort === undefined ? {} : ({ reasoning: { effort } } satisfies CreateRequest);
 }
 
-/** The text of a reasoning item: its summary parts, then its raw reasoning, with a blank line between parts. */
+/** Returns the text of a reasoning item: its summary parts, then its raw reasoning, with a blank line between parts. */
 export function reasoningText({ summary, content }: Untrusted<ReasoningItem>): string {
   return [...objectsIn<ReasoningPart>(summary), ...objectsIn<ReasoningPart>(content)]
     .map((part) => textIn(part.text))
@@ -24,23 +24,23 @@ export function reasoningText({ summary, content }: Untrusted<ReasoningItem>): s
     .join("\n\n");
 }
 
-/** Whether a reasoning item hides its text: all there is of it is encrypted. */
+/** Whether a reasoning item hides its text, so that it has only encrypted content. */
 export function isRedacted(item: Untrusted<ReasoningItem>): boolean {
   return reasoningText(item) === "" && textIn(item.encrypted_content) !== "";
 }
 
-/** The item of a reasoning part, where the requested model wrote it and can take it back. */
+/** Returns the item of a reasoning part, if the requested model wrote it and can accept it back. */
 export function toReasoningItem(
   part: ContentPart,
   { provider, request, store }: RequestContext,
 ): JsonObject | undefined {
-  if (getOrigin(part, provider, request.model) !== "own") return undefined;
+  if (getOrigin(part, provider, request.model) !== "current_model") return undefined;
   const item = readState(part.providerState)?.item;
   if (item === undefined) return undefined;
   return store || isSelfContained(item) ? asJson(item) : undefined;
 }
 
-/** Whether an item can be sent back to an API that keeps nothing: it finds reasoning again only by its content. */
+/** Whether an item can be sent back to an API that stores nothing, which finds reasoning only by its content. */
 export function isSelfContained({ encrypted_content: encrypted, content }: Untrusted<OutputItem>): boolean {
   return typeof encrypted === "string" || objectsIn(content).length > 0;
 }

@@ -17,16 +17,16 @@ import { inputMessage, inputText } from "./user-content.ts";
 
 /** A request in the provider's format. */
 export interface RequestBody {
-  /** For `stringifyJson`: parts of it keep their original spelling. */
+  /** For `stringifyJson`: some members keep their source text. */
   readonly body: JsonObject;
-  /** What was changed or left out. */
+  /** Notes about parts of the request that were changed or left out. */
   readonly warnings: Warning[];
 }
 
 /**
  * Translates a request.
- * @throws InvalidRequestError naming what the API has no form for; under LOSS_POLICY_REFUSE also
- * what would be changed or left out.
+ * @throws InvalidRequestError naming the part that the API has no form for; under LOSS_POLICY_REFUSE also parts that
+ *   would be changed or left out.
  */
 export async function toRequestBody(
   request: Request,
@@ -57,10 +57,13 @@ export async function toRequestBody(
   return { body: withOptions(body, options), warnings: loss.warnings };
 }
 
-/** Random padding against traffic analysis costs bandwidth and is of no use behind a sidecar. */
+/** Turned off: random padding against traffic analysis costs bandwidth and is useless behind a sidecar. */
 const STREAMING = { stream: true, stream_options: { include_obfuscation: false } } satisfies CreateRequest;
 
-/** An instruction of ours goes first, where it stays while the conversation grows. */
+/**
+ * Returns an instruction of the adapter, which goes first, so that its place does not change while the conversation
+ * grows.
+ */
 function toOpening({ instruction }: ResponseFormatSettings): JsonObject[] {
   return instruction === undefined ? [] : [inputMessage("developer", [inputText(instruction)])];
 }

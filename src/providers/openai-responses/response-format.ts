@@ -12,15 +12,15 @@ import type { TextFormat } from "../../wire/openai-responses/request.ts";
 import type { RequestContext } from "./context.ts";
 import { responseSchema } from "./schemas.ts";
 
-/** How the model is brought to answer in a format. */
+/** Settings that make the model answer in a format. */
 export interface ResponseFormatSettings {
-  /** `text`, where the API holds the model to the format. */
+  /** `text`, if the API enforces the format. */
   readonly settings: JsonObject;
-  /** A sentence for the beginning of the input; undefined where none is needed. */
+  /** A sentence for the beginning of the input; undefined if none is needed. */
   readonly instruction: string | undefined;
 }
 
-/** The format of the answer. Where the model has no setting for it, an instruction asks for it. */
+/** Returns the settings for the format of the answer. If the model has no setting, an instruction asks for it. */
 export function responseFormatSettings(context: RequestContext): ResponseFormatSettings {
   const { responseFormat: format } = context.request;
   switch (format?.type) {

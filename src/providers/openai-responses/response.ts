@@ -29,8 +29,8 @@ import { StateWriter } from "./state.ts";
 import { toUsage } from "./usage.ts";
 
 /**
- * A whole answer as our Response.
- * @throws ServerError where the body is no Response object, and the failure that it reports.
+ * Converts a whole answer to a Response.
+ * @throws ServerError if the body is no Response object, and the failure that it reports.
  */
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
   const object = asObject<ResponseObject>(tryParseJson(body));
@@ -103,14 +103,16 @@ export function messagePart(
   });
 }
 
-/** The text of a content part of a message; undefined where it is of another kind. */
+/** Returns the text of a content part of a message; undefined if it is of another kind. */
 export function messageText(part: Untrusted<OutputContent>): string | undefined {
   if (part.type === "output_text" || part.type === "text") return textIn(part.text);
   if (part.type === "refusal") return textIn(part.refusal);
   return undefined;
 }
 
-/** Reasoning that a server gives beside its items instead of among them. At most one; it cannot be sent back. */
+/**
+ * Returns reasoning that a server sends beside its items instead of among them. At most one; it cannot be sent back.
+ */
 export function reasoningBeside(
   { reasoning }: Untrusted<ResponseObject>,
   items: readonly Untrusted<OutputItem>[],
@@ -152,8 +154,8 @@ export function callHead(item: Untrusted<OutputItem>): { name: string; inputKind
 }
 
 /**
- * The input of a call item: JSON text, or free text for a custom tool.
- * @param streamed What its events have brought, where the item itself has none.
+ * Returns the input of a call item: JSON text, or free text for a custom tool.
+ * @param streamed The input from the call's events, used if the item has none.
  */
 export function callInput(item: Untrusted<OutputItem>, streamed: string): string {
   if (item.type === "custom_tool_call") return textIn(item.input) || streamed;
@@ -161,10 +163,13 @@ export function callInput(item: Untrusted<OutputItem>, streamed: string): string
   return item.status === INCOMPLETE ? written + unfinishedArguments(written) : written;
 }
 
-/** Status of a response that was stopped before its end, and of the item in which it was. */
+/** Status of a response that was stopped before its end, and of the item that was cut by that. */
 export const INCOMPLETE = "incomplete";
 
-/** The one part of an item that is written without deltas: a generated image, or a hosted tool's block verbatim. */
+/**
+ * Returns the only part of an item that is written without deltas: a generated image, or a hosted tool's block
+ * verbatim.
+ */
 export function singlePart(item: Untrusted<OutputItem>, states: StateWriter): ContentPart {
   const data = item.type === "image_generation_call" ? bytesOfBase64(asString(item.result)) : undefined;
   if (data === undefined) return nativePart(states.provider, item, undefined);
@@ -183,7 +188,7 @@ function nativePart(
   return create(ContentPartSchema, { part: { case: "native", value }, ...state });
 }
 
-/** The API's reports of earlier reasoning that it left out (`input_transformations`), as warnings. */
+/** Returns the API's reports about omitted earlier reasoning (`input_transformations`) as warnings. */
 export function transformationsIn(object: Untrusted<ResponseObject>): Warning[] {
   return objectsIn<InputTransformation>(object.input_transformations).map((transformation) => {
     const { type, reason } = transformation;

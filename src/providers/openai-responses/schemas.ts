@@ -7,12 +7,16 @@ import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
 import { enforceSchema, type SentSchema } from "../../kit/json-schema/enforce-schema.ts";
 import { OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../schema-dialects.ts";
 
-/** The parameters of a tool. @param strict Whether the API has to enforce them. @param field Path of the schema. */
+/**
+ * Returns the parameters of a tool. @param strict Whether the API has to enforce them. @param field Path of the schema.
+ */
 export function parametersSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {
   return toSchema(text, strict, TOOL_PARAMETERS, field, loss);
 }
 
-/** The schema of the answer. @param strict Whether the API has to enforce it. @param field Path of the schema. */
+/**
+ * Returns the schema of the answer. @param strict Whether the API has to enforce it. @param field Path of the schema.
+ */
 export function responseSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {
   return toSchema(text, strict, PLAIN, field, loss);
 }
@@ -31,7 +35,7 @@ function toSchema(
   return { ...sent, schema: asSpelled(sent.schema, schema, text) };
 }
 
-/** A schema that was not changed is sent as the caller spelled it. */
+/** Returns an unchanged schema in the caller's spelling. */
 function asSpelled(sent: JsonObject, schema: JsonObject, text: string): JsonObject {
   return sent === schema || JSON.stringify(sent) === JSON.stringify(schema) ? sourceObject(text) : sent;
 }

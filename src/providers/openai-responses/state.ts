@@ -1,6 +1,6 @@
 /**
- * What a part keeps so that its item can be sent back as the API wrote it: everything of the item
- * that has no unified form. Written while answers are read, read while requests are built.
+ * The state that a part keeps so that its item can be sent back unchanged: all fields of the item that have no unified
+ * form. Written while answers are read, read while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
@@ -12,9 +12,9 @@ import { PROVIDER_NAME } from "./context.ts";
 
 /** The JSON in `ProviderState.data_json`. */
 export interface PartState {
-  /** The same for the parts of one message, and for no others where the API gives its messages ids. Not stored. */
+  /** The same for the parts of one message, and for no others if the API gives its messages ids. Not stored. */
   readonly key: string;
-  /** The item without what the part itself holds; a whole reasoning item. */
+  /** The item without the fields that the part holds; a whole reasoning item. */
   readonly item: Untrusted<OutputItem>;
   /** The message's content part without its text and annotations. */
   readonly part: Untrusted<OutputContent> | undefined;
@@ -44,7 +44,7 @@ export class StateWriter extends PartStateWriter {
     return this.state({ item: without(item, "content"), empty: true });
   }
 
-  /** State of a reasoning item: the whole item, since its encrypted content belongs to all of it. */
+  /** Returns the state of a reasoning item: the whole item, to which its encrypted content belongs. */
   ofReasoning(item: Untrusted<OutputItem>): ProviderState {
     return this.state({ item: asJson(item) });
   }
@@ -60,12 +60,12 @@ export class StateWriter extends PartStateWriter {
   }
 }
 
-/** Where the state of a part comes from. */
+/** Returns the origin of a part's state. */
 export function getOrigin(part: ContentPart, provider: string, model: string): Origin {
   return stateOriginOf(part, { owners: [provider], model, catalog: PROVIDER_NAME });
 }
 
-/** The item of reasoning of which only the encrypted content was kept. */
+/** Returns the item of reasoning if only its encrypted content was kept. */
 function bareReasoningItem(state: ProviderState | undefined): Untrusted<OutputItem> | undefined {
   const encrypted = bareSignatureIn(state);
   return encrypted === undefined
@@ -73,7 +73,7 @@ function bareReasoningItem(state: ProviderState | undefined): Untrusted<OutputIt
     : { type: "reasoning", summary: [], encrypted_content: encrypted };
 }
 
-/** Reads a part's state; undefined where there is none or this adapter did not write it. */
+/** Reads a part's state; undefined if there is none or this adapter did not write it. */
 export function readState(state: ProviderState | undefined): PartState | undefined {
   const data: Untrusted<PartState> = dataOfState(state);
   const item = asObject<OutputItem>(data.item) ?? bareReasoningItem(state);

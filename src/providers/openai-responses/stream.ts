@@ -84,8 +84,8 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   /**
-   * Only a terminal event ends this protocol.
-   * @param rest Text outside of any event: some servers write an error's body into the stream as it is.
+   * Ends the stream. Only a terminal event ends this protocol.
+   * @param rest Text outside of any event: some servers write an error's body into the stream unchanged.
    */
   end(rest: string): void {
     const body = objectIn<ErrorBody>(tryParseJson(rest));
@@ -215,7 +215,7 @@ export class ResponsesDecoder implements StreamDecoder {
     if (open?.kind === "nameless call" && input !== "") open.input = input;
   }
 
-  /** The item that an event belongs to, where it is open and of the type that the event is about. */
+  /** Returns the item that an event belongs to, if it is open and has the type that the event is about. */
   #openAt<Type extends "message" | "reasoning">(
     event: Untrusted<StreamEvent>,
     type: Type,
@@ -234,7 +234,7 @@ export class ResponsesDecoder implements StreamDecoder {
     return open;
   }
 
-  /** An item is done: what it holds completes what its events brought. */
+  /** Ends an item. Its content completes the content from its events. */
   #doneItem(event: Untrusted<StreamEvent>, item: Untrusted<OutputItem>): void {
     this.#endItem(this.#items.indexOf(event, item.type), item);
   }
@@ -246,7 +246,7 @@ export class ResponsesDecoder implements StreamDecoder {
     this.#items.end(index, this.#endOpen(open, item));
   }
 
-  /** Ends an open item, with everything that only the finished item holds. Gives the item with all of its content. */
+  /** Ends an open item, with everything that only the finished item holds. Returns the item with all its content. */
   #endOpen(open: OpenItem, item: Untrusted<OutputItem>): Untrusted<OutputItem> {
     switch (open.kind) {
       case "message":
@@ -304,12 +304,12 @@ export class ResponsesDecoder implements StreamDecoder {
     });
   }
 
-  /** Some servers send items only at the end, or never say that an item is done. */
+  /** Ends items that were missed: some servers send items only at the end, or never say that an item is done. */
   #endMissedItems(object: Untrusted<ResponseObject>): void {
     const output = objectsIn<OutputItem>(object.output);
     const { done } = this.#items;
     const known = new Set(done.map(({ id }) => id));
-    // Some servers give every mention of an item another id, and do not count from zero.
+    // Some servers give an item a different id in each mention, and do not count from zero.
     const isWhole = output.every(({ type }, index) => done[index]?.type === type);
     output.forEach((item, index) => {
       const isKnown = item.id !== undefined && known.has(item.id);
@@ -336,8 +336,8 @@ export class ResponsesDecoder implements StreamDecoder {
 }
 
 /**
- * Events whose content is in the item or response that ends them: they are passed on only
- * where the caller asked for raw events.
+ * Events whose content is in the item or response that ends them: they are passed on only if the caller asked for raw
+ * events.
  */
 const KEPT_ELSEWHERE = new RegExp(
   `^response\\.(?:${[
@@ -353,13 +353,13 @@ const KEPT_ELSEWHERE = new RegExp(
   ].join("|")})$`,
 );
 
-/** Which part of a reasoning item an event is about: summary and content have an index of their own. */
+/** Returns the part of a reasoning item that an event is about: summary and content have separate indices. */
 function reasoningPart(type: string, event: Untrusted<StreamEvent>): string {
   const list = type.startsWith("response.reasoning_summary_text.") ? "summary" : "content";
   return `${list} ${asInt32(event.summary_index) ?? asInt32(event.content_index) ?? 0}`;
 }
 
-/** Events of which nothing but their text is read. Their log probabilities are full of long numbers. */
+/** Events of which only the text is read. Their log probabilities are full of long numbers. */
 const TEXT_DELTAS: ReadonlySet<string> = new Set([
   "response.output_text.delta",
   "response.refusal.delta",

@@ -3,7 +3,7 @@ import { ToolCallIdMapper, type ToolCallIdRule } from "../../kit/adapter/tool-ca
 import type { LossReport } from "../../kit/call/loss-report.ts";
 import type { CustomToolCallOutput, FunctionCallOutput } from "../../wire/openai-responses/request.ts";
 
-/** Longer ids are refused: those of other providers, and of some of the API's own servers. */
+/** Longer ids are refused, including ids from other providers and from some servers of this API. */
 const CALL_IDS: ToolCallIdRule = { pattern: /^.{1,64}$/s, prefix: "call_", length: 32 };
 
 /** Type and call id of the item that holds the result of a call. */
@@ -12,7 +12,7 @@ export interface ResultHead {
   readonly call_id: string;
 }
 
-/** The tool calls of a conversation: their ids as the API takes them, and which of them are of custom tools. */
+/** The tool calls of a conversation: their ids in the form that the API takes, and which calls are of custom tools. */
 export class ToolCallIds {
   readonly #ids: ToolCallIdMapper;
   readonly #custom = new Set<string>();
@@ -21,14 +21,14 @@ export class ToolCallIds {
     this.#ids = new ToolCallIdMapper(CALL_IDS, loss);
   }
 
-  /** Records a call and gives its id on the wire. @param field Path of the call, for the warning. */
+  /** Records a call and returns its id on the wire. @param field Path of the call, for the warning. */
   ofCall({ id, input }: ToolCall, field: string): string {
     if (input.case === "text") this.#custom.add(id);
     else this.#custom.delete(id);
     return this.#ids.ofCall(id, `${field}.id`);
   }
 
-  /** Type and id of the item that holds the result of the call with that id. */
+  /** Returns type and id of the item that holds the result of the call with that id. */
   ofResult(id: string): ResultHead {
     const type = this.#custom.has(id) ? "custom_tool_call_output" : "function_call_output";
     return { type, call_id: this.#ids.ofResult(id) };

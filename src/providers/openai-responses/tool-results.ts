@@ -9,13 +9,13 @@ import { inputText, isItem, type PartWithPath, toUserContent, withPaths } from "
 interface Result {
   readonly toolCallId: string;
   readonly parts: PartWithPath[];
-  /** Path of the `is_error` flag that is set; undefined where none is. */
+  /** Path of the `is_error` flag that is set; undefined if none is. */
   errorField: string | undefined;
 }
 
 /**
- * The items of a message of role TOOL: one `function_call_output` or `custom_tool_call_output` for
- * each call that it answers, then the items among its native parts.
+ * Returns the items of a message of role TOOL: one `function_call_output` or `custom_tool_call_output` for each call
+ * that it answers, then the items among its native parts.
  */
 export async function toResultItems(
   message: Message,
@@ -30,7 +30,7 @@ export async function toResultItems(
   return [...items, ...(await toUserContent(natives, context))];
 }
 
-/** Parts that are no `tool_result` answer the call that the message names. */
+/** Returns the results. Parts that are no `tool_result` answer the call that the message names. */
 function resultsIn({ toolCallId, content }: Message, parts: readonly PartWithPath[]): Iterable<Result> {
   const results = new Map<string, Result>();
   const toResult = (id: string) => {
@@ -70,12 +70,12 @@ async function outputItem(
   } satisfies Untrusted<FunctionCallOutput>;
 }
 
-/** A single text goes as a string, which every compatible server takes; the rest as a list. */
+/** Returns a single text as a string, which every compatible server accepts; anything else as a list. */
 function toOutput(parts: readonly JsonObject[]): string | readonly JsonObject[] {
   return onlyText(parts) ?? parts;
 }
 
-/** Put before the output of a tool that failed. Constant, so that the prompt cache finds it again. */
+/** Put before the output of a tool that failed. Constant, so that the prompt cache recognizes it. */
 const ERROR_MARK = "The tool failed:";
 
 function toErrorOutput(parts: readonly JsonObject[]): string | readonly JsonObject[] {
@@ -83,7 +83,7 @@ function toErrorOutput(parts: readonly JsonObject[]): string | readonly JsonObje
   return text === undefined ? [inputText(ERROR_MARK), ...parts] : `${ERROR_MARK} ${text}`;
 }
 
-/** The text, where there is no other part. The fields of native parts are not read. */
+/** Returns the text, if there is no other part. The fields of native parts are not read. */
 function onlyText([first, ...rest]: readonly Untrusted<InputText>[]): string | undefined {
   if (first === undefined) return "";
   return rest.length === 0 && first.type === "input_text" ? asString(first.text) : undefined;

@@ -20,7 +20,7 @@ import { PROVIDER_NAME, type RequestContext, type Settings } from "./context.ts"
 import type { ProviderOptions } from "./options.ts";
 import { parametersSchema } from "./schemas.ts";
 
-/** A tool as it is sent. */
+/** A tool in the form that is sent. */
 interface DeclaredTool {
   /** For the body; schemas and configurations keep their original spelling. */
   readonly body: JsonObject;
@@ -28,7 +28,7 @@ interface DeclaredTool {
   readonly declaration: Untrusted<Wire.Tool>;
 }
 
-/** The tools and the choice among them. @param options May bring tools too. */
+/** Returns the tools and the choice among them. @param options May add tools too. */
 export function toolSettings(context: RequestContext, options: ProviderOptions): JsonObject {
   const { tools, toolChoice } = context.request;
   const list = tools.flatMap((tool, index) => toTool(tool, `tools[${index}]`, context));
@@ -58,7 +58,7 @@ function toTool({ tool }: Tool, field: string, { provider, loss }: RequestContex
 function functionTool(tool: FunctionTool, field: string, loss: LossReport): JsonObject {
   const { name, description } = tool;
   const { schema: parameters, enforced: strict } = toParameters(tool, field, loss);
-  // Where `strict` is absent the API rewrites the schema to be strict, so it is always sent.
+  // If `strict` is absent, the API rewrites the schema to be strict, so it is always sent.
   return {
     type: "function",
     name,
@@ -129,7 +129,7 @@ function toChoice(
   }
 }
 
-/** A tool by its name, or a hosted one by its type. */
+/** Returns the choice of a tool by its name, or of a hosted one by its type. */
 function namedChoice(name: string, declared: readonly Untrusted<Wire.Tool>[]): Wire.NamedToolChoice {
   const tool = declared.find((each) => each.name === name) ?? declared.find((each) => each.type === name);
   switch (tool?.type) {

@@ -5,9 +5,9 @@ import { asCount, asObject } from "../../kit/json/json.ts";
 import type { InputTokensDetails, OutputTokensDetails, Usage } from "../../wire/openai-responses/response.ts";
 
 /**
- * Token counts, alike for every provider: `input_tokens` includes cached and cache-written
- * tokens here already, `output_tokens` includes reasoning. Compatible servers also use the
- * names of Chat Completions. Undefined where the provider reported none.
+ * Converts token counts to the meaning that they have for every provider: `input_tokens` already includes cached and
+ * cache-written tokens here, `output_tokens` includes reasoning. Compatible servers also use the names of Chat
+ * Completions. Undefined if the provider reported none.
  */
 export function toUsage(usage: unknown, includeRaw: boolean): UsageMessage | undefined {
   const counts = asObject<Usage>(usage);

@@ -14,14 +14,14 @@ export interface PartWithPath {
   readonly field: string;
 }
 
-/** The parts of a list, each with its path. @param field Path of the list. */
+/** Returns the parts of a list, each with its path. @param field Path of the list. */
 export function withPaths(parts: readonly ContentPart[], field: string): PartWithPath[] {
   return parts.map((part, index) => ({ part, field: `${field}[${index}]` }));
 }
 
 /**
- * What the API takes as content of a message or a result: text, images, documents, and its own
- * native parts. Native parts of other providers become what `foreign_state` asks for.
+ * Converts content of a message or a result: text, images, documents, and native parts of this API. Native parts of
+ * other providers become what `foreign_state` asks for.
  * @throws InvalidRequestError naming the part that the API has no form for.
  */
 export async function toUserContent(
@@ -62,28 +62,28 @@ async function toInputPart(
   }
 }
 
-/** A message of any role but the assistant's. */
+/** Creates a message of any role except the assistant's. */
 export function inputMessage(role: InputMessage["role"], content: readonly JsonObject[]): JsonObject {
   return { type: "message", role, content } satisfies Untrusted<InputMessage>;
 }
 
-/** A text as content of a message or a result. */
+/** Creates a text as content of a message or a result. */
 export function inputText(text: string): JsonObject {
   return { type: "input_text", text } satisfies InputText;
 }
 
 /**
- * Whether a part is an item of its own, such as the answer to a request for approval, that goes
- * beside messages and not inside one.
+ * Whether a part is a separate item, such as the answer to a request for approval, that goes beside messages and not
+ * inside one.
  */
 export function isItem({ part }: ContentPart, context: RequestContext): boolean {
-  if (part.case !== "native" || !isOwnNative(part.value, context)) return false;
+  if (part.case !== "native" || !isSameNative(part.value, context)) return false;
   const block = objectIn<InputContent>(tryParseJson(part.value.dataJson));
   return !textIn(block.type).startsWith("input_");
 }
 
 /**
- * The block of a native part with its original spelling; undefined where it belongs to another provider and
+ * Returns the block of a native part with its original spelling; undefined if it belongs to another provider and
  * `foreign_state` does not refuse it.
  */
 export function nativeBlock(
@@ -92,7 +92,7 @@ export function nativeBlock(
 ): JsonObject | undefined {
   const { part } = contentPart;
   if (part.case !== "native") return undefined;
-  if (isOwnNative(part.value, context)) {
+  if (isSameNative(part.value, context)) {
     parseObjectField(part.value.dataJson, `${field}.native.data_json`);
     return sourceObject(part.value.dataJson);
   }
@@ -100,6 +100,6 @@ export function nativeBlock(
   return undefined;
 }
 
-function isOwnNative({ provider }: NativePart, context: RequestContext): boolean {
+function isSameNative({ provider }: NativePart, context: RequestContext): boolean {
   return provider === context.provider || provider === PROVIDER_NAME;
 }

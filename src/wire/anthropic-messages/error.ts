@@ -1,4 +1,4 @@
-/** How Anthropic's Messages API reports failures (documentation: "Errors"). */
+/** The failure reports of Anthropic's Messages API (documentation: "Errors"). */
 import type {
   ErrorType as DocumentedErrorType,
   ErrorDetails,
@@ -15,9 +15,9 @@ export type ErrorType = DocumentedErrorType | "request_too_large";
 export interface ErrorObject {
   /** The broad category. */
   type: ErrorType;
-  /** What went wrong, for people. */
+  /** Description of the failure for people. */
   message: string;
-  /** A code where the category alone is not specific enough (documentation: "Errors", "Error codes"). */
+  /** A code if the category alone is not specific enough (documentation: "Errors", "Error codes"). */
   details?: ErrorDetails | null;
 }
 
@@ -26,7 +26,7 @@ export interface ErrorResponse extends Omit<SdkErrorResponse, "error"> {
   error: ErrorObject;
 }
 
-/** What proxies and compatible servers send instead: the failure at the top level, or text alone. Not documented. */
+/** The undocumented form of proxies and compatible servers: the failure at the top level, or text alone. */
 interface ProxyErrorResponse extends Omit<Partial<ErrorObject>, "type"> {
   type?: ErrorType | "error";
   /** The failure as text. */

@@ -1,4 +1,4 @@
-/** What Anthropic's Messages API takes: the body of `POST /v1/messages`, with the parts that are in beta. */
+/** Requests of Anthropic's Messages API: the body of `POST /v1/messages`, with the parts that are in beta. */
 import type {
   BetaCacheControlEphemeral,
   BetaContentBlockParam,
@@ -27,7 +27,7 @@ export type {
   BetaTextBlockParam as TextBlockParam,
   /** A citation that goes back with its text (documentation: "Citations"). */
   BetaTextCitationParam as TextCitationParam,
-  /** How a model thinks (documentation: "Extended thinking" and "Adaptive thinking", `thinking`). */
+  /** The thinking of a model (documentation: "Extended thinking" and "Adaptive thinking", `thinking`). */
   BetaThinkingConfigParam as ThinkingConfig,
   /** A tool of the caller (documentation: "Tool use", "Defining tools"). */
   BetaTool as CustomTool,
@@ -61,24 +61,24 @@ export interface MessageCreateParams extends Omit<MessageCreateParamsNonStreamin
 /** A message of the conversation (documentation: "Create a message", `messages`). */
 export type MessageParam = BetaMessageParam;
 
-/** Who a message is from (documentation: "Create a message", `messages[].role`; `system`: "System messages"). */
+/** The author of a message (documentation: "Create a message", `messages[].role`; `system`: "System messages"). */
 export type MessageRole = BetaMessageParam["role"];
 
-/** Where the data of an image or a document comes from (documentation: "Vision" and "PDF support", `source`). */
+/** The source of an image's or a document's data (documentation: "Vision" and "PDF support", `source`). */
 export type MediaSource =
   | Extract<BetaContentBlockParam, { type: "image" }>["source"]
   | BetaRequestDocumentBlock["source"];
 
-/** What can hold a cache breakpoint (documentation: "Prompt caching", "What can be cached"). */
+/** A block that can have a cache breakpoint (documentation: "Prompt caching", "What can be cached"). */
 export type CacheableBlock = (BetaContentBlockParam | BetaToolUnion) & {
   cache_control?: BetaCacheControlEphemeral | null;
 };
 
-/** Media types of images that the API takes (documentation: "Vision"). */
+/** Media types of images that the API accepts (documentation: "Vision"). */
 export const IMAGE_MEDIA_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
 
-/** Cache breakpoints that one request may have (documentation: "Prompt caching", "Cache limitations"). */
+/** Maximum number of cache breakpoints of a request (documentation: "Prompt caching", "Cache limitations"). */
 export const MAX_CACHE_BREAKPOINTS = 4;
 
-/** The version of the API from which on there are no sampling parameters (documentation: "API versions"). */
+/** The first version of the API without sampling parameters (documentation: "API versions"). */
 export const FIRST_VERSION_WITHOUT_SAMPLING = "2026-10-21";

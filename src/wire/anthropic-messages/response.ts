@@ -1,4 +1,4 @@
-/** What Anthropic's Messages API answers with: a Message object, with the fields that are in beta. */
+/** Answers of Anthropic's Messages API: a Message object, with the fields that are in beta. */
 export type {
   /** Tokens written to the cache by their lifetime (documentation: "Prompt caching", "1-hour cache duration"). */
   BetaCacheCreation as CacheCreation,
@@ -6,7 +6,7 @@ export type {
   BetaContainer as Container,
   /** A content block of an answer (documentation: "Create a message", response, `content`). */
   BetaContentBlock as ContentBlock,
-  /** What context editing removed (documentation: "Context editing", `context_management`). */
+  /** The content that context editing removed (documentation: "Context editing", `context_management`). */
   BetaContextManagementResponse as ContextManagement,
   /** A change that the API made to the input (documentation: "Create a message", `input_transformations`). */
   BetaInputTransformation as InputTransformation,
@@ -22,7 +22,7 @@ export type {
   BetaTextBlock as TextBlock,
   /** A citation of a text block (documentation: "Citations", "Response structure"). */
   BetaTextCitation as TextCitation,
-  /** Who called a tool (documentation: "Programmatic tool calling", `caller`). */
+  /** The caller of a tool (documentation: "Programmatic tool calling", `caller`). */
   BetaToolUseCaller as ToolCaller,
   /** Token counts (documentation: "Create a message", response, `usage`). */
   BetaUsage as Usage,

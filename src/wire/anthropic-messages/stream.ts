@@ -1,4 +1,4 @@
-/** What Anthropic's Messages API streams (documentation: "Streaming messages"). */
+/** Streams of Anthropic's Messages API (documentation: "Streaming messages"). */
 import type {
   BetaFallbackInfo,
   BetaRawContentBlockDelta,
@@ -14,7 +14,7 @@ import type { ErrorResponse } from "./error.ts";
 /** A piece of a content block (documentation: "Streaming messages", "Content block delta types"). */
 export type ContentBlockDelta = BetaRawContentBlockDelta;
 
-/** What changes in the message at its end (documentation: "Streaming messages", `message_delta`). */
+/** The changes of the message at its end (documentation: "Streaming messages", `message_delta`). */
 export type MessageDelta = BetaRawMessageDeltaEvent["delta"];
 
 /** The model that takes over from one that refused (documentation: "Fallbacks", block `fallback`). */

@@ -1,4 +1,4 @@
-/** What `codex exec --json` writes, one JSON object in each line (read from version 0.169). */
+/** The output of `codex exec --json`, one JSON object in each line (read from version 0.169). */
 
 /** A line. */
 export interface CodexEvent {
@@ -16,7 +16,7 @@ export interface CodexEvent {
   readonly message: string;
 }
 
-/** Something that the agent says or does. */
+/** A message or an activity of the agent. */
 export interface CodexItem {
   readonly id: string;
   /** `agent_message`, `reasoning`, `command_execution`, `file_change`, `mcp_tool_call`, `web_search`, `todo_list`, `error`. */
@@ -27,7 +27,7 @@ export interface CodexItem {
   readonly message: string;
 }
 
-/** Tokens of a turn over all calls of the model. Input includes what was cached, output includes reasoning. */
+/** Tokens of a turn over all calls of the model. Input includes cached tokens, output includes reasoning. */
 export interface CodexUsage {
   readonly input_tokens: number;
   readonly cached_input_tokens: number;

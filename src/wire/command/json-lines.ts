@@ -1,4 +1,4 @@
-/** Lines of a program that writes JSON, as this project reads them. All fields are optional. */
+/** Lines of a program that writes JSON, in the form that this project reads. All fields are optional. */
 export interface JsonLine {
   /** The next piece of the answer. */
   readonly text: string;
@@ -10,6 +10,6 @@ export interface JsonLine {
   readonly error: string | { readonly message: string; readonly code: string };
   /** Tokens of the whole answer. */
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
-  /** What the line is, where it is none of these. */
+  /** The kind of the line, if it has none of the other fields. */
   readonly type: string;
 }

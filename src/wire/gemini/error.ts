@@ -1,5 +1,5 @@
 /**
- * What Google's APIs answer when they fail. The SDK has no types for it: they are those of google/rpc/status.proto and
+ * Failures of Google's APIs. The SDK has no types for them, so these follow google/rpc/status.proto and
  * google/rpc/error_details.proto (provider documentation: "Troubleshooting guide").
  */
 
@@ -34,7 +34,7 @@ export interface ErrorInfo extends TypedDetail {
   readonly metadata?: ErrorMetadata;
 }
 
-/** Values of an ErrorInfo that are read, among others (google/rpc/error_details.proto, "ErrorInfo"). */
+/** The values of an ErrorInfo that are read; it may have others (google/rpc/error_details.proto, "ErrorInfo"). */
 export interface ErrorMetadata {
   readonly service?: string;
   /** The limit of the quota that was exceeded. */
@@ -54,13 +54,13 @@ export interface QuotaViolation {
   readonly quotaValue?: string;
 }
 
-/** How long to wait (google/rpc/error_details.proto, "RetryInfo"). */
+/** The time to wait (google/rpc/error_details.proto, "RetryInfo"). */
 export interface RetryInfo extends TypedDetail {
   /** A duration in seconds, for instance `34s`. */
   readonly retryDelay?: string;
 }
 
-/** Fields of the request that are wrong (google/rpc/error_details.proto, "BadRequest"). */
+/** Invalid fields of the request (google/rpc/error_details.proto, "BadRequest"). */
 export interface BadRequest extends TypedDetail {
   readonly fieldViolations?: readonly { readonly field?: string; readonly description?: string }[];
 }

@@ -1,4 +1,4 @@
-/** What `generateContent` and `streamGenerateContent` take (provider documentation: "Generating content"). */
+/** Requests of `generateContent` and `streamGenerateContent` (provider documentation: "Generating content"). */
 import type {
   Blob as SdkBlob,
   Content as SdkContent,
@@ -18,7 +18,7 @@ import type {
 } from "@google/genai";
 import type { JsonForm } from "./json-form.ts";
 
-/** The body (provider documentation: "generateContent", "Request body"). The SDK has no type for it as it is sent. */
+/** The body (provider documentation: "generateContent", "Request body"). The SDK has no type for its sent form. */
 export interface GenerateContentRequest {
   /** Resource name of the model. The path has it too. */
   readonly model?: string;
@@ -77,7 +77,7 @@ export interface Tool extends Omit<JsonForm<SdkTool>, "functionDeclarations"> {
 /** A function of the caller (provider documentation: "FunctionDeclaration"). */
 export type FunctionDeclaration = JsonForm<SdkFunctionDeclaration>;
 
-/** A schema in Google's own dialect, a subset of OpenAPI's (provider documentation: "Schema"). */
+/** A schema in Google's dialect, a subset of OpenAPI's (provider documentation: "Schema"). */
 export type Schema = JsonForm<SdkSchema>;
 
 /** Which tools the model may or must call (provider documentation: "ToolConfig", "FunctionCallingConfig"). */
@@ -90,8 +90,8 @@ export interface GenerationConfig extends Omit<JsonForm<SdkGenerationConfig>, "t
   readonly imageConfig?: JsonForm<SdkImageConfig>;
 }
 
-/** How much the model thinks (provider documentation: "ThinkingConfig"). */
+/** The amount of thinking (provider documentation: "ThinkingConfig"). */
 export interface ThinkingConfig extends Omit<JsonForm<SdkThinkingConfig>, "thinkingLevel"> {
-  /** The API takes levels that the SDK does not list, in either case. */
+  /** The API accepts levels that the SDK does not list, in either case. */
   readonly thinkingLevel?: string;
 }

@@ -1,4 +1,4 @@
-/** What `generateContent` answers (provider documentation: "GenerateContentResponse"). */
+/** Answers of `generateContent` (provider documentation: "GenerateContentResponse"). */
 import type {
   GroundingChunkImage,
   GroundingChunkMaps,
@@ -19,7 +19,7 @@ import type {
 import type { JsonForm } from "./json-form.ts";
 import type { Content } from "./request.ts";
 
-/** Properties of the SDK's class that it computes itself, and that no server sends. */
+/** Properties that the SDK's class computes, and that no server sends. */
 type SdkProperty =
   | "text"
   | "data"
@@ -52,7 +52,7 @@ export interface Candidate
   readonly citationMetadata?: CitationMetadata;
   readonly groundingMetadata?: GroundingMetadata;
   readonly urlContextMetadata?: UrlContextMetadata;
-  /** How the model ranks it (Vertex AI documentation: "Candidate"); the SDK does not list it. */
+  /** The model's rank of the candidate (Vertex AI documentation: "Candidate"); the SDK does not list it. */
   readonly score?: number;
 }
 
@@ -74,7 +74,7 @@ export interface CitationMetadata extends JsonForm<SdkCitationMetadata> {
 /** A recited text. Its span counts bytes of UTF-8, the end exclusive (provider documentation: "CitationSource"). */
 export type CitationSource = JsonForm<SdkCitation>;
 
-/** What an answer rests on (provider documentation: "GroundingMetadata"). */
+/** The sources that an answer is based on (provider documentation: "GroundingMetadata"). */
 export interface GroundingMetadata extends Omit<JsonForm<SdkGroundingMetadata>, "groundingSupports"> {
   readonly groundingSupports?: readonly GroundingSupport[];
 }
@@ -90,7 +90,7 @@ export interface GroundingSupport extends Omit<JsonForm<SdkGroundingSupport>, "s
  */
 export type Segment = JsonForm<SdkSegment>;
 
-/** The data of a grounding chunk, of whichever kind (provider documentation: "GroundingChunk", "Web", "Maps"). */
+/** The data of a grounding chunk of any kind (provider documentation: "GroundingChunk", "Web", "Maps"). */
 export type GroundingSource = JsonForm<
   GroundingChunkWeb | GroundingChunkMaps | GroundingChunkRetrievedContext | GroundingChunkImage
 >;
@@ -98,5 +98,5 @@ export type GroundingSource = JsonForm<
 /** Pages that the provider read (provider documentation: "UrlContextMetadata"). */
 export type UrlContextMetadata = JsonForm<SdkUrlContextMetadata>;
 
-/** One of those pages (provider documentation: "UrlMetadata"). */
+/** One page that the provider read (provider documentation: "UrlMetadata"). */
 export type UrlMetadata = JsonForm<SdkUrlMetadata>;

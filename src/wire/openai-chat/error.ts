@@ -1,15 +1,18 @@
-/** How servers of the Chat Completions API report failures ("Error codes"), each in a shape of its own. */
+/** The failure reports of servers of the Chat Completions API ("Error codes"), in the shape of each server. */
 import type { ErrorObject as OpenAIErrorObject } from "openai/resources/shared";
 
 /** Body of a failed answer, and of the chunk by which a stream reports one. */
 export interface ErrorBody extends Partial<ErrorFields> {
   /** The facts: OpenAI ("Error codes"); a text at xAI, Ollama and others. */
   error?: ErrorObject | string | null;
-  /** A list of them (Cloudflare documentation: "API response"). */
+  /** A list of failures (Cloudflare documentation: "API response"). */
   errors?: ErrorObject[];
-  /** A text, or what is wrong where: FastAPI ("Handling errors") and the servers that are built with it. */
+  /**
+   * A text, or a list of mistakes with their places: FastAPI ("Handling errors") and the servers that are built with
+   * it.
+   */
   detail?: string | ValidationDetail[] | { message?: string };
-  /** `error` where the facts stand at the top (vLLM: "OpenAI-compatible server"; Mistral). */
+  /** `error` if the facts are at the top (vLLM: "OpenAI-compatible server"; Mistral). */
   object?: string;
   /** Why a stream stopped early (Groq documentation: "Errors"). */
   x_groq?: { error?: string };
@@ -21,9 +24,9 @@ export interface ErrorBody extends Partial<ErrorFields> {
 export interface ErrorFields extends Omit<OpenAIErrorObject, "code" | "message" | "param"> {
   /** A word; at some servers the HTTP status (OpenRouter, llama.cpp, vLLM), at xAI a sentence. */
   code: string | number | null;
-  /** What went wrong; at Mistral also an object that has it as `detail`. */
+  /** Description of the failure; at Mistral also an object that has it as `detail`. */
   message: string | { detail?: ValidationDetail[] };
-  /** The parameter that is wrong. */
+  /** The invalid parameter. */
   param: string | null;
   /** A word for the HTTP status at Gemini ("Error codes"); the status itself at other servers. */
   status: number | string;
@@ -31,7 +34,7 @@ export interface ErrorFields extends Omit<OpenAIErrorObject, "code" | "message" 
   status_code: number;
   /** The HTTP status (Azure API Management, in front of Azure OpenAI). */
   statusCode: number;
-  /** What OpenRouter knows beside ("Errors"). */
+  /** Further facts from OpenRouter ("Errors"). */
   metadata: ErrorMetadata;
 }
 
@@ -39,22 +42,23 @@ export interface ErrorFields extends Omit<OpenAIErrorObject, "code" | "message" 
 export type ErrorObject = Partial<ErrorFields>;
 
 /**
- * What OpenRouter says of a failure of the server behind it, or of its moderation (OpenRouter documentation: "Errors").
+ * OpenRouter's report about a failure of the server behind it, or about its moderation (OpenRouter documentation:
+ * "Errors").
  */
 export interface ErrorMetadata {
   /** The failure as that server reported it: a body, or its text. */
   raw?: string | ErrorBody;
   /** Name of that server. */
   provider_name?: string;
-  /** What the moderation objects to. */
+  /** The objections of the moderation. */
   reasons?: string[];
 }
 
-/** One of FastAPI's `detail` ("Handling errors"). */
+/** One entry of FastAPI's `detail` ("Handling errors"). */
 export interface ValidationDetail {
-  /** Path of what is wrong. */
+  /** Path of the invalid value. */
   loc?: (string | number)[];
-  /** What is wrong with it. */
+  /** The problem of the value. */
   msg?: string;
   /** Kind of the mistake. */
   type?: string;

@@ -14,10 +14,10 @@ import type {
   ToolCallExtensions,
 } from "./parts.ts";
 
-/** What a choice holds: the message of a whole answer, or the delta of a chunk. */
+/** The content of a choice: the message of a whole answer, or the delta of a chunk. */
 export type AnyMessage = Message | Delta;
 
-/** What the model wrote ("The chat completion object", `message`). */
+/** The model's output ("The chat completion object", `message`). */
 export interface Message
   extends Omit<ChatCompletionMessage, "annotations" | "content" | "tool_calls">,
     MessageExtensions {
@@ -25,12 +25,13 @@ export interface Message
   content: string | AnswerPart[] | object | null;
   /** Sources that the text refers to. */
   annotations?: Annotation[];
-  /** What the model calls. */
+  /** The tool calls of the model. */
   tool_calls?: ToolCall[];
 }
 
 /**
- * What a chunk adds to a message ("The chat completion chunk object", `delta`). Some servers send null for "nothing".
+ * The addition of a chunk to a message ("The chat completion chunk object", `delta`). Some servers send null for
+ * "nothing".
  */
 export interface Delta
   extends Omit<ChatCompletionChunk.Choice.Delta, "content" | "role" | "tool_calls">,
@@ -45,7 +46,7 @@ export interface Delta
   tool_calls?: ToolCallDelta[] | null;
 }
 
-/** What servers other than OpenAI have in a message and in a delta alike. */
+/** Fields that servers other than OpenAI have in a message and in a delta alike. */
 export interface MessageExtensions extends ReasoningParam, SignatureParam {
   /** GitHub Copilot's name of the reasoning. */
   reasoning_text?: string | null;
@@ -53,7 +54,7 @@ export interface MessageExtensions extends ReasoningParam, SignatureParam {
   images?: GeneratedImage[];
 }
 
-/** A part of the content where it is a list (Mistral documentation: "Reasoning"). */
+/** A part of the content if it is a list (Mistral documentation: "Reasoning"). */
 export type AnswerPart = string | TextPart | RefusalPart | ThinkPart;
 
 /** One of `annotations` ("The chat completion object", `annotations`). What it says is under the name of its type. */
@@ -91,5 +92,5 @@ export interface ToolCallDelta
 /** The call of a function before there were tools ("The chat completion object", `function_call`, deprecated). */
 export type FunctionCall = ChatCompletionMessage.FunctionCall;
 
-/** Audio of an answer, whole or a piece of it ("The chat completion chunk object"; "Audio and speech"). */
+/** Audio of an answer, whole or in pieces ("The chat completion chunk object"; "Audio and speech"). */
 export type AudioDelta = ChatCompletionChunk.Choice.Delta.Audio;

@@ -18,7 +18,7 @@ export type RefusalPart = ChatCompletionContentPartRefusal;
 export interface ThinkPart {
   /** Discriminates the parts. */
   type: "thinking";
-  /** What it says: texts, and references to sources. */
+  /** Content of the reasoning: texts, and references to sources. */
   thinking: (TextPart | { type: string })[] | string;
   /** Proves that the model wrote it. */
   signature?: string | null;
@@ -66,7 +66,7 @@ export interface ReasoningDetail {
   id?: string | null;
 }
 
-/** One of `thinking_blocks`, which are those of Anthropic's API (LiteLLM documentation: "Reasoning content"). */
+/** One of `thinking_blocks`, which come from Anthropic's API (LiteLLM documentation: "Reasoning content"). */
 export interface ThinkingBlock {
   /** `thinking`, `redacted_thinking`. */
   type: string;
@@ -92,7 +92,7 @@ export interface FunctionToolCall
 /** The call of a custom tool ("The chat completion object", `tool_calls`). */
 export interface CustomToolCall extends ChatCompletionMessageCustomToolCall, ToolCallExtensions {}
 
-/** What servers other than OpenAI have in a tool call. */
+/** Fields that servers other than OpenAI have in a tool call. */
 export interface ToolCallExtensions {
   /** Thought signature of the call (Gemini documentation: "Thought signatures", "OpenAI compatibility"). */
   extra_content?: { google?: { thought_signature?: string } };
@@ -102,7 +102,7 @@ export interface ToolCallExtensions {
 export interface GeneratedImage {
   /** `image_url`. */
   type?: string;
-  /** Where it is, mostly a data: URL. Some servers send the URL alone. */
+  /** Address of the image, usually a data: URL. Some servers send the URL alone. */
   image_url: { url: string; detail?: string } | string;
   /** Position among the images. */
   index?: number;

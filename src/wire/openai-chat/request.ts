@@ -1,6 +1,7 @@
 /**
- * What the Chat Completions API takes. The types are OpenAI's own ("Create chat completion" in its API reference); what
- * compatible servers take beside, or in another form, is added here with the documentation that describes it.
+ * Requests of the Chat Completions API. The types come from OpenAI ("Create chat completion" in its API reference).
+ * Fields and forms that compatible servers accept beside these are added here, with the documentation that describes
+ * them.
  */
 import type {
   ChatCompletionAllowedToolChoice,
@@ -49,13 +50,13 @@ export interface ChatRequest
   response_format?: ResponseFormat;
   /** Whether and what the model must call ("Create chat completion", `tool_choice`). */
   tool_choice?: ToolChoice;
-  /** What the model can call ("Create chat completion", `tools`). */
+  /** The tools that the model can call ("Create chat completion", `tools`). */
   tools?: Tool[];
 }
 
 /** The ways in which servers let a request steer reasoning. */
 export interface ReasoningSettings {
-  /** "Create chat completion", `reasoning_effort`. Servers add efforts of their own. */
+  /** "Create chat completion", `reasoning_effort`. Servers add further efforts. */
   reasoning_effort?: string | null;
   /** OpenRouter ("Reasoning tokens"). */
   reasoning?: { effort?: string; enabled?: boolean; exclude?: boolean; max_tokens?: number };
@@ -63,7 +64,7 @@ export interface ReasoningSettings {
   thinking?: { type: "enabled" | "disabled" };
   /** Alibaba Model Studio ("Deep thinking"). */
   enable_thinking?: boolean;
-  /** Variables of the model's own chat template: vLLM ("Reasoning outputs"), SGLang and llama.cpp. */
+  /** Variables of the model's chat template: vLLM ("Reasoning outputs"), SGLang and llama.cpp. */
   chat_template_kwargs?: { enable_thinking?: boolean };
 }
 
@@ -84,7 +85,7 @@ export type NamedToolChoice = ChatCompletionNamedToolChoice | ChatCompletionName
 
 /** Limits the model to some of the tools ("Create chat completion", `tool_choice`). */
 export interface AllowedToolChoice extends Omit<ChatCompletionAllowedToolChoice, "allowed_tools"> {
-  /** The tools, and whether one of them must be called. */
+  /** The tools, and whether the model must call one. */
   allowed_tools: { mode: "auto" | "required"; tools: NamedToolChoice[] };
 }
 
@@ -111,7 +112,7 @@ export interface DeveloperMessageParam extends Omit<ChatCompletionDeveloperMessa
   content: ContentParam;
 }
 
-/** What the user writes ("Create chat completion", `messages`, "User message"). */
+/** A message of the user ("Create chat completion", `messages`, "User message"). */
 export interface UserMessageParam extends Omit<ChatCompletionUserMessageParam, "content"> {
   /** A text, or a list of parts. */
   content: ContentParam;
@@ -155,7 +156,7 @@ export type ContentPartParam =
 
 /** An image ("Images and vision"). */
 export interface ImagePart extends Omit<ChatCompletionContentPartImage, "image_url"> {
-  /** Where it is: a URL or a data: URL. Servers add values of `detail`. */
+  /** Address of the image: a URL or a data: URL. Servers add values of `detail`. */
   image_url: { url: string; detail?: string };
 }
 

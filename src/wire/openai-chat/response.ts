@@ -1,6 +1,6 @@
 /**
- * What the Chat Completions API answers with. The types are OpenAI's own ("The chat completion object" in its API
- * reference); what compatible servers add is here beside them, with the documentation that describes it.
+ * Answers of the Chat Completions API. The types come from OpenAI ("The chat completion object" in its API reference).
+ * Fields that compatible servers add are here beside these, with the documentation that describes them.
  */
 import type {
   ChatCompletion,
@@ -14,7 +14,7 @@ import type { Delta, Message } from "./message.ts";
 export interface Completion
   extends Omit<ChatCompletion, "choices" | "system_fingerprint" | "usage">,
     CompletionExtensions {
-  /** The answers; several where the request has an `n`. */
+  /** The answers; several if the request has an `n`. */
   choices: Choice[];
   /** Identifies the configuration of the server; null for OpenAI's reasoning models. */
   system_fingerprint?: string | null;
@@ -22,11 +22,11 @@ export interface Completion
   usage?: Usage | null;
 }
 
-/** What servers other than OpenAI say beside the choices, of a whole answer and of a chunk alike. */
+/** Fields that servers other than OpenAI send beside the choices, in a whole answer and in a chunk alike. */
 export interface CompletionExtensions {
   /** URLs that the text refers to by number (Perplexity documentation: "Chat completions"; xAI: "Live search"). */
   citations?: string[];
-  /** What was found (Perplexity documentation: "Chat completions"). */
+  /** The results of a search (Perplexity documentation: "Chat completions"). */
   search_results?: SearchResult[];
   /** Groq ("Text generation", "Streaming"). */
   x_groq?: { id?: string; usage?: Usage; error?: string };
@@ -48,7 +48,7 @@ export interface SearchResult {
   date?: string;
 }
 
-/** What servers other than OpenAI say of why a choice ended, beside `finish_reason`. */
+/** Fields by which servers other than OpenAI explain why a choice ended, beside `finish_reason`. */
 export interface StopExtensions {
   /** The stop sequence or the id of the token that ended it (vLLM documentation: "OpenAI-Compatible Server"). */
   stop_reason?: string | number | null;
@@ -60,7 +60,7 @@ export interface StopExtensions {
 export interface Choice
   extends Omit<ChatCompletion.Choice, "finish_reason" | "logprobs" | "message">,
     StopExtensions {
-  /** What the model wrote. */
+  /** The model's output. */
   message: Message;
   /** Empty, beside the message (Perplexity). */
   delta?: Delta;
@@ -92,13 +92,13 @@ export type TopLogprob = ChatCompletionTokenLogprob.TopLogprob;
 export interface Usage
   extends Omit<CompletionUsage, "completion_tokens_details" | "prompt_tokens_details">,
     Partial<ServerUsage> {
-  /** What the written tokens were. */
+  /** Details of the output tokens. */
   completion_tokens_details?: CompletionUsage.CompletionTokensDetails;
-  /** What the tokens of the prompt were. */
+  /** Details of the prompt tokens. */
   prompt_tokens_details?: PromptTokensDetails;
 }
 
-/** What the tokens of the prompt were ("The chat completion object", `usage`). */
+/** Details of the prompt tokens ("The chat completion object", `usage`). */
 export interface PromptTokensDetails extends CompletionUsage.PromptTokensDetails {
   /** Tokens written to the cache (Alibaba Model Studio documentation: "Context cache"). */
   cache_creation_input_tokens?: number;
@@ -132,6 +132,6 @@ export interface ServerUsage {
   cost: number | { total_cost?: number };
   /** In 1e-10 dollars: xAI ("Chat completions"). */
   cost_in_usd_ticks: number;
-  /** Whether the caller's own key was used: OpenRouter ("Usage accounting"). */
+  /** Whether a key of the caller was used: OpenRouter ("Usage accounting"). */
   is_byok: boolean;
 }

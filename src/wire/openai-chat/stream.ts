@@ -18,11 +18,11 @@ export const END_OF_STREAM = "[DONE]";
 export interface CompletionChunk
   extends Omit<ChatCompletionChunk, "choices" | "system_fingerprint" | "usage">,
     CompletionExtensions {
-  /** What is added to the answers; empty in a chunk that has only the usage. */
+  /** The additions to the answers; empty in a chunk that has only the usage. */
   choices: ChunkChoice[];
   /** Identifies the configuration of the server; null for OpenAI's reasoning models. */
   system_fingerprint?: string | null;
-  /** Token counts, in the last chunk where the request asks for them; null in those before it. */
+  /** Token counts, in the last chunk if the request asks for them; null in earlier ones. */
   usage?: Usage | null;
 }
 
@@ -36,7 +36,7 @@ export type AnyChoice = Choice | ChunkChoice;
 export interface ChunkChoice
   extends Omit<ChatCompletionChunk.Choice, "delta" | "finish_reason" | "logprobs">,
     StopExtensions {
-  /** What is added to the message. */
+  /** The addition to the message. */
   delta: Delta;
   /** The message so far, beside the delta (Perplexity). */
   message?: Message;

@@ -1,4 +1,4 @@
-/** Failures ("Error codes"). The types are those of OpenAI's SDK; the forms of other servers are added here. */
+/** Failures ("Error codes"). The types come from OpenAI's SDK; the forms of other servers are added here. */
 import type { ErrorObject as SDKErrorObject } from "openai/resources/shared";
 
 /** The body of a failed HTTP answer ("Error codes"). */

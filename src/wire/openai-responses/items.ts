@@ -1,4 +1,4 @@
-/** The items of an answer that a later request sends back as input. The types are those of OpenAI's SDK. */
+/** The items of an answer that a later request sends back as input. The types come from OpenAI's SDK. */
 import type {
   ResponseCustomToolCall as SDKCustomToolCall,
   ResponseFunctionToolCall as SDKFunctionCall,

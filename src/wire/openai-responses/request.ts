@@ -1,6 +1,6 @@
 /**
- * What the Responses API takes: the body of `POST /responses` and its parts. The types are those of OpenAI's
- * SDK; values that callers and other servers add to its enumerations are added here.
+ * Requests of the Responses API: the body of `POST /responses` and its parts. The types come from OpenAI's SDK; values
+ * that callers and other servers add to its enumerations are added here.
  */
 import type {
   ResponseCreateParamsBase as SDKCreateParams,
@@ -29,7 +29,7 @@ import type {
 export interface CreateRequest extends Omit<SDKCreateParams, "input" | "reasoning" | "tool_choice"> {
   /** The conversation: a user's text, or items. */
   input?: string | readonly InputItem[];
-  /** How much a reasoning model thinks, and what it shows of it. */
+  /** How much a reasoning model thinks, and how much of that it shows. */
   reasoning?: ReasoningSettings | null;
   /** Which tools the model uses. */
   tool_choice?: "none" | "auto" | "required" | NamedToolChoice | null;
@@ -41,7 +41,7 @@ export interface ReasoningSettings extends Omit<NonNullable<SDKCreateParams["rea
   effort?: string | null;
 }
 
-/** `tool_choice` where it is an object: one tool, or the tools that are allowed ("Function calling", "Tool choice"). */
+/** `tool_choice` if it is an object: one tool, or the allowed tools ("Function calling", "Tool choice"). */
 export interface NamedToolChoice {
   /** Type of the tool, or `allowed_tools`. */
   type: string;
@@ -49,7 +49,7 @@ export interface NamedToolChoice {
   name?: string | null;
   /** Label of an MCP server. */
   server_label?: string;
-  /** With `allowed_tools`: whether one of them has to be used. */
+  /** With `allowed_tools`: whether the model has to use one. */
   mode?: SDKToolChoiceAllowed["mode"];
   /** With `allowed_tools`: the tools that are allowed. */
   tools?: readonly Pick<NamedToolChoice, "type" | "name" | "server_label">[];
@@ -97,7 +97,7 @@ export type ImageGenerationInput = SDKInputItem.ImageGenerationCall;
 /** An item of an earlier response by its id ("Conversation state"). */
 export type ItemReference = SDKInputItem.ItemReference;
 
-/** The items of a conversation but those of hosted tools ("Create a model response", `input`). */
+/** The items of a conversation except the items of hosted tools ("Create a model response", `input`). */
 export type ConversationItem =
   | InputMessage
   | OutputMessage

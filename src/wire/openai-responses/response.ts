@@ -1,6 +1,6 @@
 /**
- * What the Responses API answers: the Response object and its parts. The types are those of OpenAI's SDK; what
- * only compatible servers send is added here.
+ * Answers of the Responses API: the Response object and its parts. The types come from OpenAI's SDK; fields that only
+ * compatible servers send are added here.
  */
 import type {
   ResponseOutputItem as SDKOutputItem,
@@ -23,9 +23,9 @@ export interface ResponseObject
     SDKResponse,
     "output_text" | "error" | "output" | "reasoning" | "tool_choice" | "usage" | "user"
   > {
-  /** Why the answer failed; null where it did not. */
+  /** Why the answer failed; null if it did not. */
   error: ResponseError | null;
-  /** What the model produced, in order. */
+  /** The model's output, in order. */
   output: readonly OutputItem[];
   /** The setting of the request; at mistral.rs the text of the reasoning, which is then not in `output`. */
   reasoning?: ReasoningSettings | string | null;
@@ -86,7 +86,7 @@ export type Annotation = SDKOutputText["annotations"][number];
 /** A web page that a text names. Its indices count Unicode code points; the end is exclusive. */
 export type URLCitation = SDKOutputText.URLCitation;
 
-/** Where a `shell_call` runs ("Shell"). */
+/** The environment in which a `shell_call` runs ("Shell"). */
 export type ShellEnvironment = NonNullable<SDKShellCall["environment"]>;
 
 /** Token counts ("The response object", `usage`), also by the names that Chat Completions has for them. */

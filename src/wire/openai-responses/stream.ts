@@ -1,4 +1,4 @@
-/** The events of a streamed answer ("Streaming events"). The types are those of OpenAI's SDK. */
+/** The events of a streamed answer ("Streaming events"). The types come from OpenAI's SDK. */
 import type {
   ResponseErrorEvent as SDKErrorEvent,
   ResponseStreamEvent as SDKStreamEvent,
@@ -20,7 +20,7 @@ export interface ErrorEvent extends Partial<Omit<SDKErrorEvent, "type" | "sequen
   type: "error";
   /** Place of the event in the stream. */
   sequence_number: number;
-  /** The failure, where the event itself does not hold it. */
+  /** The failure, if the event itself does not hold it. */
   error?: ErrorBody["error"];
 }
 

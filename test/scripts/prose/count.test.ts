@@ -15,7 +15,7 @@ class Reader {
 }
 
 export const toText = (ownName: string) => ownName;
-Object.hasOwn({}, "a");
+export const isSet = Object.hasOwn({}, "set");
 it("fails where it must", () => {});
 it.each([1])("reads %d", () => {});
 `;
@@ -68,7 +68,7 @@ describe("the prose of a program", () => {
 });
 
 describe("the prose of a document", () => {
-  it("has paragraphs, but no code blocks", () => {
+  it("has paragraphs, but not what stands in code blocks", () => {
     const figures = getFigures(readMarkdown("a.md", document));
     expect(figures['comments with "where"']?.places).toEqual([
       "a.md:3: Each key has its own share, where there is one.",

@@ -43,7 +43,7 @@ function typeOfScalar(scalar: ScalarType): CelType {
   }
 }
 
-/** Whether a value of a type may stand where another type is expected. `dyn` is only checked when it is evaluated. */
+/** Whether a value of a type is allowed in place of another type. `dyn` is only checked when it is evaluated. */
 export function isAssignable(type: CelType, expected: CelType): boolean {
   if (isDyn(type) || isDyn(expected)) return true;
   if (type.kind === "list" && expected.kind === "list") return isAssignable(type.element, expected.element);
@@ -52,7 +52,7 @@ export function isAssignable(type: CelType, expected: CelType): boolean {
   return type.name === expected.name;
 }
 
-/** A type for values of both types; `dyn` where they have nothing in common. */
+/** Returns a type for values of both types; `dyn` if they have nothing in common. */
 export function commonType(left: CelType, right: CelType): CelType {
   if (isDyn(left)) return right;
   if (left.kind === "list" && right.kind === "list") return listType(commonType(left.element, right.element));
@@ -66,7 +66,7 @@ export function isComparable(left: CelType, right: CelType): boolean {
   return isAssignable(left, right) || (NUMBERS.has(left.name) && NUMBERS.has(right.name));
 }
 
-/** Whether nothing is known of a type before it is evaluated. */
+/** Whether a type is unknown before the evaluation. */
 export function isDyn(type: CelType): boolean {
   return type.name === "dyn";
 }

@@ -3,15 +3,15 @@ import { commonType, isAssignable, isComparable, isDyn, typeOfField } from "./ce
 import type { Environment } from "./environment.ts";
 import type { Expr } from "./parse-expression.ts";
 
-/** What is wrong with an expression. */
+/** A problem of an expression. */
 export interface TypeProblem {
-  /** The node that is wrong. */
+  /** The node with the problem. */
   readonly id: bigint;
-  /** What was found and what was expected. */
+  /** Names the type that was found and the one that was expected. */
   readonly text: string;
 }
 
-/** Checks the types of an expression that is to give a bool. Undefined where nothing is wrong. */
+/** Checks the types of an expression that must return a bool. Undefined if there is no problem. */
 export function checkExpression(expr: Expr, environment: Environment): TypeProblem | undefined {
   try {
     const type = new TypeChecker(environment).getType(expr);
@@ -38,7 +38,7 @@ type Select = Extract<Expr["exprKind"], { case: "selectExpr" }>["value"];
 type Constant = Extract<Expr["exprKind"], { case: "constExpr" }>["value"];
 type Struct = Extract<Expr["exprKind"], { case: "structExpr" }>["value"];
 
-/** Names of fields or functions that a problem lists, at most. */
+/** Maximum number of names of fields or functions that a problem lists. */
 const MAX_LISTED = 24;
 
 /** Finds the type of each node, and the first that has none. The library checks types only while it evaluates. */
@@ -239,7 +239,7 @@ function typeOfConstant({ constantKind }: Constant): CelType {
   }
 }
 
-/** The type of what a loop over a value visits, and of what `in` compares. Undefined where it has no elements. */
+/** Returns the type of the elements of a value, for loops and for `in`. Undefined if it has no elements. */
 function splitElements(type: CelType): CelType | undefined {
   if (isDyn(type)) return CelScalar.DYN;
   if (type.kind === "list") return type.element;

@@ -20,10 +20,10 @@ import type { WorkMeter } from "./work-meter.ts";
 
 const VARIABLES = { steps: listType(objectType(StepResultSchema)) };
 
-/** What expressions may use: `steps`, the types of the contract by their names in it, and the functions of CEL. */
+/** The names that expressions may use: `steps`, the types of the contract by their names, and the functions of CEL. */
 export type Environment = CelEnv<typeof VARIABLES>;
 
-/** An environment whose functions count their work. */
+/** Creates an environment whose functions count their work. */
 export function createEnvironment(meter: WorkMeter): Environment {
   const standard = [...celEnv().funcs].map((func) => metered(func, meter));
   return celEnv({
@@ -44,7 +44,7 @@ function turnCounter(meter: WorkMeter): CelFunc {
   });
 }
 
-/** Makes each turn of each loop count, by its condition. Changes the expression. */
+/** Makes each iteration of each loop count as work, through the loop's condition. Changes the expression. */
 export function countTurns(expr: Expr): Expr {
   for (const child of getChildren(expr)) countTurns(child);
   const { exprKind } = expr;
@@ -62,7 +62,7 @@ function metered(func: CelFunc, meter: WorkMeter): CelFunc {
     meter.add(estimateWork(name, target, self === undefined ? args : [self, ...args]));
     const value = func.call(0, self, args);
     if (value === undefined) throw new Error("found no matching overload");
-    // Not the error itself, which does not know its place in the expression.
+    // Returned as a new error: the original one does not know its place in the expression.
     if (isCelError(value)) throw new Error(value.message);
     return value;
   };
@@ -72,10 +72,10 @@ function metered(func: CelFunc, meter: WorkMeter): CelFunc {
   });
 }
 
-/** Characters that a function reads in about the time of a call. */
+/** Characters that a function reads in about the time of one call. */
 const CHARS_PER_UNIT = 32;
 
-/** A date in a time zone takes as long as that many calls. */
+/** Work of a date in a time zone, in calls. */
 const TIME_ZONE_WORK = 500;
 
 function estimateWork(name: string, target: CelType | undefined, values: readonly CelValue[]): number {

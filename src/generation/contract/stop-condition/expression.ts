@@ -12,7 +12,7 @@ const environment = createEnvironment(meter);
 /** Parses and checks an expression. See `compileStopCondition`. */
 export function compileExpression(text: string, field: string): (steps: readonly StepResult[]) => boolean {
   const parsed = parseExpression(text, field);
-  // The check compiles patterns, and that is work too.
+  // The check compiles patterns, which counts as work too.
   meter.begin();
   const problem = checkExpression(parsed.expr, environment);
   if (problem !== undefined) throw invalidField(field, at(parsed, problem.id, problem.text));
@@ -40,7 +40,7 @@ function after({ length }: readonly StepResult[]): string {
   return `failed after step ${length}`;
 }
 
-/** A text with the position of an expression in the source. */
+/** Prefixes a text with the position of an expression in the source. */
 function at({ findPosition }: ParsedExpression, id: bigint | undefined, text: string): string {
   const position = id === undefined ? undefined : findPosition(id);
   return position === undefined ? text : `line ${position.line}, column ${position.column}: ${text}`;

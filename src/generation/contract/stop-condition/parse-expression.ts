@@ -4,7 +4,7 @@ import { invalidField } from "../../../core/errors.ts";
 /** A node of an expression. */
 export type Expr = ReturnType<typeof parse>["expr"];
 
-/** A place in a text, both from 1. */
+/** A position in a text, with line and column from 1. */
 interface Position {
   readonly line: number;
   readonly column: number;
@@ -13,14 +13,14 @@ interface Position {
 /** An expression that is syntactically correct. */
 export interface ParsedExpression {
   readonly expr: Expr;
-  /** Where a node stands in the text. Undefined where the library does not know it. */
+  /** Returns the position of a node in the text. Undefined if the library does not know it. */
   readonly findPosition: (id: bigint) => Position | undefined;
 }
 
-/** Deepest nesting of brackets and operators: the parser, the checks and the evaluation recurse. */
+/** Deepest nesting of brackets and operators, since the parser, the checks and the evaluation recurse. */
 const MAX_DEPTH = 64;
 
-/** @throws InvalidRequestError for the field where the text is no expression, or is nested too deeply. */
+/** @throws InvalidRequestError for the field if the text is no expression, or is nested too deeply. */
 export function parseExpression(text: string, field: string): ParsedExpression {
   const { expr, sourceInfo } = parsed(text, field);
   if (isDeeper(expr, MAX_DEPTH)) throw tooDeep(field);
@@ -45,7 +45,7 @@ function tooDeep(field: string): Error {
   return invalidField(field, `expected at most ${MAX_DEPTH} levels of nesting, found more`);
 }
 
-/** Where a syntax error was found. Its message is not used: it quotes the text. */
+/** Returns the position of a syntax error. Its message is not used: it quotes the text. */
 function getStart(thrown: unknown): Position {
   if (!(thrown instanceof Error) || !("location" in thrown)) throw thrown;
   const { start } = Object(thrown.location);
@@ -61,7 +61,7 @@ function isDeeper(expr: Expr, levels: number): boolean {
   return levels === 0 || getChildren(expr).some((child) => isDeeper(child, levels - 1));
 }
 
-/** The nodes directly below one. */
+/** Returns the nodes directly below a node. */
 export function getChildren({ exprKind: { case: kind, value } }: Expr): Expr[] {
   switch (kind) {
     case "selectExpr":

@@ -1,6 +1,6 @@
 /**
- * Work that one evaluation may do: about 0.1 s. One unit is a call of a function or a turn of a loop; texts and lists
- * that a function reads are added by their length.
+ * Maximum work of one evaluation: about 0.1 s. One unit is a call of a function or an iteration of a loop; texts and
+ * lists that a function reads count by their length.
  */
 const MAX_WORK = 100_000;
 
@@ -8,17 +8,17 @@ const MAX_WORK = 100_000;
 export class WorkMeter {
   #left = MAX_WORK;
 
-  /** An evaluation begins. */
+  /** Begins an evaluation. */
   begin(): void {
     this.#left = MAX_WORK;
   }
 
-  /** Whether the evaluation did more than it may. What it gave is of no use then. */
+  /** Whether the evaluation exceeded its work. Its result is useless then. */
   get isExhausted(): boolean {
     return this.#left < 0;
   }
 
-  /** Adds work. @throws Error where the evaluation has done more than it may; loops end by it. */
+  /** Adds work. @throws Error if the evaluation has exceeded its work, which ends loops. */
   add(units: number): void {
     this.#left -= units;
     if (this.#left < 0) throw new Error("too much work");

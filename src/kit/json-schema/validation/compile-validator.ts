@@ -41,7 +41,7 @@ import {
   checkType,
 } from "./value-checks.ts";
 
-/** All checks, in the order in which they are made: what is missing is said first, the unevaluated comes last. */
+/** All checks in their order: missing members are reported first, unevaluated ones last. */
 const CHECKS: readonly CheckMaker[] = [
   checkType,
   checkLiterals,
@@ -72,7 +72,7 @@ const CHECKS: readonly CheckMaker[] = [
 /** A schema that is ready to check values. */
 export interface CompiledSchema {
   readonly root: SchemaNode;
-  /** Whether some keyword asks what others have looked at. */
+  /** Whether some keyword asks which members other schemas have looked at. */
   readonly tracksEvaluated: boolean;
   /** JSON Pointers of the patterns that are not checked. */
   readonly unchecked: readonly string[];
@@ -81,7 +81,7 @@ export interface CompiledSchema {
 /**
  * Compiles a schema of a checked size, without recursion: references can form long chains.
  * @param field Path of the schema in the request, for errors.
- * @throws InvalidRequestError naming the place of what is no JSON Schema.
+ * @throws InvalidRequestError naming the place that is no JSON Schema.
  */
 export function compileValidator(schema: JsonValue, field: string): CompiledSchema {
   const compiler = new ValidatorCompiler(schema, field);
@@ -89,7 +89,7 @@ export function compileValidator(schema: JsonValue, field: string): CompiledSche
   return { root, tracksEvaluated: compiler.tracksEvaluated, unchecked: compiler.unchecked };
 }
 
-/** A schema whose checks are still to be made. */
+/** A schema whose checks have yet to be created. */
 interface Pending {
   readonly schema: JsonObject;
   readonly pointer: string;
@@ -217,8 +217,8 @@ function memberAt(schema: JsonObject, keys: readonly (string | number)[]): JsonV
 }
 
 /**
- * A schema that applies itself to the same value, or one that applies such a schema: to apply it would never end. It is
- * what remains when, again and again, all schemas that apply no other ones are taken away.
+ * Finds a schema that applies itself to the same value, or one that applies such a schema, so that validating would
+ * never end. Repeatedly removes all schemas that apply no remaining ones; an endless one is left.
  */
 function endlessIn(all: readonly Pending[]): Pending | undefined {
   const inner = new Map(all.map(({ node }) => [node, 0]));

@@ -58,8 +58,9 @@ function testAll(nodes: readonly SchemaNode[], value: JsonValue, place: ValuePla
 }
 
 /**
- * Reports that no alternative accepts a value. Where only one of them is meant for its type, and for the literal values
- * of its members that tell alternatives apart, what that one found says more than the number of alternatives.
+ * Reports that no alternative accepts a value. If only one alternative is meant for the value's type, and for the
+ * literal values of the members that tell alternatives apart, the findings of that alternative are more useful than the
+ * number of alternatives.
  */
 function reportClosest(
   found: readonly (readonly Finding[])[],

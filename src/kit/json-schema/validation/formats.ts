@@ -1,4 +1,7 @@
-/** The `format`s of strings that are checked: those that providers enforce. All patterns take time linear in the text. */
+/**
+ * The `format`s of strings that are checked: the ones that providers enforce. All patterns take time linear in the
+ * text.
+ */
 import { isIPv4, isIPv6 } from "node:net";
 
 type Test = (text: string) => boolean;

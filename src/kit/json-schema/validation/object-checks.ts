@@ -39,7 +39,7 @@ function reportMissing(
   }
 }
 
-/** Characters of a property's name in a message. */
+/** Maximum number of characters of a property's name in a message. */
 const MAX_NAME = 60;
 
 function nameShown(name: string): string {
@@ -49,7 +49,7 @@ function nameShown(name: string): string {
 /** The schemas of an object's members by their names. */
 interface MemberSchemas {
   readonly properties: ReadonlyMap<string, SchemaNode>;
-  /** Those by patterns; `test` is undefined where the pattern is not checked. */
+  /** By pattern. `test` is undefined if the pattern is not checked. */
   readonly patterns: readonly { readonly node: SchemaNode; readonly test: NameTest | undefined }[];
   readonly others: SchemaNode | undefined;
 }
@@ -82,10 +82,10 @@ function memberSchemas({ schema, getNode, toPattern }: SchemaPlace): MemberSchem
   return { properties, patterns, others: isClosed ? nothingBut(names) : others };
 }
 
-/** Property names that a message lists. */
+/** Maximum number of property names that a message lists. */
 const MAX_NAMES = 12;
 
-/** What stands for `additionalProperties: false`: it names the properties that are expected. */
+/** Stands for `additionalProperties: false`, and names the expected properties. */
 function nothingBut(names: readonly string[]): SchemaNode {
   const listed = names.slice(0, MAX_NAMES).map(nameShown).join(", ");
   const rest = names.length > MAX_NAMES ? `, and ${names.length - MAX_NAMES} more` : "";

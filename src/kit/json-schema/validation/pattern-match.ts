@@ -1,10 +1,12 @@
-/** Instructions that cost about as much as one step of a validation. */
+/** Number of instructions that cost about as much as one step of a validation. */
 const INSTRUCTIONS_PER_STEP = 8;
 
 /** Whether an instruction accepts a character. */
 export type CharacterTest = (character: string) => boolean;
 
-/** A step of a match. Each is followed by the next one, except for `split`, which is followed by all that it names. */
+/**
+ * A step of a match. Each is followed by the next one, except `split`, which is followed by all steps that it names.
+ */
 export type Instruction =
   | { readonly kind: "character"; readonly test: CharacterTest }
   | { readonly kind: "boundary"; readonly test: (text: string, at: number) => boolean }
@@ -27,7 +29,7 @@ export class Match {
     this.#spend = spend;
   }
 
-  /** Whether a program matches at an index, or (`anywhere`) at it or behind it. */
+  /** Whether a program matches at an index, or with `anywhere` at this index or a later one. */
   isFound(program: Program, start: number, anywhere: boolean): boolean {
     let current = new IndexSet(program.length);
     let next = new IndexSet(program.length);
@@ -48,7 +50,7 @@ export class Match {
     return this.#isUnicode ? String.fromCodePoint(this.#text.codePointAt(at) ?? 0) : this.#text.charAt(at);
   }
 
-  /** Adds the instructions behind those that accept a character. */
+  /** Adds the instructions that follow those that accept a character. */
   #advance(program: Program, current: IndexSet, next: IndexSet, character: string, at: number): void {
     for (let each = 0; each < current.size; each += 1) {
       const index = current.at(each);
@@ -70,7 +72,7 @@ export class Match {
     }
   }
 
-  /** Whether an instruction lets a match go on without a character. */
+  /** Whether an instruction lets a match continue without consuming a character. */
   #isPassed(instruction: Instruction, at: number): boolean {
     if (instruction.kind === "boundary") return instruction.test(this.#text, at);
     if (instruction.kind !== "lookahead") return false;
@@ -78,7 +80,7 @@ export class Match {
   }
 }
 
-/** A set of indexes below a limit: it is emptied at once, and says in constant time what it has (Briggs 1993). */
+/** A set of indexes below a limit, which is emptied and searched in constant time (Briggs 1993). */
 class IndexSet {
   readonly #members: Uint16Array;
   readonly #places: Uint16Array;
@@ -93,7 +95,7 @@ class IndexSet {
     return this.#size;
   }
 
-  /** The member that was added at a turn. */
+  /** Returns the member that was added at a turn. */
   at(turn: number): number {
     return this.#members[turn] ?? 0;
   }
@@ -103,7 +105,7 @@ class IndexSet {
     return place < this.#size && this.#members[place] === index;
   }
 
-  /** Adds an index that it does not have. */
+  /** Adds an index that the set does not have yet. */
   add(index: number): void {
     this.#members[this.#size] = index;
     this.#places[index] = this.#size;

@@ -12,7 +12,7 @@ export type Expression =
 /** A regular expression that cannot be matched in linear time, or one that is too large. */
 export class UnsupportedPatternError extends Error {}
 
-/** Groups inside of each other. */
+/** Maximum nesting of groups. */
 const MAX_GROUPS = 50;
 
 const QUANTIFIER = /(?:[*+?]|\{(\d+)(,(\d*))?\})\??/y;
@@ -29,7 +29,9 @@ export class PatternParser {
   #at = 0;
   #groups = 0;
 
-  /** @param isUnicode Whether it has the flag `u`, so that it matches characters instead of UTF-16 units. */
+  /**
+   * @param isUnicode Whether the expression has the flag `u`, so that it matches characters instead of UTF-16 units.
+   */
   constructor(source: string, isUnicode: boolean) {
     this.#source = source;
     this.#isUnicode = isUnicode;

@@ -1,12 +1,12 @@
 /**
- * Regular expressions in time linear in the text. JavaScript's own engine tries one alternative after the other, and
- * some patterns on some texts have more alternatives than there are seconds: a caller's `(a+)+$` on a model's text would
- * stop the whole process. Here all alternatives go through the text together, one character at a time (Thompson 1968).
+ * Regular expressions in time linear in the text. JavaScript's engine tries one alternative after the other, and some
+ * patterns on some texts have exponentially many alternatives: a caller's `(a+)+$` on a model's text would block the
+ * whole process. Here all alternatives advance through the text together, one character at a time (Thompson 1968).
  */
 import { type CharacterTest, type Instruction, Match, type Program } from "./pattern-match.ts";
 import { type Expression, PatternParser, UnsupportedPatternError } from "./pattern-parser.ts";
 
-/** Characters of a pattern, and instructions that it may become: repetitions are written out. */
+/** Maximum number of characters of a pattern, and of instructions that it may become: repetitions are written out. */
 const MAX_PATTERN = 5000;
 const MAX_INSTRUCTIONS = 20_000;
 
@@ -18,8 +18,8 @@ export class Pattern {
   #size = 0;
 
   /**
-   * @throws SyntaxError where it is none.
-   * @throws UnsupportedPatternError where it cannot be matched in linear time, or is too large.
+   * @throws SyntaxError if it is no regular expression.
+   * @throws UnsupportedPatternError if it cannot be matched in linear time, or is too large.
    */
   constructor(source: string) {
     if (source.length > MAX_PATTERN) throw new UnsupportedPatternError();
@@ -30,8 +30,8 @@ export class Pattern {
   }
 
   /**
-   * Whether it matches a text.
-   * @param spend Is told what the match costs, and may throw.
+   * Whether the expression matches a text.
+   * @param spend Called with the cost of the match. It may throw.
    */
   test(text: string, spend: (steps: number) => void): boolean {
     return new Match(text, this.#flags === "u", spend).isFound(this.#program, 0, true);
@@ -94,7 +94,7 @@ export class Pattern {
     for (const skip of skips) skip.push(program.length);
   }
 
-  /** Counts each repetition, so that one of nothing has an end as well. */
+  /** Counts each repetition, so that a repetition of nothing ends as well. */
   #writeCounted(part: Expression, program: Program): void {
     this.#count();
     this.#write(part, program);
@@ -120,10 +120,13 @@ export class Pattern {
   }
 }
 
-/** The results of a test for one character that are kept. */
+/** Maximum number of results of a test for one character that are kept. */
 const MAX_RESULTS = 256;
 
-/** The test for a class of characters: a pattern for a single character takes constant time in the engine, too. */
+/**
+ * Returns the test for a class of characters. A pattern for a single character takes constant time in JavaScript's
+ * engine, too.
+ */
 function testOfClass(source: string, flags: string): CharacterTest {
   let pattern: RegExp | undefined;
   const results = new Map<string, boolean>();
@@ -137,7 +140,10 @@ function testOfClass(source: string, flags: string): CharacterTest {
   };
 }
 
-/** JSON Schema asks for the flag `u`; patterns with escapes that it forbids, such as `\-`, are common. */
+/**
+ * Chooses the flags. JSON Schema asks for the flag `u`; patterns with escapes that it forbids, such as `\-`, are
+ * common.
+ */
 function getFlags(source: string): string {
   try {
     new RegExp(source, "u");

@@ -2,18 +2,18 @@ import type { JsonObject } from "../../json/json.ts";
 import type { Pattern } from "./pattern.ts";
 import type { Check, SchemaNode } from "./validation.ts";
 
-/** A schema that is compiled, and what its keywords need of the compiler. */
+/** A schema that is being compiled, and the compiler's functions for its keywords. */
 export interface SchemaPlace {
   readonly schema: JsonObject;
-  /** The node of a subschema that applies to members of the value, by its keys in this schema. */
+  /** Returns the node of a subschema that applies to members of the value, by its keys in this schema. */
   readonly getNode: (...keys: readonly (string | number)[]) => SchemaNode;
-  /** The node of a subschema that applies to the same value. */
+  /** Returns the node of a subschema that applies to the same value. */
   readonly sameValue: (...keys: readonly (string | number)[]) => SchemaNode;
-  /** The node that the schema's reference leads to. */
+  /** Returns the node that the schema's reference leads to. */
   readonly toTarget: () => SchemaNode;
-  /** A pattern, by its keys in this schema; undefined where it is one that is not checked. */
+  /** Returns a pattern, by its keys in this schema; undefined if it is not checked. */
   readonly toPattern: (source: string, ...keys: readonly string[]) => Pattern | undefined;
 }
 
-/** Makes the check of some keywords; undefined where the schema has none of them. */
+/** Creates the check of some keywords; undefined if the schema has none of these. */
 export type CheckMaker = (place: SchemaPlace) => Check | undefined;

@@ -1,59 +1,59 @@
-/** One validation of one value: what was found, and how much work it took. */
+/** One validation of one value: its findings, and its amount of work. */
 import { isDeeper, isObject, type JsonValue, MAX_JSON_LEVELS } from "../../json/json.ts";
 import { pointerBelow } from "../messages.ts";
 import { toIdentity } from "../values.ts";
 
-/** What a schema is compiled to. */
+/** The compiled form of a schema. */
 export interface SchemaNode {
-  /** In the order in which they are made. */
+  /** In the order in which they run. */
   readonly checks: Check[];
   /** Subschemas that apply to the same value as this one, the target of a reference included. */
   readonly sameValue: SchemaNode[];
-  /** Whether null is valid whatever the checks say, as with `nullable` of OpenAPI. */
+  /** Whether null is valid regardless of the checks, as with `nullable` of OpenAPI. */
   allowsNull: boolean;
 }
 
-/** Reports what is wrong with a value. */
+/** Reports the problems of a value. */
 export type Check = (value: JsonValue, place: ValuePlace, run: Validation) => void;
 
-/** Where a value stands: the place around it, and its key or index there. The root has no place around it. */
+/** The place of a value: the place around it, and its key or index there. The root has no place around it. */
 export interface ValuePlace {
   readonly around?: ValuePlace;
   readonly token?: string | number;
 }
 
-/** Something that is wrong with a value. */
+/** A problem of a value. */
 export interface Finding {
   readonly place: ValuePlace;
   readonly message: string;
-  /** The types that were expected, in words, where the value has another one. */
+  /** The expected types, in words, if the value has another one. */
   readonly types?: string;
-  /** Whether the value is none of those that are listed. */
+  /** Whether the value is missing from a list of allowed values. */
   readonly isUnlisted?: boolean;
 }
 
-/** What of a value some schemas have looked at. */
+/** The members of a value that some schemas have looked at. */
 export interface Evaluated {
   readonly names: Set<string>;
   readonly items: Set<number>;
 }
 
-/** Findings of one schema that are kept. */
+/** Maximum number of findings of one schema that are kept. */
 const MAX_FINDINGS = 20;
 
 /**
- * Steps of one validation: schemas and checks that are applied, members, and characters that are compared or matched. It
- * takes some tenths of a second. A list of 9,000 objects, a megabyte of JSON, takes a third of them.
+ * Maximum number of steps of one validation: applied schemas and checks, members, and characters that are compared or
+ * matched. These take some tenths of a second. A list of 9,000 objects, a megabyte of JSON, takes a third of the steps.
  */
 const MAX_STEPS = 2_000_000;
 
-/** Steps of applying a schema to a value, beside those of its checks. */
+/** Steps of applying a schema to a value, beside the steps of its checks. */
 const STEPS_PER_SCHEMA = 3;
 
-/** Schemas that are applied inside of each other. JSON has at most 256 levels, each with some references. */
+/** Maximum nesting of applied schemas. JSON has at most 256 levels, each with some references. */
 const MAX_DEPTH = 1000;
 
-/** A validation that was given up. */
+/** A validation that was aborted because it took too many steps. */
 export class TooMuchWorkError extends Error {}
 
 /** State of one validation. */
@@ -69,12 +69,15 @@ export class Validation {
     this.#tracksEvaluated = tracksEvaluated;
   }
 
-  /** What was found so far. */
+  /** The findings so far. */
   get findings(): readonly Finding[] {
     return this.#findings;
   }
 
-  /** What of the value the schema around this check, with those inside it, has looked at; undefined where nobody asks. */
+  /**
+   * The members of the value that the schema around this check, with its subschemas, has looked at; undefined if no
+   * keyword asks.
+   */
   get evaluated(): Evaluated | undefined {
     return this.#evaluated;
   }
@@ -84,21 +87,21 @@ export class Validation {
     this.add({ place, message });
   }
 
-  /** Adds something that was found. */
+  /** Adds a finding. */
   add(finding: Finding): void {
     if (this.#findings.length < MAX_FINDINGS) this.#findings.push(finding);
   }
 
   /**
    * Counts work.
-   * @throws TooMuchWorkError where it becomes too much.
+   * @throws TooMuchWorkError if it becomes too much.
    */
   spend(steps: number): void {
     this.#steps += steps;
     if (this.#steps > MAX_STEPS) throw new TooMuchWorkError();
   }
 
-  /** A text that two values share exactly when they are equal. */
+  /** Returns a text that is the same for two values exactly if they are equal. */
   toIdentity(value: JsonValue): string {
     if (typeof value !== "object" || value === null) return JSON.stringify(value);
     if (isDeeper(value, MAX_JSON_LEVELS)) throw new TooMuchWorkError();
@@ -112,14 +115,14 @@ export class Validation {
     this.#run(node, value, { around, token });
   }
 
-  /** Applies a subschema to the same value, and reports what it finds. Whether the value is valid for it. */
+  /** Applies a subschema to the same value, and reports its findings. Returns whether the value is valid. */
   apply(node: SchemaNode, value: JsonValue, place: ValuePlace): boolean {
     const found = this.test(node, value, place);
     for (const finding of found) this.add(finding);
     return found.length === 0;
   }
 
-  /** Applies a subschema to the same value without reporting. What it finds. */
+  /** Applies a subschema to the same value and returns its findings without reporting them. */
   test(node: SchemaNode, value: JsonValue, place: ValuePlace): readonly Finding[] {
     const outer = this.#findings;
     this.#findings = [];
@@ -139,18 +142,20 @@ export class Validation {
     return found.length === 0;
   }
 
-  /** Gives what the schema has looked at. */
+  /** Returns the members that the schema has looked at. */
   #run(node: SchemaNode, value: JsonValue, place: ValuePlace): Evaluated | undefined {
     this.#depth += 1;
     this.spend(STEPS_PER_SCHEMA + node.checks.length);
     if (this.#depth > MAX_DEPTH) throw new TooMuchWorkError();
     const outer = this.#evaluated;
-    const own = this.#tracksEvaluated ? { names: new Set<string>(), items: new Set<number>() } : undefined;
-    this.#evaluated = own;
+    const evaluated = this.#tracksEvaluated
+      ? { names: new Set<string>(), items: new Set<number>() }
+      : undefined;
+    this.#evaluated = evaluated;
     if (value !== null || !node.allowsNull) for (const check of node.checks) check(value, place, this);
     this.#evaluated = outer;
     this.#depth -= 1;
-    return own;
+    return evaluated;
   }
 
   #merge({ names, items }: Evaluated): void {
@@ -160,14 +165,14 @@ export class Validation {
   }
 }
 
-/** The JSON Pointer (RFC 6901) of a place. A long one is cut. */
+/** Returns the JSON Pointer (RFC 6901) of a place. A long one is cut. */
 export function toPointer(place: ValuePlace): string {
   const tokens: (string | number)[] = [];
   for (let at: ValuePlace | undefined = place; at?.token !== undefined; at = at.around) tokens.push(at.token);
   return pointerBelow("", ...tokens.reverse());
 }
 
-/** What a value is, in words. Does not repeat the value. */
+/** Describes the kind of a value, in words, without repeating the value. */
 export function getKind(value: JsonValue): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";

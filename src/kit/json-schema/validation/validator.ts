@@ -5,39 +5,43 @@ import { checkSize } from "../work-budget.ts";
 import { compileValidator } from "./compile-validator.ts";
 import { TooMuchWorkError, toPointer, Validation } from "./validation.ts";
 
-/** Something that is wrong with a value. */
+/** A problem of a value. */
 export interface SchemaViolation {
   /** JSON Pointer into the value, `""` for the root. One of more than 200 characters is cut. */
   readonly path: string;
-  /** What was expected and what was found, for the model to repair it. Of the value it says types and counts only. */
+  /**
+   * Names what was expected and what was found, so that the model can repair it. Says only types and counts of the
+   * value.
+   */
   readonly message: string;
 }
 
 /** Checks values by one schema. */
 export interface SchemaValidator {
   /**
-   * What is wrong with a value, at most 20 violations; none where it matches the schema. A value that takes too much work
-   * to check is one violation: what was not checked does not count as valid.
-   * @param value As JSON.parse gives it.
+   * Returns the problems of a value, at most 20; none if it matches the schema. A value that takes too much work to
+   * check is one violation: unchecked parts do not count as valid.
+   * @param value As returned by JSON.parse.
    */
   validate(value: JsonValue): readonly SchemaViolation[];
   /**
    * JSON Pointers into the schema of the patterns that are not checked, since they cannot be matched in time linear in
-   * the text or are too large: those with back-references, lookbehind, flags of groups or escapes of other languages.
+   * the text or are too large. They use back-references, lookbehind, flags of groups or escapes of other languages.
    */
   readonly unchecked: readonly string[];
 }
 
-/** How a value that is too large for its schema is described. */
+/** Description of a value that is too large for its schema. */
 const TOO_MUCH_WORK = "expected a value that is validated in bounded time, found one that takes longer";
 
 /**
- * Makes the validator of a schema of any draft from 7 to 2020-12, or of OpenAPI. Nothing is fetched: references lead to
- * places in the schema. The formats that providers enforce are checked, others are not; `$dynamicRef` is read as `$ref`,
- * and what stands beside a `$ref` counts, as from draft 2019-09 on. To make one takes some tens of microseconds.
+ * Creates the validator of a schema of any draft from 7 to 2020-12, or of OpenAPI. Nothing is fetched: references lead
+ * to places in the schema. The formats that providers enforce are checked, others are not; `$dynamicRef` is read as
+ * `$ref`, and keywords beside a `$ref` count, as since draft 2019-09. Creating one takes some tens of microseconds.
  * @param schemaJson The text of the schema: an object or a boolean.
  * @param field Path of the text in the request, for errors.
- * @throws InvalidRequestError naming the keyword that is no JSON Schema, an external reference, or what is too large.
+ * @throws InvalidRequestError naming the keyword that is no JSON Schema, an external reference, or the part that is too
+ *   large.
  */
 export function createSchemaValidator(schemaJson: string, field = "schema_json"): SchemaValidator {
   const schema = tryReadJson(schemaJson);
@@ -58,7 +62,7 @@ export function createSchemaValidator(schemaJson: string, field = "schema_json")
   return { validate, unchecked };
 }
 
-/** A violation in one sentence: `/age: expected an integer, found a string`. */
+/** Returns a violation in one sentence: `/age: expected an integer, found a string`. */
 export function violationText({ path, message }: SchemaViolation): string {
   return path === "" ? message : `${path}: ${message}`;
 }

@@ -42,7 +42,7 @@ function isOf(type: JsonType, value: JsonValue): boolean {
   }
 }
 
-/** Characters of listed values in a message. */
+/** Maximum number of characters of listed values in a message. */
 const MAX_LISTED = 300;
 
 /** The check of `enum` and `const`. */
@@ -109,7 +109,7 @@ function isMultiple(value: number, divisor: number): boolean {
   return left % right === 0n;
 }
 
-/** The digits of a number, and the power of ten that they are multiplied by. */
+/** Returns the digits of a number, and the power of ten by which they are multiplied. */
 function toDecimal(value: number): readonly [digits: bigint, exponent: number] {
   const [mantissa = "", exponent = "0"] = value.toExponential().split("e");
   const [whole = "", fraction = ""] = mantissa.split(".");
@@ -122,7 +122,7 @@ export function checkLength({ schema }: SchemaPlace): Check | undefined {
   if (least === 0 && most === Infinity) return undefined;
   return (value, place, run) => {
     if (typeof value !== "string") return;
-    // Half as many characters as UTF-16 units, or up to as many.
+    // A text has at least half as many characters as UTF-16 units, and at most as many.
     if (value.length >= 2 * least && value.length <= most) return;
     run.spend(value.length / 16);
     const problem = describeCount(charactersIn(value), least, most, "character");
@@ -136,7 +136,7 @@ function charactersIn(text: string): number {
   return text.length - pairs;
 }
 
-/** The bounds that `min` and `max` with a suffix set. */
+/** Returns the bounds that `min` and `max` with a suffix set. */
 export function checkCounts(
   schema: JsonObject,
   suffix: string,
@@ -145,7 +145,7 @@ export function checkCounts(
   return { least: Number(least), most: Number(most) };
 }
 
-/** What is wrong with a count; undefined where it is within its bounds. */
+/** Describes a count that is out of its bounds; undefined if it is within them. */
 export function describeCount(count: number, least: number, most: number, noun: string): string | undefined {
   if (count >= least && count <= most) return undefined;
   const [words, bound] = count < least ? ["at least", least] : ["at most", most];
@@ -153,7 +153,7 @@ export function describeCount(count: number, least: number, most: number, noun: 
   return `expected ${words} ${bound} ${bound === 1 ? noun : plural}, found ${count}`;
 }
 
-/** Characters of a pattern in a message. */
+/** Maximum number of characters of a pattern in a message. */
 const MAX_PATTERN_SHOWN = 200;
 
 /** The check of `pattern`. */
@@ -169,7 +169,7 @@ export function checkPattern({ schema, toPattern }: SchemaPlace): Check | undefi
   };
 }
 
-/** The check of `format`, where it is one that is known. */
+/** The check of `format`, if it is a known one. */
 export function checkFormat({ schema }: SchemaPlace): Check | undefined {
   const { format } = schema;
   if (typeof format !== "string" || matchesFormat(format, "") === undefined) return undefined;
