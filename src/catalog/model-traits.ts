@@ -68,6 +68,8 @@ export interface ModelTraits {
   readonly prefill: boolean;
   /** Messages API: whether a system message may come after the first user message. Default false. */
   readonly laterSystemMessages: boolean;
+  /** Messages API: whether thinking is bound to the conversation before it ("preserved thinking"). Default false. */
+  readonly preservedThinking: boolean;
   /** Whether the provider itself holds the model to a JSON schema. Default true. */
   readonly jsonSchema: boolean;
   /** generateContent: whether a JSON schema and function tools go together. Default true. */
@@ -105,6 +107,7 @@ export const defaultTraits: ModelTraits = Object.freeze({
   forcedToolChoice: "always",
   prefill: true,
   laterSystemMessages: false,
+  preservedThinking: false,
   jsonSchema: true,
   jsonSchemaWithTools: true,
   toolResultMedia: true,

@@ -41,7 +41,8 @@ The simulator speaks four protocols: add "provider":"anthropic", "gemini" or "co
 request, and the same call goes another way. Without it, OpenAI's Responses API is spoken.
 
 The model string chooses what happens: sim-text, sim-tools, sim-reasoning, sim-refusal,
-sim-long:tokens=2000,rate=50, and failures such as sim-text:status=429,retry_after=2.
+sim-long:tokens=2000,rate=50, and failures such as sim-text:status=429,retry_after=2. Names of
+real models work as well: the simulator answers in their place.
 
 From a program, with stubs generated from proto/outrigger/v1:
 

@@ -187,9 +187,15 @@ export class ProviderError extends SDKError {
 
 /** Adds what a provider said, if one reported the error. */
 function withFailure(error: InferenceError, said: ProviderErrorOptions): InferenceError {
-  const { provider = "", httpStatusCode, errorCode = "", requestId = "", rawJson = "" } = said;
+  const { provider = "", httpStatusCode, errorCode = "", requestId = "", rawJson = "", violations } = said;
   if (provider === "") return error;
-  const failure: MessageInitShape<typeof ProviderFailureSchema> = { provider, errorCode, requestId, rawJson };
+  const failure: MessageInitShape<typeof ProviderFailureSchema> = {
+    provider,
+    errorCode,
+    requestId,
+    rawJson,
+    field: violations?.[0]?.field ?? "",
+  };
   if (httpStatusCode !== undefined) failure.httpStatusCode = httpStatusCode;
   error.providerFailure = create(ProviderFailureSchema, failure);
   return error;
@@ -366,9 +372,12 @@ export function createError(kind: ErrorKind, message: string, options: AnyErrorO
 
 /**
  * The class for an error that came over the wire.
- * @param violations Invalid fields, which travel beside it.
+ * @param violations Invalid fields, which travel beside it. Default: the one that the provider named.
  */
-export function errorFromProto(error: InferenceError, violations: readonly FieldViolation[] = []): SDKError {
+export function errorFromProto(
+  error: InferenceError,
+  violations: readonly FieldViolation[] = refusedFields(error),
+): SDKError {
   const failure = error.providerFailure;
   return createError(error.kind, error.message, {
     retryable: error.retryable,
@@ -385,6 +394,11 @@ export function errorFromProto(error: InferenceError, violations: readonly Field
     violations,
     ...(error.cause === undefined ? {} : { cause: errorFromProto(error.cause) }),
   });
+}
+
+function refusedFields({ providerFailure, message }: InferenceError): readonly FieldViolation[] {
+  const field = providerFailure?.field ?? "";
+  return field === "" ? [] : [{ field, description: message }];
 }
 
 /** The same error with the progress of its call, where the error itself does not know it. */

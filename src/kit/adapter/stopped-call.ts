@@ -4,11 +4,3 @@ import { FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_p
 export function isStopped(reason: Reason): boolean {
   return reason === Reason.LENGTH || reason === Reason.CONTENT_FILTER || reason === Reason.ERROR;
 }
-
-/**
- * What to add to the arguments of the last call of an answer that was stopped: empty arguments would count as an empty
- * object, and the call would look whole. Other arguments that were cut are no valid JSON by themselves.
- */
-export function unfinishedArguments(args: string): string {
-  return args === "" ? "{" : "";
-}

@@ -5,7 +5,7 @@ import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
-import { isStopped, unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
+import { isStopped } from "../../kit/adapter/stopped-call.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import { asObject, isEmpty, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { splitElements, toMembers } from "../../kit/json/json-source.ts";
@@ -129,7 +129,7 @@ function toolCallPart(
   return create(ContentPartSchema, {
     part: {
       case: "toolCall",
-      value: toToolCall(call, isUnfinished ? repairCutInput(source) : toInput(source)),
+      value: toToolCall(call, isUnfinished ? repairCutInput(source) : toInput(source), isUnfinished),
     },
     ...(providerState === undefined ? {} : { providerState }),
   });
@@ -147,7 +147,7 @@ export function toInput(source: string): string {
  */
 export function repairCutInput(source: string): string {
   const input = toInput(source);
-  return isEmptyObject(input) ? unfinishedArguments("") : input;
+  return isEmptyObject(input) ? "" : input;
 }
 
 function isEmptyObject(json: string): boolean {
@@ -175,9 +175,12 @@ export function warningsIn(message: Untrusted<Message>): Warning[] {
   const changes = [
     ...objectsIn<InputTransformation>(message.input_transformations),
     ...objectsIn<InputTransformation>(edits),
-  ].map(({ type, reason }) => `the provider changed the input: ${textIn(reason) || textIn(type)}`);
+  ].map(({ type, reason }) => [textIn(type), textIn(reason)].filter((text) => text !== "").join(", "));
   return [
     ...refusals.map((text) => warning("", "provider_message", text)),
-    ...changes.map((text) => warning("messages", "input_transformed", text)),
+    // Each block is reported, and one warning is enough.
+    ...[...new Set(changes)].map((change) =>
+      warning("messages", "input_transformed", `the provider changed the input: ${change}`),
+    ),
   ];
 }

@@ -19,13 +19,22 @@ export interface ProviderErrorBody {
   readonly code: string;
   readonly type: string;
   readonly message: string;
+  /** The field that is wrong; empty if the server names none. */
+  readonly param: string;
   /** The HTTP status that the body itself names, as it does inside a stream. */
   readonly status: number | undefined;
   /** Whether the server lists what its moderation objects to (OpenRouter). */
   readonly isModerated: boolean;
 }
 
-const EMPTY: ProviderErrorBody = { code: "", type: "", message: "", status: undefined, isModerated: false };
+const EMPTY: ProviderErrorBody = {
+  code: "",
+  type: "",
+  message: "",
+  param: "",
+  status: undefined,
+  isModerated: false,
+};
 
 /** What may hold the facts of a failure: the body, or its `error`. */
 type ErrorHolder = Untrusted<ErrorBody & ErrorFields>;
@@ -38,6 +47,7 @@ export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
     code: wordIn(error.code),
     type: error.type === "error" ? "" : textIn(error.type),
     message: messageIn(error, body),
+    param: textIn(error.param) || locationIn(body.detail),
     status: statusIn(error) ?? statusIn(body),
     isModerated: listIn(metadata.reasons).length > 0,
   };
@@ -73,6 +83,12 @@ function detailIn(detail: unknown): string {
   return lines.join("; ") || textIn(asObject<ErrorFields>(detail)?.message);
 }
 
+/** The first field that FastAPI found wrong, without the part of the request that it is in. */
+function locationIn(detail: unknown): string {
+  const [part, ...path] = listIn(objectsIn<ValidationDetail>(detail)[0]?.loc);
+  return part === "body" ? path.join(".") : "";
+}
+
 /** The failure of the server behind a router, which is more precise than the router's own. */
 function upstreamIn({ raw }: Untrusted<ErrorMetadata>): ProviderErrorBody | undefined {
   const body = asObject<ErrorBody>(raw);
@@ -89,6 +105,7 @@ function withUpstream(own: ProviderErrorBody, upstream: ProviderErrorBody | unde
     ...own,
     code: own.code || upstream.code,
     type: own.type || upstream.type,
+    param: own.param || upstream.param,
     message: upstream.message === "" ? own.message : `${own.message}: ${upstream.message}`,
   };
 }

@@ -9,7 +9,6 @@ import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
-import { unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import { asObject, asString, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
@@ -141,7 +140,7 @@ function toolCallPart(
     id: toolCallIds.take(textIn(item.call_id)),
   };
   return create(ContentPartSchema, {
-    part: { case: "toolCall", value: toToolCall(call, callInput(item, "")) },
+    part: { case: "toolCall", value: toToolCall(call, callInput(item, ""), isUnfinished(item)) },
     providerState: states.ofCall(item),
   });
 }
@@ -157,8 +156,12 @@ export function callHead(item: Untrusted<OutputItem>): { name: string; inputKind
  */
 export function callInput(item: Untrusted<OutputItem>, streamed: string): string {
   if (item.type === "custom_tool_call") return textIn(item.input) || streamed;
-  const written = textIn(item.arguments) || streamed;
-  return item.status === INCOMPLETE ? written + unfinishedArguments(written) : written;
+  return textIn(item.arguments) || streamed;
+}
+
+/** Whether the response was stopped in an item. */
+export function isUnfinished({ status }: Untrusted<OutputItem>): boolean {
+  return status === INCOMPLETE;
 }
 
 /** Status of a response that was stopped before its end, and of the item in which it was. */
