@@ -7,17 +7,16 @@ import { type RenderedBlock, renderBlocks } from "./answer-blocks.ts";
 import { authenticate, readVersion } from "./authenticate.ts";
 import { missing, string } from "./check.ts";
 import { checkConversation } from "./conversation.ts";
-import type { ConversationFingerprint } from "./conversation-fingerprint.ts";
 import type { CreateRequest } from "./create-request.ts";
 import { rejectAsAnthropic, renderFailed } from "./failure.ts";
 import { anthropicHeaders } from "./headers.ts";
 import { withoutOptions } from "./ids.ts";
-import { finishedMessage } from "./message-object.ts";
+import { finishedMessage, type TransformedInput } from "./message-object.ts";
 import { checkCountRequest, checkCreateRequest } from "./parameters.ts";
 import { invalidRequest, methodNotAllowed, rejectingProblems } from "./problem.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { renderEvents } from "./stream.ts";
-import { checkThinkingBlocks } from "./thinking-checks.ts";
+import { type CheckedThinking, checkThinkingBlocks } from "./thinking-checks.ts";
 import { checkToolUse } from "./tool-checks.ts";
 
 const messagesPath = "/v1/messages";
@@ -58,21 +57,28 @@ function prepare(received: ReceivedRequest, choice: ModelChoice): PreparedCall {
   const request = checkCreateRequest(received);
   checkToolUse(request);
   const turns = checkConversation(request);
-  const before = checkThinkingBlocks(request, turns, choice);
-  const call: Call = { received, request, model: withoutOptions(choice.model), before };
+  const thinking = checkThinkingBlocks(request, turns, choice);
+  const call: Call = { received, request, model: withoutOptions(choice.model), thinking };
+  const transformed = reportDropped(request, thinking);
   return {
     prompt: readPrompt(request, turns),
     stream: request.stream === true,
     renderWhole: (turn) => {
       const content = getBlocks(call, turn).map(({ whole }) => whole);
-      const message = finishedMessage(received.number, request.model, turn, content);
+      const message = { ...finishedMessage(received.number, request.model, turn, content), ...transformed };
       const headers = createHeaders(call, turn, "application/json");
       return { status: 200, headers, body: JSON.stringify(message) };
     },
     renderFailed: (_turn, code) => renderFailed(received, code),
     renderStream: (turn) =>
       renderEvents(
-        { requestNumber: received.number, model: request.model, turn, blocks: getBlocks(call, turn) },
+        {
+          requestNumber: received.number,
+          model: request.model,
+          turn,
+          blocks: getBlocks(call, turn),
+          transformed,
+        },
         createHeaders(call, turn, "text/event-stream; charset=utf-8"),
       ),
   };
@@ -92,11 +98,24 @@ interface Call {
   readonly received: ReceivedRequest;
   readonly request: CreateRequest;
   readonly model: string;
-  /** Fingerprint of the conversation before the answer. */
-  readonly before: ConversationFingerprint;
+  readonly thinking: CheckedThinking;
 }
 
-function getBlocks({ received, request, model, before }: Call, turn: Turn): readonly RenderedBlock[] {
+/** What the API tells of the blocks that it dropped. Requests that cannot ask for that are told nothing. */
+function reportDropped({ thinking }: CreateRequest, { dropped }: CheckedThinking): TransformedInput {
+  if (thinking == null || !("block_binding" in thinking)) return {};
+  const input_transformations = dropped.map((path) => ({
+    type: "thinking_dropped" as const,
+    reason: "prefix_binding_mismatch" as const,
+    path,
+  }));
+  return { input_transformations };
+}
+
+function getBlocks(
+  { received, request, model, thinking: { before } }: Call,
+  turn: Turn,
+): readonly RenderedBlock[] {
   return renderBlocks(turn, {
     requestNumber: received.number,
     model,

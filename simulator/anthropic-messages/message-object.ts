@@ -18,6 +18,9 @@ type SentMessage = Readonly<Partial<Omit<Message, "content" | "usage" | keyof St
   readonly [Field in keyof StopFacts]: StopFacts[Field] | null;
 } & { readonly content: readonly SentBlock[]; readonly usage: SentUsage };
 
+/** The changes that the API made to the input. Empty for requests without that beta. */
+export type TransformedInput = Pick<Partial<Message>, "input_transformations">;
+
 /** Creates the message before its content, for `message_start`. */
 export function openMessage(requestNumber: number, model: string, turn: Turn): SentMessage {
   return {

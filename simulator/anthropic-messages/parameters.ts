@@ -1,3 +1,4 @@
+import { THINKING_BINDING_BETA } from "../../src/wire/anthropic-messages/request.ts";
 import type { ReceivedRequest } from "../wire-format.ts";
 import { readVersion } from "./authenticate.ts";
 import { cacheControl, messageBlock, systemBlock } from "./block-checks.ts";
@@ -42,9 +43,18 @@ const stopSequences: Check = (value, path) => {
 
 const display = nullable(literal(["summarized", "omitted"]));
 
+const blockBinding = nullable(
+  object({ prefix_mismatch_behavior: nullable(literal(["error", "drop_block"])) }),
+);
+
 const thinking = tagged({
-  adaptive: object({ type: anything, display }),
-  enabled: object({ type: anything, budget_tokens: required(integer(1024)), display }),
+  adaptive: object({ type: anything, display, block_binding: blockBinding }),
+  enabled: object({
+    type: anything,
+    budget_tokens: required(integer(1024)),
+    display,
+    block_binding: blockBinding,
+  }),
   disabled: object({ type: anything }),
   between_tools: object({ type: anything }),
 });
@@ -110,6 +120,7 @@ export function checkCreateRequest({ body, headers }: ReceivedRequest): CreateRe
   object({ ...fields, ...(takesSampling ? sampling : {}), ...(hasBeta ? betas : {}) })(body, "");
   const request = body as CreateRequest;
   checkThinking(request);
+  checkBindingBeta(request, headers);
   checkClosedSchema(request.output_config?.format?.schema, "output_config.format.schema");
   return request;
 }
@@ -139,8 +150,17 @@ export function checkCountRequest({ body, headers }: ReceivedRequest): CreateReq
   // A budget of thinking tokens need not fit into a limit.
   const request = { ...(body as Omit<CreateRequest, "max_tokens">), max_tokens: Infinity };
   checkThinking(request);
+  checkBindingBeta(request, headers);
   checkClosedSchema(request.output_config?.format?.schema, "output_config.format.schema");
   return request;
+}
+
+/** `thinking.block_binding` is refused without its beta. */
+function checkBindingBeta({ thinking: config }: CreateRequest, headers: ReceivedRequest["headers"]): void {
+  if (config == null || !("block_binding" in config)) return;
+  if (String(headers["anthropic-beta"]).includes(THINKING_BINDING_BETA)) return;
+  const path = `thinking.${config.type}.block_binding`;
+  throw invalidAt(path, `Extra inputs are not permitted without the beta ${THINKING_BINDING_BETA}`);
 }
 
 function checkThinking({ thinking: config, max_tokens: limit, temperature }: CreateRequest): void {

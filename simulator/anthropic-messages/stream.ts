@@ -4,7 +4,7 @@ import type { Turn } from "../script/turn.ts";
 import type { StreamedAnswer, WireEvent } from "../wire-format.ts";
 import type { RenderedBlock } from "./answer-blocks.ts";
 import { describeFailure } from "./failure.ts";
-import { finalUsage, getStopFacts, openMessage } from "./message-object.ts";
+import { finalUsage, getStopFacts, openMessage, type TransformedInput } from "./message-object.ts";
 
 /** The input for rendering a stream. */
 export interface StreamSource {
@@ -13,6 +13,7 @@ export interface StreamSource {
   readonly model: string;
   readonly turn: Turn;
   readonly blocks: readonly RenderedBlock[];
+  readonly transformed: TransformedInput;
 }
 
 /** Renders an answer as the events of Anthropic's Messages API. A failure is always the event `error`. */
@@ -32,8 +33,9 @@ export function renderEvents(
 }
 
 function* messageEvents(source: StreamSource): Generator<WireEvent, undefined> {
-  const { requestNumber, model, turn, blocks } = source;
-  const start = event("message_start", { message: openMessage(requestNumber, model, turn) });
+  const { requestNumber, model, turn, blocks, transformed } = source;
+  const message = { ...openMessage(requestNumber, model, turn), ...transformed };
+  const start = event("message_start", { message });
   yield start;
   if (turn.repeatsStart) yield start;
   for (const [index, block] of blocks.entries()) {

@@ -4,46 +4,59 @@ import { beginFingerprint, type ConversationFingerprint } from "./conversation-f
 import type { CreateRequest } from "./create-request.ts";
 import { parseThinkingBefore, withoutOptions } from "./ids.ts";
 import { invalidAt } from "./problem.ts";
-import { checkSignature } from "./signatures.ts";
+import { checkSignature, type SignatureState } from "./signatures.ts";
 import { type BlockAtPath, type ConversationTurn, hasResults } from "./turns.ts";
+
+/** The thinking that was sent back. */
+export interface CheckedThinking {
+  /** Fingerprint of the whole conversation, without the blocks that were dropped. */
+  readonly before: ConversationFingerprint;
+  /** Paths of the blocks that were dropped. */
+  readonly dropped: readonly string[];
+}
 
 /**
  * Checks the returned thinking: each block is byte for byte as it was sent, after the conversation in which it was
- * created, and none is missing in the turn whose calls are being answered. Throws the problem that Anthropic would
- * find. Returns the fingerprint of the whole conversation.
+ * created, and none is missing in the turn whose calls are being answered. Blocks after another conversation are
+ * dropped if the request asks for that. Throws the problem that Anthropic would find.
  */
 export function checkThinkingBlocks(
   request: CreateRequest,
   turns: readonly ConversationTurn[],
   { script, model: modelString }: ModelChoice,
-): ConversationFingerprint {
+): CheckedThinking {
   const model = withoutOptions(modelString);
   const [latest, results] = turns.slice(-2);
   if (latest !== undefined && results !== undefined && hasResults(results)) {
     checkCompleteness(latest.blocks, model);
     if (request.thinking?.type === "enabled" && script === "reasoning") checkBeginning(latest);
   }
+  const drops = dropsMovedBlocks(request);
+  const dropped: string[] = [];
   let before = beginFingerprint(request);
   for (const { role, blocks } of turns) {
     for (const { block, path } of blocks) {
-      if (isThinking(block)) checkBlock(block, path, before, model);
+      const state = isThinking(block) ? readState(block, before, model) : "intact";
+      if (state === "moved" && drops) {
+        dropped.push(path);
+        continue;
+      }
+      if (state !== "intact") throw invalidSignature(block.type, path, state === "moved");
       before = before.with(role, block);
     }
   }
-  return before;
+  return { before, dropped };
 }
 
-function checkBlock(
-  block: ThinkingBlock,
-  path: string,
-  before: ConversationFingerprint,
-  model: string,
-): void {
-  const state =
-    block.type === "thinking"
-      ? checkSignature(block.signature, block.thinking, model, before)
-      : checkSignature(block.data, undefined, model, before);
-  if (state !== "intact") throw invalidSignature(block.type, path, state === "moved");
+function dropsMovedBlocks({ thinking }: CreateRequest): boolean {
+  if (thinking?.type !== "adaptive" && thinking?.type !== "enabled") return false;
+  return thinking.block_binding?.prefix_mismatch_behavior === "drop_block";
+}
+
+function readState(block: ThinkingBlock, before: ConversationFingerprint, model: string): SignatureState {
+  return block.type === "thinking"
+    ? checkSignature(block.signature, block.thinking, model, before)
+    : checkSignature(block.data, undefined, model, before);
 }
 
 function invalidSignature(type: string, path: string, isMoved: boolean): Error {

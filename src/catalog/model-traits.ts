@@ -68,6 +68,8 @@ export interface ModelTraits {
   readonly prefill: boolean;
   /** Messages API: whether a system message may come after the first user message. Default false. */
   readonly laterSystemMessages: boolean;
+  /** Messages API: whether thinking is bound to the conversation before it ("preserved thinking"). Default false. */
+  readonly preservedThinking: boolean;
   /** Whether the provider enforces a JSON schema. Default true. */
   readonly jsonSchema: boolean;
   /** generateContent: whether a JSON schema and function tools can be combined. Default true. */
@@ -108,6 +110,7 @@ export const defaultTraits: ModelTraits = Object.freeze({
   forcedToolChoice: "always",
   prefill: true,
   laterSystemMessages: false,
+  preservedThinking: false,
   jsonSchema: true,
   jsonSchemaWithTools: true,
   toolResultMedia: true,

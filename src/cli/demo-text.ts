@@ -41,7 +41,8 @@ The simulator speaks four protocols: add "provider":"anthropic", "gemini" or "co
 request, and the same call uses that protocol. Without it, the demo uses OpenAI's Responses API.
 
 The model string chooses the answer: sim-text, sim-tools, sim-reasoning, sim-refusal,
-sim-long:tokens=2000,rate=50, and failures such as sim-text:status=429,retry_after=2.
+sim-long:tokens=2000,rate=50, and failures such as sim-text:status=429,retry_after=2. Names of
+real models work as well: the simulator answers for them.
 
 From a program, with stubs generated from proto/outrigger/v1:
 

@@ -1,7 +1,9 @@
 import { type Simulator, startSimulator } from "../../simulator/index.ts";
+import { defaultCatalog } from "../catalog/catalog.ts";
 import { Client } from "../client/client.ts";
 import { createAdapter, type ProviderSettings } from "../client/providers.ts";
 import { loadConfig } from "../config/index.ts";
+import { Capability } from "../gen/outrigger/v1/catalog_service_pb.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
 import { demoText } from "./demo-text.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -25,7 +27,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   });
   // The simulator is on loopback, so the proxy of this machine must not be used.
   process.env.no_proxy = "*";
-  const simulator = await startSimulator();
+  const simulator = await startSimulator({ aliases: createAliases() });
   const providers = createProviders(simulator);
   const defaultProvider = "openai";
   const config = { ...loaded, client: { ...loaded.client, providers, defaultProvider } };
@@ -48,6 +50,19 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   await sidecar.drain();
   await sidecar.close();
   return exitCodes.ok;
+}
+
+/** Providers of the demo whose models the catalog knows. */
+const CATALOG_PROVIDERS = ["openai", "anthropic", "gemini"];
+
+/** The models of the catalog as models of the simulator, so that requests without a model or with a real one work. */
+function createAliases(): Readonly<Record<string, string>> {
+  const models = CATALOG_PROVIDERS.flatMap((provider) => defaultCatalog.listModels(provider));
+  const names = models.flatMap(({ id, aliases, capabilities }) => {
+    const script = capabilities.includes(Capability.REASONING) ? "sim-reasoning" : "sim-tools";
+    return [id, ...aliases].map((name) => [name, script] as const);
+  });
+  return Object.fromEntries(names);
 }
 
 /** Registers the simulator under each of its wire formats. Its models are the same in each format. */

@@ -1,4 +1,4 @@
-import { type SDKError, withViolations } from "../core/errors.ts";
+import { ProviderError, type SDKError, withViolations } from "../core/errors.ts";
 
 /** How errors name the fields of a request: as TypeScript does (`toolChoice.mode`) or as the contract does (`tool_choice.mode`). */
 export type FieldPaths = "typescript" | "contract";
@@ -15,8 +15,10 @@ export function withFieldPaths(error: SDKError, toPath: (field: string) => strin
     field: toPath(field),
     description,
   }));
+  // What a provider wrote is repeated as it is.
+  const isReported = error instanceof ProviderError && error.provider !== "";
   const message = error.violations.reduce(
-    (text, { field }) => text.replaceAll(`${field}: `, `${toPath(field)}: `),
+    (text, { field }) => (isReported ? text : text.replaceAll(`${field}: `, `${toPath(field)}: `)),
     error.message,
   );
   return withViolations(error, message, violations);

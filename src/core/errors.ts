@@ -189,9 +189,15 @@ export class ProviderError extends SDKError {
 
 /** Adds the details of a provider's failure, if a provider reported the error. */
 function withFailure(error: InferenceError, said: ProviderErrorOptions): InferenceError {
-  const { provider = "", httpStatusCode, errorCode = "", requestId = "", rawJson = "" } = said;
+  const { provider = "", httpStatusCode, errorCode = "", requestId = "", rawJson = "", violations } = said;
   if (provider === "") return error;
-  const failure: MessageInitShape<typeof ProviderFailureSchema> = { provider, errorCode, requestId, rawJson };
+  const failure: MessageInitShape<typeof ProviderFailureSchema> = {
+    provider,
+    errorCode,
+    requestId,
+    rawJson,
+    field: violations?.[0]?.field ?? "",
+  };
   if (httpStatusCode !== undefined) failure.httpStatusCode = httpStatusCode;
   error.providerFailure = create(ProviderFailureSchema, failure);
   return error;
@@ -368,9 +374,12 @@ export function createError(kind: ErrorKind, message: string, options: AnyErrorO
 
 /**
  * Converts an error that came over the wire into its class.
- * @param violations Invalid fields, which travel beside the error.
+ * @param violations Invalid fields, which travel beside the error. Default: the field that the provider named.
  */
-export function errorFromProto(error: InferenceError, violations: readonly FieldViolation[] = []): SDKError {
+export function errorFromProto(
+  error: InferenceError,
+  violations: readonly FieldViolation[] = refusedFields(error),
+): SDKError {
   const failure = error.providerFailure;
   return createError(error.kind, error.message, {
     retryable: error.retryable,
@@ -387,6 +396,11 @@ export function errorFromProto(error: InferenceError, violations: readonly Field
     violations,
     ...(error.cause === undefined ? {} : { cause: errorFromProto(error.cause) }),
   });
+}
+
+function refusedFields({ providerFailure, message }: InferenceError): readonly FieldViolation[] {
+  const field = providerFailure?.field ?? "";
+  return field === "" ? [] : [{ field, description: message }];
 }
 
 /** Returns the same error with the progress of its call, unless the error already has it. */

@@ -148,10 +148,12 @@ export function argumentsOf(
   call: ToolCall,
   schema?: StandardSchema,
 ): ParseResult<unknown, InvalidToolCallError> {
-  const { input, name } = call;
+  const { input, name, argumentsInvalid } = call;
   const fail = (problem: string, cause?: unknown) =>
     new InvalidToolCallError(`the arguments of the call to ${toJsonText(name)} are ${problem}`, { cause });
   if (input.case === "text") return { ok: false, error: fail("free text, which toolInputOf() returns") };
+  if (input.value === "" && argumentsInvalid)
+    return { ok: false, error: fail("missing: the answer was stopped before the model wrote them") };
   // Some models write no arguments for a tool without parameters.
   const text = input.value || "{}";
   return schema === undefined ? parseJsonObject(text, fail) : parseJson(text, fail, schema);

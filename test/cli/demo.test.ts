@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
+import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import OpenAI from "openai";
-import { userMessage } from "outrigger";
+import { getLatestModel, userMessage } from "outrigger";
 import { InferenceService } from "outrigger/proto";
 import { afterEach, describe, expect, it } from "vitest";
 import { demoText } from "../../src/cli/demo-text.ts";
@@ -28,6 +28,25 @@ describe("outrigger demo", () => {
       const request = { model: `${provider}/sim-echo`, input: provider };
       expect((await openai.responses.create(request)).output_text).toBe(provider);
     }
+  });
+
+  it("answers in the place of the catalog's models, and if no model is named", async () => {
+    const outrigger = spawnOutrigger(["demo", ...anyPort]);
+    const [, address] = await outrigger.printed(/calls +(\S+)[\s\S]*Ctrl-C/);
+    const openai = new OpenAI({ apiKey: "any", baseURL: `http://${address}/v1` });
+    const latest = getLatestModel("openai")?.id ?? "";
+    const unnamed = await openai.responses.create({ input: "Say hello." });
+    expect(unnamed).toMatchObject({ status: "completed", model: latest });
+    expect(unnamed.output_text).not.toBe("");
+    const transport = createConnectTransport({ baseUrl: `http://${address}`, httpVersion: "1.1" });
+    const inference = createClient(InferenceService, transport);
+    const { model } = await inference.complete({ messages: [userMessage("Say hello.")] });
+    expect(model).toBe(latest);
+    const list = await openai.models.list();
+    const ids = list.data.map(({ id }) => id);
+    expect(ids.length).toBeGreaterThan(20);
+    const answers = ids.map((id) => openai.responses.create({ model: id, input: "Hi." }));
+    for (const { status, model: name } of await Promise.all(answers)) expect(status, name).toBe("completed");
   });
 
   it("answers without a key, regardless of the providers in the environment", async () => {

@@ -159,6 +159,13 @@ describe("argumentsOf()", () => {
     expect(result.error.message).toBe(`the arguments of the call to "look" ${message}`);
   });
 
+  it("gives an error for no arguments if the answer was stopped in the call", () => {
+    const result = argumentsOf({ ...createCall(""), argumentsInvalid: true });
+    expect(!result.ok && result.error.message).toBe(
+      'the arguments of the call to "look" are missing: the answer was stopped before the model wrote them',
+    );
+  });
+
   it("checks the arguments by a schema and gives them its type", () => {
     const result = argumentsOf(createCall('{"city":"Paris","extra":1}'), City);
     expect(result.ok && result.value.city).toBe("Paris");

@@ -57,7 +57,7 @@ describe.each(wireFormats)("a server of $name", (format) => {
 
     it("marks a call without arguments as invalid", async () => {
       const { call, reason } = await lookedUp("", limit);
-      expect(call).toMatchObject({ name: "look", argumentsInvalid: true, input: { value: "{" } });
+      expect(call).toMatchObject({ name: "look", argumentsInvalid: true, input: { value: "" } });
       expect(reason).toBe(Reason.LENGTH);
     });
 

@@ -41,6 +41,9 @@ const MEANINGS: ReadonlyMap<ErrorKind, Meaning> = new Map<ErrorKind, Meaning>([
 /** A provider refused the key that Outrigger has for it. `invalid_api_key` is the caller's access key. */
 const PROVIDER_KEY: Meaning = { status: 401, type: "invalid_request_error", code: "provider_key_refused" };
 
+/** A provider does not know the model. */
+const MODEL_NOT_FOUND = "model_not_found";
+
 /** Another response of the conversation is being written. */
 const LOCKED: Meaning = { status: 409, type: "invalid_request_error", code: "conversation_locked" };
 
@@ -69,7 +72,8 @@ export function failedResponse(error: SDKError): FailedResponse {
 export function toErrorObject(error: SDKError): ErrorObject {
   const { type, code } = getMeaning(error);
   const [violation] = error.violations;
-  const param = violation?.field ?? null;
+  // Not every provider names the field there.
+  const param = violation?.field ?? (code === MODEL_NOT_FOUND ? "model" : null);
   return { message: error.message, type, param, code };
 }
 
@@ -92,7 +96,7 @@ function getMeaning(error: SDKError): Meaning {
   // The provider's code is more precise.
   if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode || null };
   // If the provider reports something as not found, it is the model. Each provider has a different code for that.
-  if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: "model_not_found" };
+  if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: MODEL_NOT_FOUND };
   // The provider is overloaded, or has failed.
   const isOverloaded = httpStatusCode === 503 || httpStatusCode === 529;
   return error.kind === ErrorKind.SERVER && !isOverloaded ? { ...meaning, status: 502 } : meaning;

@@ -52,9 +52,23 @@ export class ModelTurn {
     this.message.content.splice(index, 0, part);
     this.parts.splice(index, 0, path);
   }
+
+  /** Removes a part. */
+  remove({ part }: ReturnedPart): void {
+    const index = this.message.content.indexOf(part);
+    if (index < 0) return;
+    this.message.content.splice(index, 1);
+    this.parts.splice(index, 1);
+  }
+
+  /** Removes all reasoning. */
+  removeReasoning(): void {
+    for (const returned of this.returned) if (returned.part.part.case === "reasoning") this.remove(returned);
+  }
 }
 
-interface Draft extends NewMessage {
+/** A message of an input. */
+export interface Draft extends NewMessage {
   readonly message: Message;
   readonly path: string;
   readonly parts: string[];
@@ -62,7 +76,7 @@ interface Draft extends NewMessage {
 
 /** The messages of an input under construction. Consecutive items of the model form one message. */
 export class MessageDrafts {
-  readonly #drafts: Draft[] = [];
+  #drafts: Draft[] = [];
   readonly #turns: ModelTurn[] = [];
   /** The assistant's message that further items of the turn are added to. */
   #turn: ModelTurn | undefined;
@@ -75,6 +89,11 @@ export class MessageDrafts {
 
   /** The paths of the messages in the body. */
   get paths(): readonly MessagePaths[] {
+    return this.#drafts;
+  }
+
+  /** The messages so far, with their places. */
+  get all(): readonly Draft[] {
     return this.#drafts;
   }
 
@@ -91,6 +110,11 @@ export class MessageDrafts {
   /** The model's parts since the last message of another role, without tool results. Append-only. */
   get span(): readonly ContentPart[] {
     return this.#span;
+  }
+
+  /** Removes messages. */
+  remove(drafts: ReadonlySet<Draft>): void {
+    this.#drafts = this.#drafts.filter((draft) => !drafts.has(draft));
   }
 
   /** Adds a message of another role than the assistant. @param originJson See StoredMessage. */

@@ -167,10 +167,16 @@ function reasoningOptions(reasoning: Fields | undefined): JsonObject {
   return rest.length === 0 ? {} : { reasoning: Object.fromEntries(rest) };
 }
 
+const VERBOSITIES = ["low", "medium", "high"] as const;
+
+function readVerbosity(text: Fields | undefined): string | undefined {
+  return text?.word("verbosity", VERBOSITIES);
+}
+
 /** Returns the fields of `text` besides the format that the contract knows. */
 function textOptions(text: Fields | undefined): JsonObject {
   const description = text?.object("format")?.string("description");
-  const verbosity = text?.string("verbosity");
+  const verbosity = readVerbosity(text);
   if (description === undefined && verbosity === undefined) return {};
   return { text: { verbosity, ...(description === undefined ? {} : { format: { description } }) } };
 }
@@ -211,7 +217,7 @@ function toTier(fields: Fields): JsonObject {
 }
 
 function tellLost(fields: Fields, read: readonly string[], notes: RequestNotes): void {
-  const all = { ...fields.value, "text.verbosity": fields.object("text")?.get("verbosity") };
+  const all = { ...fields.value, "text.verbosity": readVerbosity(fields.object("text")) };
   for (const [name, value] of Object.entries(all)) {
     if (value === null || value === undefined || READ_ELSEWHERE.has(name) || read.includes(name)) continue;
     if (WITHOUT_EFFECT.get(name)?.includes(value) === true) continue;

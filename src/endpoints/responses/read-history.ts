@@ -1,4 +1,5 @@
-import { InvalidRequestError } from "../../core/errors.ts";
+import { InvalidRequestError, NotFoundError } from "../../core/errors.ts";
+import { measureMemory } from "../../core/measure-memory.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CreateRunRequest } from "../../gen/outrigger/v1/run_service_pb.ts";
 import type { RunEngine, ThreadEngine } from "../../runs/engine.ts";
@@ -7,6 +8,12 @@ import type { StoredMessage } from "../../runs/store.ts";
 /** Maximum number of messages of one conversation that are read at once. */
 const MAX_MESSAGES = 10_000;
 const PAGE = 100;
+
+/** Messages that are searched for what a request repeats: clients repeat the latest turns. */
+const MAX_SEARCHED = 1_000;
+
+/** Memory for them: as much as the largest request. */
+const MAX_SEARCHED_BYTES = 32 * 1024 * 1024;
 
 /** Finds a conversation. */
 export type HistorySource = Pick<RunEngine, "getRun"> & {
@@ -46,4 +53,61 @@ async function readThread(
         `expected a conversation of at most ${MAX_MESSAGES} messages, found more`,
       );
   }
+}
+
+/** The stored conversation that a request continues. */
+export interface ContinuedConversation {
+  /**
+   * Reads the end of the conversation, oldest message first.
+   * @param ids Messages that it should contain.
+   * @param before Messages before the first of them that it should contain.
+   */
+  readEnd(ids: ReadonlySet<string>, before: number): Promise<readonly StoredMessage[]>;
+}
+
+/** A conversation up to a run. */
+interface ThreadRange {
+  readonly threadId: string;
+  /** Runs that came later are not part of it. Empty: the whole thread. */
+  readonly lastRunId: string;
+}
+
+/** The messages at the end of a conversation that a request may repeat. */
+interface RepeatedRange {
+  /** Messages that are looked for. */
+  readonly ids: ReadonlySet<string>;
+  /** Number of messages before the first of them. */
+  readonly before: number;
+}
+
+/** Reads the end of a conversation, oldest message first. Empty if there is no such conversation. */
+export async function readEnd(
+  threads: Pick<ThreadEngine, "listMessages">,
+  owner: string,
+  { threadId, lastRunId }: ThreadRange,
+  { ids, before }: RepeatedRange,
+): Promise<readonly StoredMessage[]> {
+  const missing = new Set(ids);
+  const end: StoredMessage[] = [];
+  let [isPart, after, needed, bytes] = [lastRunId === "", "", Number.POSITIVE_INFINITY, 0];
+  for (let searched = 0; searched < MAX_SEARCHED; searched += PAGE) {
+    const query = { threadId, after, limit: PAGE, order: "latest first" } as const;
+    const { elements, hasMore } = await threads.listMessages(owner, query).catch(noneIfMissing);
+    for (const message of elements) {
+      isPart ||= message.runId === lastRunId;
+      if (!isPart) continue;
+      end.push(message);
+      bytes += measureMemory(message.message);
+      if (missing.delete(message.id) && missing.size === 0) needed = end.length + before;
+    }
+    after = elements.at(-1)?.id ?? "";
+    if (!hasMore || end.length >= needed || bytes > MAX_SEARCHED_BYTES) break;
+  }
+  return end.reverse();
+}
+
+/** The engine says later that there is no such conversation. */
+function noneIfMissing(thrown: unknown): Awaited<ReturnType<ThreadEngine["listMessages"]>> {
+  if (thrown instanceof NotFoundError) return { elements: [], hasMore: false };
+  throw thrown;
 }

@@ -145,8 +145,9 @@ class InputReader {
       await this.#addItem(fields);
     }
     this.#addLoose(loose);
-    if (this.#context.isStateful)
-      await new PartRestorer(this.#kept, this.#context.served).restore(this.#drafts.turns);
+    const { isStateful, conversation, served } = this.#context;
+    if (isStateful || conversation !== undefined)
+      await new PartRestorer(this.#kept, served).restore(this.#drafts, conversation);
     const { messages, paths } = this.#drafts;
     return { messages, paths, approvals: this.#approvals, approved: Object.fromEntries(this.#approved) };
   }

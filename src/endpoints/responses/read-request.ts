@@ -23,6 +23,7 @@ import { type Fields, mistake, parseBody } from "./fields.ts";
 import { toRunId, toThreadId } from "./ids.ts";
 import { conversationNotFound, previousNotFound } from "./not-found.ts";
 import { readProviderSettings } from "./provider-settings.ts";
+import { type ContinuedConversation, readEnd } from "./read-history.ts";
 import { type ReadInput, readInput } from "./read-input.ts";
 import { readMetadata } from "./read-metadata.ts";
 import { type ReadToolChoice, readToolChoice } from "./read-tool-choice.ts";
@@ -227,6 +228,7 @@ class RequestReader {
         getMessage: (id) => engine.threads.getMessage(owner, id),
         findCall: (id) => engine.threads.findCall(owner, id),
       },
+      conversation: this.#conversation(),
       searches: searchesIn(this.#previous),
     });
     const input = await readInput(this.#fields, "input", context);
@@ -239,6 +241,14 @@ class RequestReader {
     )
       this.#fields.missing("input", "a text or a list of items");
     return input;
+  }
+
+  #conversation(): ContinuedConversation | undefined {
+    const { engine, owner } = this.#reading;
+    const threadId = this.#previous?.threadId ?? this.#state.threadId;
+    if (threadId === "") return undefined;
+    const continued = { threadId, lastRunId: this.#state.previousRunId };
+    return { readEnd: (ids, before) => readEnd(engine.threads, owner, continued, { ids, before }) };
   }
 
   #toRequest({ choice, tools }: ReadToolChoice): Request {

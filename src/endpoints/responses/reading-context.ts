@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { ServedModel } from "../models/model-directory.ts";
 import type { MessageSource } from "./kept-messages.ts";
+import type { ContinuedConversation } from "./read-history.ts";
 import type { RequestNotes } from "./request-notes.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -15,6 +16,8 @@ export interface ReadingParts {
   readonly isStateful: boolean;
   /** Finds stored messages. */
   readonly messages: MessageSource;
+  /** The stored conversation that the input continues. */
+  readonly conversation?: ContinuedConversation | undefined;
   /** Ids of the tool searches in the previous response that the client runs. */
   readonly searches?: readonly string[];
 }
@@ -26,9 +29,11 @@ export class ReadingContext implements ReadingParts {
   readonly notes: RequestNotes;
   readonly isStateful: boolean;
   readonly messages: MessageSource;
+  readonly conversation: ContinuedConversation | undefined;
   readonly searches: readonly string[];
 
-  constructor({ served, names, notes, isStateful, messages, searches = [] }: ReadingParts) {
+  constructor({ served, names, notes, isStateful, messages, conversation, searches = [] }: ReadingParts) {
+    this.conversation = conversation;
     this.searches = searches;
     this.served = served;
     this.names = names;

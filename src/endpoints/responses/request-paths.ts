@@ -27,6 +27,7 @@ const FIELDS: readonly (readonly [string, string])[] = [
   ["reasoning_effort", "reasoning.effort"],
   ["response_format.schema_json", "text.format.schema"],
   ["response_format", "text.format"],
+  ["tool_choice.parallel", "parallel_tool_calls"],
   ["tool_choice", "tool_choice"],
   ["limits.max_tool_calls", "max_tool_calls"],
   ["previous_run_id", "previous_response_id"],
@@ -46,7 +47,10 @@ const ELEMENT = /^(messages|input|tools|mcp_servers)\[(\d+)\](?:\.content\[(\d+)
  * @param field Path with the names of the contract: `options.request.messages[2].content[0].image`.
  */
 export function toBodyPath(field: string, paths: RequestPaths): string {
-  const inner = field.replace(/^(options\.)?(request\.)?/, "");
+  const inner = field
+    .replace(/^(options\.)?(request\.)?/, "")
+    // Settings without a field in the contract are passed to the provider under their own names.
+    .replace(/^provider_options_json\["[^"]*"\]\.?/, "");
   const [, list, index, part] = ELEMENT.exec(inner) ?? [];
   const element = list === undefined ? undefined : elementPath(list, Number(index), part, paths);
   if (element !== undefined) return element;

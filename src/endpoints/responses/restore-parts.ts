@@ -9,7 +9,9 @@ import { getOrigin } from "../../kit/adapter/state-origin.ts";
 import { asObject, tryParseJson, without } from "../../kit/json/json.ts";
 import { getCatalogProvider, type ServedModel } from "../models/model-directory.ts";
 import type { KeptMessage, KeptMessages } from "./kept-messages.ts";
-import type { ModelTurn, ReturnedPart } from "./message-drafts.ts";
+import type { MessageDrafts, ModelTurn, ReturnedPart } from "./message-drafts.ts";
+import type { ContinuedConversation } from "./read-history.ts";
+import { leaveOutRepetitions } from "./repeated-items.ts";
 
 /** A part that the client returned, and the message that it is from. */
 interface FoundPart {
@@ -61,11 +63,17 @@ export class PartRestorer {
     this.#served = served;
   }
 
-  /** Gives parts what the stored ones have beside their content, and adds parts that clients do not return. */
-  async restore(turns: readonly ModelTurn[]): Promise<void> {
+  /**
+   * Gives parts what the stored ones have beside their content, and adds parts that clients do not return. Leaves out
+   * what the conversation has already.
+   * @param conversation The conversation that the request continues.
+   */
+  async restore(drafts: MessageDrafts, conversation: ContinuedConversation | undefined): Promise<void> {
     // The latest first: they matter most if the request looks up too much.
-    for (const turn of turns.toReversed()) await this.#matchTurn(turn);
-    for (const found of this.#found.values()) this.#addMissing(found);
+    for (const turn of drafts.turns.toReversed()) await this.#matchTurn(turn);
+    if (this.#found.size === 0) return;
+    const repeated = conversation && (await leaveOutRepetitions(drafts, this.#found, conversation));
+    for (const [id, found] of this.#found) if (repeated?.has(id) !== true) this.#addMissing(found);
   }
 
   async #matchTurn(turn: ModelTurn): Promise<void> {

@@ -59,6 +59,7 @@ export async function startRun(
 
 /** Converts the failure of a run to the error of its request. */
 export function failureOfRequest(failure: SDKError, read: ReadRequest): SDKError {
+  if (failure.violations.length > 0) return withFieldPaths(failure, (field) => read.toBodyPath(field));
   const [, field, description] = /^(options\.[\w.[\]]+): (.*)$/s.exec(failure.message) ?? [];
   const isOurs =
     failure.kind === ErrorKind.INVALID_REQUEST && field !== undefined && description !== undefined;

@@ -2,6 +2,7 @@
  * The events of a run -> the events of its response. The result depends only on those events, so that a replay of a
  * stored run produces the same bytes, and a resumed stream is a replay without its beginning.
  */
+import { withFieldPaths } from "../../client/field-paths.ts";
 import { errorFromProto, InternalError, type SDKError, StreamError } from "../../core/errors.ts";
 import type { StepFinish } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
@@ -231,7 +232,8 @@ export class ResponseEvents {
     if (hasFailed) {
       this.#failure =
         run.error === undefined ? new InternalError("the run failed") : errorFromProto(run.error);
-      this.#output.emit("error", errorMembers(this.#failure));
+      const told = withFieldPaths(this.#failure, (field) => this.#response.toRequestPath(field));
+      this.#output.emit("error", errorMembers(told));
     }
     const items = isWhole ? this.#list.length : this.#kept;
     this.#last = this.#write(run, items);

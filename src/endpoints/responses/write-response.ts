@@ -16,7 +16,7 @@ import type {
 } from "../../wire/openai-responses/response.ts";
 import { toResponseError } from "./errors.ts";
 import { toResponseId } from "./ids.ts";
-import { getToolPaths } from "./request-paths.ts";
+import { getToolPaths, toBodyPath } from "./request-paths.ts";
 import type { RequestWarning, ResponseSettings } from "./settings.ts";
 import { toWarning } from "./warnings.ts";
 
@@ -50,6 +50,11 @@ export class ResponseWriter {
   /** UTF-16 units of the unchanging fields. */
   get units(): number {
     return this.#head.length + this.#tail.length;
+  }
+
+  /** The path of a field of the contract in the request. Places of messages are not known any more. */
+  toRequestPath(field: string): string {
+    return toBodyPath(field, { messages: [], tools: this.#toolPaths, servers: [] });
   }
 
   /** Returns the response object of a run, as JSON text. */

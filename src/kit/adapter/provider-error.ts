@@ -1,9 +1,10 @@
-import { createError, type SDKError } from "../../core/errors.ts";
+import { createError, type FieldViolation, type SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { boundedId } from "../call/call-facts.ts";
 import { retryDelayInText } from "../http/retry-after.ts";
 import { boundedRaw, readMessage } from "./classify.ts";
+import { type FieldNames, toContractField } from "./refused-field.ts";
 
 /** A failure as an adapter has read it from a provider's body. */
 export interface ReportedFailure {
@@ -11,6 +12,10 @@ export interface ReportedFailure {
   readonly code: string;
   /** The provider's message unchanged; empty if there is none. */
   readonly message: string;
+  /** The field of the request that the provider names, in the names of its API; empty or undefined if it names none. */
+  readonly field?: string | undefined;
+  /** Names of the API's fields in the contract. */
+  readonly fieldNames?: FieldNames | undefined;
   /** Advice that Outrigger adds to the message. */
   readonly hint?: string | undefined;
   /** Seconds to wait according to the body. A delay in the headers takes precedence. */
@@ -55,8 +60,19 @@ export function createProviderError(failure: ReportedFailure, source: FailureSou
     retryAfter: isQuota ? undefined : delay,
     retryable: isQuota ? false : source.retryable,
     errorCode: failure.code === "" ? undefined : failure.code.slice(0, MAX_CODE_CHARS),
+    violations: violationsIn(failure, kind, repeatable, source),
     rawJson: keepsBody(kind, source.request) ? boundedRaw(textOfBody(source.body)) : undefined,
   });
+}
+
+function violationsIn(
+  { field = "", fieldNames = [] }: ReportedFailure,
+  kind: ErrorKind,
+  message: string,
+  { provider, request }: FailureSource,
+): readonly FieldViolation[] {
+  const path = toContractField(field, fieldNames, { kind, options: provider, request });
+  return path === undefined ? [] : [{ field: path, description: message || "the provider refused it" }];
 }
 
 const MAX_CODE_CHARS = 128;

@@ -42,6 +42,12 @@ export interface BlockEnd {
   readonly redacted?: boolean;
 }
 
+/** What the end of a tool call carries beside its input. */
+export interface CallEnd extends Pick<BlockEnd, "providerState"> {
+  /** Whether the answer was stopped in the call: without arguments it would look whole. Default false. */
+  readonly isUnfinished?: boolean;
+}
+
 /** The fields that the decoder adds to an answer at its end; the writer has the content. */
 export type StreamedAnswer = Omit<Answer, "content">;
 
@@ -358,12 +364,12 @@ export class ToolCallBlock extends OpenBlock {
   }
 
   /** Ends the call: parses its arguments and marks them if they do not parse. A second call is ignored. */
-  end({ providerState }: BlockEnd = {}): void {
+  end({ providerState, isUnfinished = false }: CallEnd = {}): void {
     // Missing arguments become an empty object, so that the caller can parse them.
-    if (this.#call.inputKind === "argumentsJson" && this.isEmpty) this.append("{}");
+    if (this.#call.inputKind === "argumentsJson" && this.isEmpty && !isUnfinished) this.append("{}");
     if (!this.flush()) return;
     const { partIndex } = this.sink;
-    const toolCall = toToolCall(this.#call, this.text);
+    const toolCall = toToolCall(this.#call, this.text, isUnfinished);
     const state = providerState === undefined ? {} : { providerState };
     const value = create(ToolCallEndSchema, { partIndex, toolCall, ...state });
     this.sink.emit({ case: "toolCallEnd", value });
@@ -398,11 +404,16 @@ const INPUT_KINDS: Readonly<Record<ToolInputKind, ToolCallStart_InputKind>> = {
  * Creates a tool call as the contract defines it: empty arguments become `{}`; arguments that do not parse are marked
  * and kept.
  * @param input The model's output.
+ * @param isUnfinished Whether the answer was stopped in the call. Empty arguments are kept and marked then.
  */
-export function toToolCall({ id, name, inputKind }: ToolCallHead, input: string): ToolCall {
+export function toToolCall(
+  { id, name, inputKind }: ToolCallHead,
+  input: string,
+  isUnfinished = false,
+): ToolCall {
   const text = input.toWellFormed();
   if (inputKind === "text") return create(ToolCallSchema, { id, name, input: { case: "text", value: text } });
-  const value = text === "" ? "{}" : text;
+  const value = text === "" && !isUnfinished ? "{}" : text;
   const argumentsInvalid = !isJson(value);
   return create(ToolCallSchema, { id, name, argumentsInvalid, input: { case: "argumentsJson", value } });
 }

@@ -6,6 +6,7 @@ import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
+import type { FieldNames } from "../../kit/adapter/refused-field.ts";
 import type { CallFacts } from "../../kit/call/call-facts.ts";
 import type { HttpHeaders } from "../../kit/http/headers.ts";
 import { getRetryAfter, getShouldRetry } from "../../kit/http/retry-after.ts";
@@ -85,10 +86,49 @@ function toFailure(report: FailureReport, status: number | undefined): ReportedF
   return {
     code: code || type,
     message,
+    field: readField(message),
+    fieldNames: FIELD_NAMES,
     hint: HINTS.get(type),
     getKind: (message) => getKind({ ...report, message }, status),
   };
 }
+
+/** The API names a field at the beginning of its message only: `messages.0.content: …`, or in backquotes. */
+const FIELD = /^(?:`([a-z_]+)(?:\.\w+)*` |([a-z_]+)(?:\.\w+)*: )/;
+
+function readField(message: string): string {
+  const [beginning = "", quoted = "", plain = quoted] = FIELD.exec(message) ?? [];
+  const isField = FIELD_NAMES.some(([name]) => name === plain) || PASSED_FIELDS.includes(plain);
+  return isField ? beginning.replace(/[`:\s]/g, "") : "";
+}
+
+const FIELD_NAMES: FieldNames = [
+  ["model", "model"],
+  ["messages", "messages"],
+  ["system", "messages"],
+  ["max_tokens", "max_tokens"],
+  ["thinking", "reasoning_effort"],
+  ["output_config.effort", "reasoning_effort"],
+  ["output_config.format.schema", "response_format.schema_json"],
+  ["output_config", "response_format"],
+  ["tools", "tools"],
+  ["tool_choice", "tool_choice"],
+  ["temperature", "temperature"],
+  ["top_p", "top_p"],
+  ["stop_sequences", "stop_sequences"],
+  ["metadata", "metadata"],
+];
+
+/** Fields that only the options for this provider have. */
+const PASSED_FIELDS: readonly string[] = [
+  "container",
+  "context_management",
+  "inference_geo",
+  "mcp_servers",
+  "service_tier",
+  "speed",
+  "top_k",
+];
 
 const HINTS: ReadonlyMap<string, string> = new Map<ErrorType, string>([
   ["request_too_large", "the limit is on the bytes of the request, 32 MB, not on its tokens"],

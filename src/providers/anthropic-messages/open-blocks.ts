@@ -150,7 +150,7 @@ export function endBlock(open: OpenBlock, writer: StreamWriter, states: StateWri
     case "call":
       if (open.writer.text === "")
         open.writer.append(isCut ? repairCutInput(open.source) : toInput(open.source));
-      return open.writer.end({ providerState: states.ofToolUse(block) });
+      return open.writer.end({ providerState: states.ofToolUse(block), isUnfinished: isCut });
     case "whole":
       return writer.addPart(nativePart(states.provider, textIn(block.type), toSource(open)), open.partIndex);
   }

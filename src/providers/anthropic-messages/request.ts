@@ -15,6 +15,7 @@ import {
   type OutputFormat,
 } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
+import { getBindingBetas, withBlockBinding } from "./block-binding.ts";
 import { withBreakpoints } from "./cache.ts";
 import { containerSettings } from "./container.ts";
 import type { RequestContext, RequestSettings } from "./context.ts";
@@ -57,11 +58,12 @@ export async function toRequestBody(
       "messages",
       "expected at least one message with content besides the instructions at the beginning",
     );
-  const body = options.autoCache ? withBreakpoints(merged) : merged;
+  const bound = withBlockBinding(merged, traits);
+  const body = options.autoCache ? withBreakpoints(bound) : bound;
   const { messages } = body;
   return {
     body: { ...without(body, "messages"), messages },
-    betas: options.betas,
+    betas: [...options.betas, ...getBindingBetas(body)],
     warnings: loss.warnings,
   };
 }

@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
-import { isStopped, unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
+import { isStopped } from "../../kit/adapter/stopped-call.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
@@ -129,7 +129,7 @@ function toolCallPart(
   return create(ContentPartSchema, {
     part: {
       case: "toolCall",
-      value: toToolCall(call, isUnfinished ? repairCutInput(source) : toInput(source)),
+      value: toToolCall(call, isUnfinished ? repairCutInput(source) : toInput(source), isUnfinished),
     },
     ...(providerState === undefined ? {} : { providerState }),
   });
@@ -147,7 +147,7 @@ export function toInput(source: string): string {
  */
 export function repairCutInput(source: string): string {
   const input = toInput(source);
-  return isEmptyObject(input) ? unfinishedArguments("") : input;
+  return isEmptyObject(input) ? "" : input;
 }
 
 function isEmptyObject(json: string): boolean {
@@ -177,9 +177,12 @@ export function warningsIn(message: Untrusted<Message>): Warning[] {
   const changes = [
     ...objectsIn<InputTransformation>(message.input_transformations),
     ...objectsIn<InputTransformation>(edits),
-  ].map(({ type, reason }) => `the provider changed the input: ${textIn(reason) || textIn(type)}`);
+  ].map(({ type, reason }) => [textIn(type), textIn(reason)].filter((text) => text !== "").join(", "));
   return [
     ...refusals.map((text) => warning("", "provider_message", text)),
-    ...changes.map((text) => warning("messages", "input_transformed", text)),
+    // Each block is reported, and one warning is enough.
+    ...[...new Set(changes)].map((change) =>
+      warning("messages", "input_transformed", `the provider changed the input: ${change}`),
+    ),
   ];
 }

@@ -6,14 +6,17 @@ import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
+import type { FieldNames } from "../../kit/adapter/refused-field.ts";
 import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { getRetryAfter, parseRetryDelay } from "../../kit/http/retry-after.ts";
 import { asInt32, asString, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
+  BadRequest,
   ErrorBody,
   ErrorDetail,
   ErrorInfo,
   ErrorMetadata,
+  FieldViolation,
   QuotaFailure,
   QuotaViolation,
   RetryInfo,
@@ -35,6 +38,8 @@ interface StatusDetails {
   readonly limit: string;
   /** `QuotaFailure`: the exceeded quotas. */
   readonly quotaIds: readonly string[];
+  /** `BadRequest`: the first field that is wrong, in snake case. */
+  readonly field: string;
   /** `RetryInfo`, in seconds. */
   readonly retryDelay: number | undefined;
 }
@@ -67,6 +72,7 @@ function statusIn(holder: Untrusted<ErrorBody>, text = ""): StatusDetails {
   const info: Untrusted<ErrorInfo> = detailIn(details, "ErrorInfo");
   const quota: Untrusted<QuotaFailure> = detailIn(details, "QuotaFailure");
   const retry: Untrusted<RetryInfo> = detailIn(details, "RetryInfo");
+  const request: Untrusted<BadRequest> = detailIn(details, "BadRequest");
   return {
     code: asInt32(error.code),
     status: textIn(error.status),
@@ -74,6 +80,7 @@ function statusIn(holder: Untrusted<ErrorBody>, text = ""): StatusDetails {
     reason: textIn(info.reason),
     limit: textIn(objectIn<ErrorMetadata>(info.metadata).quota_limit_value),
     quotaIds: objectsIn<QuotaViolation>(quota.violations).map(({ quotaId }) => textIn(quotaId)),
+    field: toSnakeCase(textIn(objectsIn<FieldViolation>(request.fieldViolations)[0]?.field)),
     retryDelay: parseRetryDelay(textIn(retry.retryDelay)),
   };
 }
@@ -82,11 +89,34 @@ function detailIn(details: readonly Untrusted<ErrorDetail>[], name: string): Unt
   return details.find((detail) => textIn(detail["@type"]).endsWith(`google.rpc.${name}`)) ?? {};
 }
 
+function toSnakeCase(path: string): string {
+  return path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+const FIELD_NAMES: FieldNames = [
+  ["model", "model"],
+  ["contents", "messages"],
+  ["system_instruction", "messages"],
+  ["generation_config.max_output_tokens", "max_tokens"],
+  ["generation_config.temperature", "temperature"],
+  ["generation_config.top_p", "top_p"],
+  ["generation_config.stop_sequences", "stop_sequences"],
+  ["generation_config.thinking_config", "reasoning_effort"],
+  ["generation_config.response_json_schema", "response_format.schema_json"],
+  ["generation_config.response_schema", "response_format.schema_json"],
+  ["generation_config.response_mime_type", "response_format"],
+  ["tools", "tools"],
+  ["tool_config", "tool_choice"],
+];
+
 function toFailure(details: StatusDetails, httpStatus: number | undefined): ReportedFailure {
-  const { reason, status, retryDelay, message } = details;
+  const { reason, status, retryDelay, message, field } = details;
   return {
     code: reason || status,
     message,
+    // All functions are in one tool.
+    field: field.replace(/^tools\[\d+\]\.function_declarations/, "tools"),
+    fieldNames: FIELD_NAMES,
     retryAfter: retryDelay,
     getKind: (message) => getKind({ ...details, message }, httpStatus),
   };

@@ -1,6 +1,5 @@
 /** The block that an answer is writing. At most one is open: the API writes one part after the other. */
 
-import { unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
 import { hasOnly, isEmpty, objectIn, objectsIn, textIn, without } from "../../kit/json/json.ts";
 import type {
   ReasoningBlock,
@@ -123,8 +122,11 @@ export class OpenBlocks {
         return open.block.end({ redacted, providerState: this.#states.ofPart(open.rest) });
       }
       case "call":
-        open.block.append(isStopped ? unfinishedArguments(open.block.text) : open.args.close());
-        return open.block.end({ providerState: this.#states.ofPart(open.rest) });
+        if (!isStopped) open.block.append(open.args.close());
+        return open.block.end({
+          providerState: this.#states.ofPart(open.rest),
+          isUnfinished: isStopped,
+        });
     }
   }
 

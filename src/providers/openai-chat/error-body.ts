@@ -19,13 +19,22 @@ export interface ProviderErrorBody {
   readonly code: string;
   readonly type: string;
   readonly message: string;
+  /** The field that is wrong; empty if the server names none. */
+  readonly param: string;
   /** The HTTP status that the body names, as inside a stream. */
   readonly status: number | undefined;
   /** Whether the server lists the objections of its moderation (OpenRouter). */
   readonly isModerated: boolean;
 }
 
-const EMPTY: ProviderErrorBody = { code: "", type: "", message: "", status: undefined, isModerated: false };
+const EMPTY: ProviderErrorBody = {
+  code: "",
+  type: "",
+  message: "",
+  param: "",
+  status: undefined,
+  isModerated: false,
+};
 
 /** An object that may hold the facts of a failure: the body, or its `error`. */
 type ErrorHolder = Untrusted<ErrorBody & ErrorFields>;
@@ -38,6 +47,7 @@ export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
     code: wordIn(error.code),
     type: error.type === "error" ? "" : textIn(error.type),
     message: messageIn(error, body),
+    param: textIn(error.param) || locationIn(body.detail),
     status: statusIn(error) ?? statusIn(body),
     isModerated: listIn(metadata.reasons).length > 0,
   };
@@ -74,6 +84,12 @@ function detailIn(detail: unknown): string {
   return lines.join("; ") || textIn(asObject<ErrorFields>(detail)?.message);
 }
 
+/** The first field that FastAPI found wrong, without the part of the request that it is in. */
+function locationIn(detail: unknown): string {
+  const [part, ...path] = listIn(objectsIn<ValidationDetail>(detail)[0]?.loc);
+  return part === "body" ? path.join(".") : "";
+}
+
 /** Returns the failure of the server behind a router, which is more precise than the router's. */
 function upstreamIn({ raw }: Untrusted<ErrorMetadata>): ProviderErrorBody | undefined {
   const body = asObject<ErrorBody>(raw);
@@ -93,6 +109,7 @@ function withUpstream(
     ...reported,
     code: reported.code || upstream.code,
     type: reported.type || upstream.type,
+    param: reported.param || upstream.param,
     message: upstream.message === "" ? reported.message : `${reported.message}: ${upstream.message}`,
   };
 }

@@ -6,6 +6,7 @@ import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
+import type { FieldNames } from "../../kit/adapter/refused-field.ts";
 import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { getRetryAfter, getShouldRetry } from "../../kit/http/retry-after.ts";
 import type { HttpHeaders } from "../../kit/http/transport.ts";
@@ -75,13 +76,32 @@ function toFailure(
   status: number | undefined,
   isOverflow = false,
 ): ReportedFailure {
-  const { code, type, message } = reported;
+  const { code, type, message, param } = reported;
   return {
     code: code || type,
     message,
+    field: param,
+    fieldNames: FIELD_NAMES,
     getKind: (message) => (isOverflow ? ErrorKind.CONTEXT_LENGTH : getKind({ ...reported, message }, status)),
   };
 }
+
+const FIELD_NAMES: FieldNames = [
+  ["model", "model"],
+  ["messages", "messages"],
+  ["max_tokens", "max_tokens"],
+  ["max_completion_tokens", "max_tokens"],
+  ["reasoning_effort", "reasoning_effort"],
+  ["response_format.json_schema", "response_format.schema_json"],
+  ["response_format", "response_format"],
+  ["tools", "tools"],
+  ["tool_choice", "tool_choice"],
+  ["parallel_tool_calls", "tool_choice.parallel"],
+  ["temperature", "temperature"],
+  ["top_p", "top_p"],
+  ["stop", "stop_sequences"],
+  ["metadata", "metadata"],
+];
 
 /**
  * Returns the kind of a failure: by the structured code first, then by the status (inside a stream, the number that the

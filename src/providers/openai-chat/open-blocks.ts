@@ -4,7 +4,6 @@
  * call at once.
  */
 
-import { unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
 import {
   asInt32,
   asObject,
@@ -86,9 +85,8 @@ export class ToolCallReader {
     const calls = this.#calls.filter(hasContent);
     for (const call of calls) {
       const block = call.block ?? this.#start(call);
-      const isUnfinished = isStopped && call === calls.at(-1) && call.inputKind === "argumentsJson";
-      if (isUnfinished) block.append(unfinishedArguments(block.text));
-      block.end({ providerState: this.#states.ofCall(call.rest) });
+      const isUnfinished = isStopped && call === calls.at(-1);
+      block.end({ providerState: this.#states.ofCall(call.rest), isUnfinished });
     }
   }
 

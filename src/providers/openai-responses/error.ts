@@ -6,6 +6,7 @@ import { kindOfStatus } from "../../kit/adapter/classify.ts";
 import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { createProviderError, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
+import type { FieldNames } from "../../kit/adapter/refused-field.ts";
 import type { CallFacts } from "../../kit/call/call-facts.ts";
 import { getRetryAfter, getShouldRetry } from "../../kit/http/retry-after.ts";
 import { asObject, asString, textIn } from "../../kit/json/json.ts";
@@ -19,6 +20,8 @@ interface ErrorDetails {
   readonly code: string;
   readonly type: string;
   readonly message: string;
+  /** The field that is wrong; empty if the API names none. */
+  readonly param: string;
 }
 
 /** Converts a failed HTTP answer to an SDKError. */
@@ -60,6 +63,7 @@ function detailsIn(body: Untrusted<ErrorBody>, text = ""): ErrorDetails {
     code: codeIn(error.code),
     type: type === "error" ? "" : type,
     message: asString(error.message) ?? asString(body.error) ?? asString(body.detail) ?? text,
+    param: textIn(error.param),
   };
 }
 
@@ -68,13 +72,31 @@ function codeIn(code: unknown): string {
 }
 
 function toFailure(details: ErrorDetails, status: number | undefined): ReportedFailure {
-  const { code, type, message } = details;
+  const { code, type, message, param } = details;
   return {
     code: code || type,
     message,
+    field: param,
+    fieldNames: FIELD_NAMES,
     getKind: (message) => getKind({ ...details, message }, status),
   };
 }
+
+const FIELD_NAMES: FieldNames = [
+  ["model", "model"],
+  ["input", "messages"],
+  ["instructions", "messages"],
+  ["max_output_tokens", "max_tokens"],
+  ["reasoning.effort", "reasoning_effort"],
+  ["text.format.schema", "response_format.schema_json"],
+  ["text.format", "response_format"],
+  ["tools", "tools"],
+  ["tool_choice", "tool_choice"],
+  ["parallel_tool_calls", "tool_choice.parallel"],
+  ["temperature", "temperature"],
+  ["top_p", "top_p"],
+  ["metadata", "metadata"],
+];
 
 /**
  * Returns the kind of a failure: by the structured code first, then by the HTTP status, which some servers give as the

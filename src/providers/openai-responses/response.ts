@@ -7,7 +7,6 @@ import {
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
-import { unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
 import { answerMissing, type CallFacts, createResponse } from "../../kit/call/call-facts.ts";
 import { warning } from "../../kit/call/loss-report.ts";
 import type { ToolCallIdAllocator } from "../../kit/call/tool-call-id-allocator.ts";
@@ -143,7 +142,7 @@ function toolCallPart(
     id: toolCallIds.take(textIn(item.call_id)),
   };
   return create(ContentPartSchema, {
-    part: { case: "toolCall", value: toToolCall(call, callInput(item, "")) },
+    part: { case: "toolCall", value: toToolCall(call, callInput(item, ""), isUnfinished(item)) },
     providerState: states.ofCall(item),
   });
 }
@@ -159,8 +158,12 @@ export function callHead(item: Untrusted<OutputItem>): { name: string; inputKind
  */
 export function callInput(item: Untrusted<OutputItem>, streamed: string): string {
   if (item.type === "custom_tool_call") return textIn(item.input) || streamed;
-  const written = textIn(item.arguments) || streamed;
-  return item.status === INCOMPLETE ? written + unfinishedArguments(written) : written;
+  return textIn(item.arguments) || streamed;
+}
+
+/** Whether the response was stopped in an item. */
+export function isUnfinished({ status }: Untrusted<OutputItem>): boolean {
+  return status === INCOMPLETE;
 }
 
 /** Status of a response that was stopped before its end, and of the item that was cut by that. */

@@ -51,6 +51,7 @@ import { isRedacted, reasoningText } from "./reasoning.ts";
 import {
   callInput,
   INCOMPLETE,
+  isUnfinished,
   messagePart,
   messageText,
   reasoningBeside,
@@ -256,10 +257,13 @@ export class ResponsesDecoder implements StreamDecoder {
         return item;
       case "call":
         open.block.complete(callInput(item, open.block.text));
-        open.block.end({ providerState: this.#states.ofCall(item) });
+        open.block.end({ providerState: this.#states.ofCall(item), isUnfinished: isUnfinished(item) });
         return item;
       case "nameless call":
-        nameCall(open, item, this.#writer).end({ providerState: this.#states.ofCall(item) });
+        nameCall(open, item, this.#writer).end({
+          providerState: this.#states.ofCall(item),
+          isUnfinished: isUnfinished(item),
+        });
         return item;
       case "single part":
         this.#writer.addPart(singlePart(item, this.#states), open.partIndex);

@@ -82,3 +82,6 @@ export const MAX_CACHE_BREAKPOINTS = 4;
 
 /** The first version of the API without sampling parameters (documentation: "API versions"). */
 export const FIRST_VERSION_WITHOUT_SAMPLING = "2026-10-21";
+
+/** The beta of `thinking.block_binding` (documentation: "Preserved thinking", "Prefix checks"). */
+export const THINKING_BINDING_BETA = "thinking-binding-controls-2026-08-01";

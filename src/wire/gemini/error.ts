@@ -62,7 +62,14 @@ export interface RetryInfo extends TypedDetail {
 
 /** Invalid fields of the request (google/rpc/error_details.proto, "BadRequest"). */
 export interface BadRequest extends TypedDetail {
-  readonly fieldViolations?: readonly { readonly field?: string; readonly description?: string }[];
+  readonly fieldViolations?: readonly FieldViolation[];
+}
+
+/** One field that is wrong (google/rpc/error_details.proto, "BadRequest.FieldViolation"). */
+export interface FieldViolation {
+  /** Its path, for instance `generation_config.top_p`. */
+  readonly field?: string;
+  readonly description?: string;
 }
 
 /** The message for people (google/rpc/error_details.proto, "LocalizedMessage"). */

@@ -116,3 +116,67 @@ describe.each(["returns them unchanged", "drops their ids"])(
     );
   },
 );
+
+describe("A client that names the previous response and repeats its items", () => {
+  it.each(Object.keys(clients).flatMap((name) => models.map((model) => [name, model] as const)))(
+    "and %s sends them once: %s",
+    async (name, model) => {
+      const api = await startApi(servers);
+      const body = { model, tools };
+      const first = await toAnswer(api, { ...body, input: [user] }, false);
+      const continued = { ...body, previous_response_id: first.id };
+      const results = getResults(first.output);
+      await toAnswer(api, { ...continued, input: results }, false);
+      const expected = latestBody(api);
+      const input = [user, ...(clients[name]?.(first.output) ?? []), ...results] as Items;
+      const second = await toAnswer(api, { ...continued, input }, false);
+      expect(second.status).toBe("completed");
+      expect((second as { warnings?: unknown }).warnings).toBeUndefined();
+      expect(latestBody(api)).toEqual(expected);
+    },
+  );
+
+  it.each(["previous_response_id", "conversation"])(
+    "sends a whole history once, with %s, and what is new in it",
+    async (name) => {
+      const api = await startApi(servers);
+      const body = { model: "anthropic/sim-reasoning", tools };
+      const { id: conversation } = await api.openai.conversations.create({});
+      const inConversation = name === "conversation" ? { conversation } : {};
+      const hello = { role: "user", content: "Hello." } as const;
+      const question = { ...body, model: "anthropic/sim-text", input: [hello], ...inConversation };
+      const zeroth = await toAnswer(api, question, false);
+      const continuing = (id: string) =>
+        name === "conversation" ? { conversation } : { previous_response_id: id };
+      const first = await toAnswer(api, { ...body, input: [user], ...continuing(zeroth.id) }, false);
+      const note = { role: "developer", content: "Be brief." } as const;
+      const results = getResults(first.output);
+      const said = { role: "assistant", content: zeroth.output_text } as const;
+      const calls = first.output.filter(({ type }) => type === "function_call").map(withoutId);
+      const history = [hello, said, user, ...calls, ...results, note] as Items;
+      await toAnswer(api, { ...body, input: history, ...continuing(first.id) }, false);
+      const sent = latestBody(api) as { messages: { role: string; content: { type: string }[] }[] };
+      const kinds = sent.messages.map(({ role, content }) => [role, ...content.map(({ type }) => type)]);
+      expect(kinds).toEqual([
+        ["user", "text"],
+        ["assistant", "text"],
+        ["user", "text"],
+        ["assistant", "thinking", "tool_use"],
+        ["user", "tool_result", "text"],
+      ]);
+    },
+  );
+
+  it("sends items of a later response, which the named one does not have", async () => {
+    const api = await startApi(servers);
+    const body = { model: "anthropic/sim-reasoning", tools };
+    const first = await toAnswer(api, { ...body, model: "anthropic/sim-text", input: "Hello." }, false);
+    const second = await toAnswer(api, { ...body, input: [user], previous_response_id: first.id }, false);
+    const results = getResults(second.output);
+    await toAnswer(api, { ...body, input: results, previous_response_id: second.id }, false);
+    const expected = latestBody(api);
+    const input = [user, ...second.output, ...results] as Items;
+    await toAnswer(api, { ...body, input, previous_response_id: first.id }, false);
+    expect(latestBody(api)).toEqual(expected);
+  });
+});

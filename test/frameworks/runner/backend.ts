@@ -13,7 +13,7 @@ export type WireApi = "openai" | "anthropic" | "gemini" | "compatible";
  */
 const MODELS: Readonly<Record<WireApi, string>> = {
   openai: "gpt-5.6-sol",
-  anthropic: "claude-opus-5",
+  anthropic: "claude-opus-5-5",
   gemini: "gemini-3.1-pro-preview",
   compatible: "deepseek-v4-pro",
 };
@@ -27,6 +27,7 @@ const OTHER_MODELS = {
   failing_call: "sim-tools:preamble=1,error_after=5",
   echo: "sim-echo",
   failing_echo: "sim-echo:error_after=80",
+  agent: "sim-call",
 };
 
 /** The models of a program's checks. */
@@ -42,6 +43,8 @@ export interface Target {
   readonly echo: string;
   /** A model that repeats the last message, and reports a failure in the middle. */
   readonly failing_echo: string;
+  /** A model that makes the calls that the last message writes, and answers with what they returned. */
+  readonly agent: string;
 }
 
 /** The models of each wire API, as requests to the sidecar name them. */
@@ -52,6 +55,7 @@ export const targets: readonly Target[] = wireApis.map((api) => ({
   failing_call: `${api}/failing_call`,
   echo: `${api}/echo`,
   failing_echo: `${api}/failing_echo`,
+  agent: `${api}/agent`,
 }));
 
 /** A sidecar with the simulator behind it. */

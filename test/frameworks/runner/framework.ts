@@ -11,6 +11,8 @@ export interface Framework {
   readonly language: "python" | "node";
   /** The package whose version is shown. */
   readonly package: string;
+  /** The only platform that its lock file is for. Default: all. */
+  readonly platform?: string;
   /** The arguments of the program. Default: none. */
   readonly args?: readonly string[];
   /** The checks of the program at each wire API. Default: {@link frameworkChecks}. */

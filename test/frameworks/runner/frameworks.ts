@@ -32,31 +32,20 @@ export const frameworks: readonly Framework[] = [
     ],
   },
   { name: "agno", folder: "agno", language: "python", package: "agno" },
-  {
-    name: "haystack",
-    folder: "haystack",
-    language: "python",
-    package: "haystack-ai",
-    limitations: [
-      {
-        api: "anthropic",
-        checks: ["second_turn"],
-        error: "The block is bound to a different conversation",
-        reason: "its agent puts the instructions in front of a history that has them already",
-      },
-    ],
-  },
+  { name: "haystack", folder: "haystack", language: "python", package: "haystack-ai" },
   {
     name: "strands",
     folder: "strands",
     language: "python",
     package: "strands-agents",
+    checks: [...frameworkChecks, "stateful_second_turn"],
     limitations: [
       {
         api: "anthropic",
         checks: ["tools", "stream", "second_turn"],
         error: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
-        reason: "it sends store: false and leaves out the reasoning that the model needs back",
+        reason:
+          "it sends store: false and leaves out the reasoning that the model needs back; stateful=True helps",
       },
     ],
   },
@@ -79,6 +68,21 @@ export const frameworks: readonly Framework[] = [
     folder: "agent-framework",
     language: "python",
     package: "agent-framework-openai",
+  },
+  {
+    name: "opencode",
+    folder: "opencode",
+    language: "node",
+    package: "opencode-linux-x64",
+    platform: "linux-x64",
+    checks: ["tools", "second_turn"],
+  },
+  {
+    name: "copilot-cli",
+    folder: "copilot-cli",
+    language: "node",
+    package: "@github/copilot",
+    checks: ["tools", "second_turn"],
   },
 ];
 

@@ -82,6 +82,9 @@ export async function installUv(): Promise<string> {
 let uvInstallation: Promise<string> | undefined;
 
 async function installNode(framework: Framework): Promise<string> {
+  const { platform } = framework;
+  if (platform !== undefined && platform !== `${process.platform}-${process.arch}`)
+    throw new NotInstalledError(`it is installed on ${platform} only`);
   const source = `${frameworksFolder}${framework.folder}`;
   const inputs = { name: framework.folder, lockFile: getLockFile(framework), facts: [process.version] };
   return await installOnce(inputs, async (target) => {

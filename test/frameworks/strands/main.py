@@ -27,9 +27,9 @@ class City(BaseModel):
     people: int
 
 
-def agent(model: str, **settings: object) -> Agent:
+def agent(model: str, stateful: bool = False, **settings: object) -> Agent:
     client_args = {"base_url": BASE_URL, "api_key": API_KEY}
-    responses = OpenAIResponsesModel(client_args=client_args, model_id=model)
+    responses = OpenAIResponsesModel(client_args=client_args, model_id=model, stateful=stateful)
     # Without a handler, an agent prints what it does.
     return Agent(model=responses, system_prompt="Be brief.", callback_handler=None, **settings)
 
@@ -80,6 +80,15 @@ async def second_turn(target: Target) -> None:
     check_answer(str(second).strip(), weather, calls=2)
 
 
+async def stateful_second_turn(target: Target) -> None:
+    """Reasoning that the framework leaves out is found in the stored responses."""
+    weather = Weather()
+    assistant = agent(target.model, stateful=True, tools=[weather_tool(weather)])
+    await assistant.invoke_async(QUESTION)
+    second = await assistant.invoke_async(NEXT_QUESTION)
+    check_answer(str(second).strip(), weather, calls=2)
+
+
 async def stream_failure(target: Target) -> None:
     await check_failure(read_deltas(agent(target.failing)))
 
@@ -90,4 +99,4 @@ async def read_deltas(assistant: Agent) -> AsyncIterator[str]:
             yield event["data"]
 
 
-main([tools, stream, structured_output, second_turn, stream_failure])
+main([tools, stream, structured_output, second_turn, stateful_second_turn, stream_failure])

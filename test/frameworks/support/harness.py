@@ -42,6 +42,8 @@ class Target:
     """Repeats the last message."""
     failing_echo: str
     """Repeats the last message, and reports a failure in the middle."""
+    agent: str
+    """Makes the calls that the last message writes, and answers with what they returned."""
 
 
 class Weather:

@@ -102,3 +102,24 @@ describe("toError()", () => {
     expect(fail(418, "")).toMatchObject({ kind: ErrorKind.INVALID_REQUEST, errorCode: undefined });
   });
 });
+
+describe("the field that the API refuses", () => {
+  it.each([
+    ["max_tokens: 9 > 8, which is the maximum", "max_tokens"],
+    ["messages.1.content.0: Input should be an object", "messages"],
+    ["tools.0.custom.input_schema: JSON schema is invalid", "tools"],
+    ["output_config.effort: Input should be 'low'", "reasoning_effort"],
+    ["`temperature` may only be set to 1 when thinking is enabled.", "temperature"],
+    ["service_tier: Input should be 'auto'", 'provider_options_json["anthropic"].service_tier'],
+  ])("is named by its message: %s", (message, field) => {
+    const { violations } = fail(400, failureBody("invalid_request_error", message));
+    expect(violations).toEqual([{ field, description: message }]);
+  });
+
+  it.each(["prompt is too long: 9 tokens", "note: try again", "the model is unknown"])(
+    "is not read from other messages: %s",
+    (message) => {
+      expect(fail(400, failureBody("invalid_request_error", message)).violations).toEqual([]);
+    },
+  );
+});

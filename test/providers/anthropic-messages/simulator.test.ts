@@ -1,8 +1,10 @@
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { reasoningOf, textOf, userMessage } from "../../../src/core/message.ts";
+import { reasoningOf, systemMessage, textOf, userMessage } from "../../../src/core/message.ts";
 import {
   ResponseFormat_Type as Format,
   ToolChoice_Mode as Mode,
+  RequestSchema,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { HttpTimeouts } from "../../../src/kit/http/transport.ts";
@@ -51,6 +53,30 @@ describe("thinking", () => {
       const again = continued(request, first);
       for (const second of await completeAndStream(adapter, again))
         expect(textOf(await adapter.complete(continued(again, second)))).toContain("rain");
+    }
+  });
+});
+
+describe("thinking after a history that changed", () => {
+  it("is left out by the provider, with a warning, and later thinking is kept", async () => {
+    const adapter = open();
+    const request = requestFor("claude-opus-5-5", { tools: [weatherTool] });
+    for (const first of await completeAndStream(adapter, request)) {
+      expect(first.warnings).toEqual([]);
+      const { messages, ...rest } = continued(request, first);
+      const changed = create(RequestSchema, { ...rest, messages: [systemMessage("Be brief."), ...messages] });
+      for (const second of await completeAndStream(adapter, changed)) {
+        expect(second.warnings).toMatchObject([
+          {
+            code: "input_transformed",
+            field: "messages",
+            message: "the provider changed the input: thinking_dropped, prefix_binding_mismatch",
+          },
+        ]);
+        const answer = await adapter.complete(continued(changed, second));
+        expect(textOf(answer)).toContain("rain");
+        expect(answer.warnings).toHaveLength(1);
+      }
     }
   });
 });

@@ -234,7 +234,14 @@ describe("the message of a stream", () => {
 
   it("warns of the reason for the refusal and of what the provider left out", async () => {
     const details = { type: "refusal", category: "cyber", explanation: "No." };
-    const rest = { context_management: { applied_edits: [{ type: "clear_tool_uses_20250919" }] } };
+    const dropped = { type: "thinking_dropped", reason: "prefix_binding_mismatch" };
+    const rest = {
+      context_management: { applied_edits: [{ type: "clear_tool_uses_20250919" }] },
+      input_transformations: [
+        { ...dropped, path: "messages.1.content.0" },
+        { ...dropped, path: "messages.3.content.0" },
+      ],
+    };
     const { response } = await read([
       START,
       { ...stop("refusal", { stop_details: details }), ...rest },
@@ -243,6 +250,7 @@ describe("the message of a stream", () => {
     expect(response?.finishReason).toMatchObject({ reason: Reason.CONTENT_FILTER, raw: "refusal" });
     expect(response?.warnings.map(({ code, message: text }) => `${code}: ${text}`)).toEqual([
       "provider_message: the provider refused: cyber: No.",
+      "input_transformed: the provider changed the input: thinking_dropped, prefix_binding_mismatch",
       "input_transformed: the provider changed the input: clear_tool_uses_20250919",
     ]);
   });

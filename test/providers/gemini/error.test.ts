@@ -155,3 +155,17 @@ describe("error messages", () => {
     expect(long.rawJson).toHaveLength(2048);
   });
 });
+
+describe("the field that the API refuses", () => {
+  it.each([
+    ["generation_config.max_output_tokens", "max_tokens"],
+    ["generationConfig.topP", "top_p"],
+    ["contents[0].parts[1]", "messages"],
+    ["tools[0].function_declarations[2].parameters", "tools"],
+    ["safety_settings[0]", 'provider_options_json["gemini"].safety_settings[0]'],
+  ])("is %s of the details: %s", (path, field) => {
+    const details = [detail("BadRequest", { fieldViolations: [{ field: path, description: "wrong" }] })];
+    const { violations } = getError(400, { status: "INVALID_ARGUMENT", details });
+    expect(violations).toEqual([{ field, description: "no" }]);
+  });
+});

@@ -383,3 +383,18 @@ describe("the id of an exchange", () => {
     expect(respond({ ...body, request_id: "req_2" }).providerRequestId).toBe("req_2");
   });
 });
+
+describe("the field that the server refuses", () => {
+  it.each([
+    [openai("wrong", { param: "max_completion_tokens" }), "max_tokens"],
+    [openai("wrong", { param: "messages.[0].content" }), "messages"],
+    [openai("wrong", { param: "messages[0].content" }), "messages"],
+    [openai("wrong", { param: null }), undefined],
+    [{ detail: [{ loc: ["body", "stop", 0], msg: "wrong" }] }, "stop_sequences"],
+    [{ detail: [{ loc: ["query", "stop"], msg: "wrong" }] }, undefined],
+  ])("is read from %j", (body, field) => {
+    expect(failed(400, body).violations.map((each) => each.field)).toEqual(
+      field === undefined ? [] : [field],
+    );
+  });
+});

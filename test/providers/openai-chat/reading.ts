@@ -151,13 +151,13 @@ function readCall({ id, function: called }: Wire): PartContent {
 }
 
 /** Whether a limit stopped the answer. */
-export function isCut(body: Wire): boolean {
+function isCut(body: Wire): boolean {
   return list(body.choices)[0]?.finish_reason === "length";
 }
 
 /** A call at which the answer was cut: without any arguments it must not pass for one that needs none. */
 function markedCall(call: PartContent): PartContent {
-  return call.input === "{}" ? { ...call, input: "{" } : call;
+  return call.input === "{}" ? { ...call, input: "" } : call;
 }
 
 /** Returns the sources that are listed beside the text: search results if there are any, otherwise URLs. */

@@ -14,7 +14,7 @@ import { ChatDecoder } from "../../../src/providers/openai-chat/stream.ts";
 import { factsFor } from "../../support/decode.ts";
 import { createRandom, hashName, splitAtRandom } from "../../support/random.ts";
 import { getRecordings, type Recording, toBytes } from "../../support/recordings.ts";
-import { isCut, list, readBody, readParts, readStream, toMessage, type Wire } from "./reading.ts";
+import { list, readBody, readParts, readStream, toMessage, type Wire } from "./reading.ts";
 import {
   decodeBytes,
   eventsJson,
@@ -173,8 +173,7 @@ function expectedBack(body: Wire): Wire | undefined {
   const message = toMessage(body);
   const details = list(message.reasoning_details);
   const reasoning = ["reasoning_content", "reasoning"].find((key) => message[key]);
-  const unsaid = isCut(body) ? "{" : "{}";
-  const calls = list(message.tool_calls).map(({ index: _, ...call }) => withDefaults(call, unsaid));
+  const calls = list(message.tool_calls).map(({ index: _, ...call }) => withDefaults(call));
   const back: Wire = {
     role: "assistant",
     content: message.content || null,
@@ -189,9 +188,9 @@ function expectedBack(body: Wire): Wire | undefined {
   return back.content === null && Object.keys(back).length === 2 ? undefined : back;
 }
 
-function withDefaults(call: Wire, unsaid: string): Wire {
+function withDefaults(call: Wire): Wire {
   const called = call.function as Wire;
-  return { ...call, type: "function", function: { ...called, arguments: called.arguments || unsaid } };
+  return { ...call, type: "function", function: { ...called, arguments: called.arguments || "{}" } };
 }
 
 function expectUsage(response: Response, usage: unknown): void {

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { AbortError, ProviderError, RequestTimeoutError } from "../../../src/core/errors.ts";
+import { withFieldPaths } from "../../../src/client/field-paths.ts";
+import { AbortError, errorFromProto, ProviderError, RequestTimeoutError } from "../../../src/core/errors.ts";
 import { userMessage } from "../../../src/core/message.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { ErrorKind, ErrorKindSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
@@ -418,5 +419,27 @@ describe("the caller's prompt in a message", () => {
       errorObject("Incorrect API key provided: sk-proj-abcd1234efgh.", "invalid_api_key"),
     );
     expect(key.message).toBe("openai answered 401 (invalid_api_key): Incorrect API key provided: (key).");
+  });
+});
+
+describe("the field that the API refuses", () => {
+  it.each([
+    ["max_output_tokens", "max_tokens"],
+    ["input[1].content[0].image_url", "messages"],
+    ["parallel_tool_calls", "tool_choice.parallel"],
+    ["text.verbosity", 'provider_options_json["openai"].text.verbosity'],
+  ])("is %s of param: %s", (param, field) => {
+    const error = failure(400, { error: { message: "wrong", type: "invalid_request_error", param } });
+    expect(error.violations).toEqual([{ field, description: "wrong" }]);
+    expect(error.toProto().providerFailure?.field).toBe(field);
+    expect(errorFromProto(error.toProto()).violations).toMatchObject([{ field }]);
+  });
+
+  it("is kept apart from what the provider wrote when it is named otherwise", () => {
+    const message = "max_output_tokens: too small";
+    const error = failure(400, { error: { message, param: "max_output_tokens" } });
+    const renamed = withFieldPaths(error, () => "maxTokens");
+    expect(renamed.violations).toMatchObject([{ field: "maxTokens" }]);
+    expect(renamed.message).toContain(message);
   });
 });

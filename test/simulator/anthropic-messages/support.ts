@@ -29,6 +29,7 @@ export interface AnsweredMessage {
   readonly content: readonly Block[];
   readonly stop_reason: string;
   readonly stop_sequence: string | null;
+  readonly input_transformations?: readonly object[];
   readonly stop_details: { readonly category: string | null; readonly explanation: string | null } | null;
   readonly usage: {
     readonly input_tokens: number;
@@ -73,9 +74,17 @@ export function post(simulator: Simulator, body: unknown, init: RequestInit = {}
   });
 }
 
-/** Posts a body, with the fields of {@link hello} that it lacks, and returns the answer. Fails unless the status is 200. */
-export async function ask(simulator: Simulator, changes: object): Promise<AnsweredMessage> {
-  const response = await post(simulator, { ...hello, ...changes });
+/**
+ * Posts a body, with the fields of {@link hello} that it lacks, and returns the answer. Fails unless the status is 200.
+ * @param more Further headers.
+ */
+export async function ask(
+  simulator: Simulator,
+  changes: object,
+  more: Readonly<Record<string, string>> = {},
+): Promise<AnsweredMessage> {
+  const init = { headers: { ...headers, "content-type": "application/json", ...more } };
+  const response = await post(simulator, { ...hello, ...changes }, init);
   const text = await response.text();
   if (response.status !== 200) throw new Error(`status ${response.status}: ${text}`);
   return JSON.parse(text) as AnsweredMessage;

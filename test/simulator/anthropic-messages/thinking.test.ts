@@ -178,6 +178,22 @@ describe("thinking that is sent back", () => {
     expect(await refusalMessage(body)).toContain("The block is bound to a different conversation");
   });
 
+  it("is dropped if the tools changed and the request wants that", async () => {
+    const first = await think();
+    const thinking = { ...request.thinking, block_binding: { prefix_mismatch_behavior: "drop_block" } };
+    const changes = { tools: [{ ...weatherTool, description: "Another." }], thinking };
+    const headers = { "anthropic-beta": "thinking-binding-controls-2026-08-01" };
+    const answer = await ask(simulator(), continuing(first, first.content, changes), headers);
+    expect(answer.input_transformations).toEqual([
+      { type: "thinking_dropped", reason: "prefix_binding_mismatch", path: "messages.1.content.0" },
+    ]);
+    const unchanged = await ask(simulator(), continuing(first, first.content, { thinking }), headers);
+    expect(unchanged.input_transformations).toEqual([]);
+    expect(await refusalMessage(continuing(first, first.content, changes))).toContain(
+      "thinking.adaptive.block_binding",
+    );
+  });
+
   it.each<[string, (blocks: Block[]) => object[], string]>([
     [
       "text",

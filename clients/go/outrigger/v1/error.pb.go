@@ -338,7 +338,11 @@ type ProviderFailure struct {
 	// The provider's response body, at most 2 KiB. Filled only with `Request.include_raw`, because
 	// providers echo prompts in their errors, and with ERROR_KIND_INVALID_TOOL_CALL, because it has
 	// what the model wrote instead of a call.
-	RawJson       string `protobuf:"bytes,5,opt,name=raw_json,json=rawJson,proto3" json:"raw_json,omitempty"`
+	RawJson string `protobuf:"bytes,5,opt,name=raw_json,json=rawJson,proto3" json:"raw_json,omitempty"`
+	// Path of the field of the request that the provider refused, with the names of this contract,
+	// for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+	// is named.
+	Field         string `protobuf:"bytes,6,opt,name=field,proto3" json:"field,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -408,6 +412,13 @@ func (x *ProviderFailure) GetRawJson() string {
 	return ""
 }
 
+func (x *ProviderFailure) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
 var File_outrigger_v1_error_proto protoreflect.FileDescriptor
 
 const file_outrigger_v1_error_proto_rawDesc = "" +
@@ -428,7 +439,7 @@ const file_outrigger_v1_error_proto_rawDesc = "" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1e\n" +
 	"\n" +
 	"violations\x18\x02 \x03(\tR\n" +
-	"violations\"\xca\x01\n" +
+	"violations\"\xe0\x01\n" +
 	"\x0fProviderFailure\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12-\n" +
 	"\x10http_status_code\x18\x02 \x01(\x05H\x00R\x0ehttpStatusCode\x88\x01\x01\x12\x1d\n" +
@@ -436,7 +447,8 @@ const file_outrigger_v1_error_proto_rawDesc = "" +
 	"error_code\x18\x03 \x01(\tR\terrorCode\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x04 \x01(\tR\trequestId\x12\x19\n" +
-	"\braw_json\x18\x05 \x01(\tR\arawJsonB\x13\n" +
+	"\braw_json\x18\x05 \x01(\tR\arawJson\x12\x14\n" +
+	"\x05field\x18\x06 \x01(\tR\x05fieldB\x13\n" +
 	"\x11_http_status_code*\xd8\x04\n" +
 	"\tErrorKind\x12\x1a\n" +
 	"\x16ERROR_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +

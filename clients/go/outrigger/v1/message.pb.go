@@ -747,8 +747,8 @@ type ToolCall struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the tool.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Whether `arguments_json` is not valid JSON. It is kept verbatim either way. Always false for
-	// `text`.
+	// Whether `arguments_json` is not valid JSON. It is kept verbatim either way: empty if the answer
+	// was stopped before the model wrote any. Always false for `text`.
 	ArgumentsInvalid bool `protobuf:"varint,3,opt,name=arguments_invalid,json=argumentsInvalid,proto3" json:"arguments_invalid,omitempty"`
 	// Input of the tool. Exactly one is set.
 	//

@@ -358,8 +358,8 @@ export type ToolCall = Message$1<"outrigger.v1.ToolCall"> & {
   name: string;
 
   /**
-   * Whether `arguments_json` is not valid JSON. It is kept verbatim either way. Always false for
-   * `text`.
+   * Whether `arguments_json` is not valid JSON. It is kept verbatim either way: empty if the answer
+   * was stopped before the model wrote any. Always false for `text`.
    *
    * @generated from field: bool arguments_invalid = 3;
    */

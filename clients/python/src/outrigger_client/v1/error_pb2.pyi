@@ -233,6 +233,7 @@ class ProviderFailure(_message.Message):
     ERROR_CODE_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     RAW_JSON_FIELD_NUMBER: _builtins.int
+    FIELD_FIELD_NUMBER: _builtins.int
     provider: _builtins.str
     """Name of the provider."""
     http_status_code: _builtins.int
@@ -248,6 +249,11 @@ class ProviderFailure(_message.Message):
     providers echo prompts in their errors, and with ERROR_KIND_INVALID_TOOL_CALL, because it has
     what the model wrote instead of a call.
     """
+    field: _builtins.str
+    """Path of the field of the request that the provider refused, with the names of this contract,
+    for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+    is named.
+    """
     def __init__(
         self,
         *,
@@ -256,10 +262,11 @@ class ProviderFailure(_message.Message):
         error_code: _builtins.str = ...,
         request_id: _builtins.str = ...,
         raw_json: _builtins.str = ...,
+        field: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_http_status_code", b"_http_status_code", "http_status_code", b"http_status_code"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_http_status_code", b"_http_status_code", "error_code", b"error_code", "http_status_code", b"http_status_code", "provider", b"provider", "raw_json", b"raw_json", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_http_status_code", b"_http_status_code", "error_code", b"error_code", "field", b"field", "http_status_code", b"http_status_code", "provider", b"provider", "raw_json", b"raw_json", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__http_status_code: _TypeAlias = _typing.Literal["http_status_code"]  # noqa: Y015
     _WhichOneofArgType__http_status_code: _TypeAlias = _typing.Literal["_http_status_code", b"_http_status_code"]  # noqa: Y015

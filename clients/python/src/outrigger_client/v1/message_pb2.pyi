@@ -323,8 +323,8 @@ class ToolCall(_message.Message):
     name: _builtins.str
     """Name of the tool."""
     arguments_invalid: _builtins.bool
-    """Whether `arguments_json` is not valid JSON. It is kept verbatim either way. Always false for
-    `text`.
+    """Whether `arguments_json` is not valid JSON. It is kept verbatim either way: empty if the answer
+    was stopped before the model wrote any. Always false for `text`.
     """
     arguments_json: _builtins.str
     """Arguments of a function as the model wrote them: normally the text of a JSON object, kept

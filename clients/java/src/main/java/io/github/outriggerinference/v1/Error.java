@@ -65,31 +65,32 @@ public final class Error extends com.google.protobuf.GeneratedFile {
       "\005cause\0223\n\tno_object\030\t \001(\0132\026.outrigger.v1" +
       ".NoObjectR\010noObject\">\n\010NoObject\022\022\n\004text\030" +
       "\001 \001(\tR\004text\022\036\n\nviolations\030\002 \003(\tR\nviolati" +
-      "ons\"\312\001\n\017ProviderFailure\022\032\n\010provider\030\001 \001(" +
+      "ons\"\340\001\n\017ProviderFailure\022\032\n\010provider\030\001 \001(" +
       "\tR\010provider\022-\n\020http_status_code\030\002 \001(\005H\000R" +
       "\016httpStatusCode\210\001\001\022\035\n\nerror_code\030\003 \001(\tR\t" +
       "errorCode\022\035\n\nrequest_id\030\004 \001(\tR\trequestId" +
-      "\022\031\n\010raw_json\030\005 \001(\tR\007rawJsonB\023\n\021_http_sta" +
-      "tus_code*\330\004\n\tErrorKind\022\032\n\026ERROR_KIND_UNS" +
-      "PECIFIED\020\000\022\027\n\023ERROR_KIND_PROVIDER\020d\022\035\n\031E" +
-      "RROR_KIND_AUTHENTICATION\020e\022\034\n\030ERROR_KIND" +
-      "_ACCESS_DENIED\020f\022\030\n\024ERROR_KIND_NOT_FOUND" +
-      "\020g\022\036\n\032ERROR_KIND_INVALID_REQUEST\020h\022\031\n\025ER" +
-      "ROR_KIND_RATE_LIMIT\020i\022\025\n\021ERROR_KIND_SERV" +
-      "ER\020j\022\035\n\031ERROR_KIND_CONTENT_FILTER\020k\022\035\n\031E" +
-      "RROR_KIND_CONTEXT_LENGTH\020l\022\035\n\031ERROR_KIND" +
-      "_QUOTA_EXCEEDED\020m\022 \n\034ERROR_KIND_INVALID_" +
-      "TOOL_CALL\020n\022\037\n\032ERROR_KIND_REQUEST_TIMEOU" +
-      "T\020\310\001\022\025\n\020ERROR_KIND_ABORT\020\311\001\022\027\n\022ERROR_KIN" +
-      "D_NETWORK\020\312\001\022\026\n\021ERROR_KIND_STREAM\020\313\001\022#\n\036" +
-      "ERROR_KIND_NO_OBJECT_GENERATED\020\314\001\022\035\n\030ERR" +
-      "OR_KIND_CONFIGURATION\020\315\001\022\'\n\"ERROR_KIND_U" +
-      "NSUPPORTED_TOOL_CHOICE\020\316\001\022\030\n\023ERROR_KIND_" +
-      "INTERNAL\020\317\001B\237\001\n\037io.github.outriggerinfer" +
-      "ence.v1P\001ZLgithub.com/outrigger-inferenc" +
-      "e/outrigger/clients/go/outrigger/v1;outr" +
-      "iggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\r" +
-      "Outrigger::V1b\006proto3"
+      "\022\031\n\010raw_json\030\005 \001(\tR\007rawJson\022\024\n\005field\030\006 \001" +
+      "(\tR\005fieldB\023\n\021_http_status_code*\330\004\n\tError" +
+      "Kind\022\032\n\026ERROR_KIND_UNSPECIFIED\020\000\022\027\n\023ERRO" +
+      "R_KIND_PROVIDER\020d\022\035\n\031ERROR_KIND_AUTHENTI" +
+      "CATION\020e\022\034\n\030ERROR_KIND_ACCESS_DENIED\020f\022\030" +
+      "\n\024ERROR_KIND_NOT_FOUND\020g\022\036\n\032ERROR_KIND_I" +
+      "NVALID_REQUEST\020h\022\031\n\025ERROR_KIND_RATE_LIMI" +
+      "T\020i\022\025\n\021ERROR_KIND_SERVER\020j\022\035\n\031ERROR_KIND" +
+      "_CONTENT_FILTER\020k\022\035\n\031ERROR_KIND_CONTEXT_" +
+      "LENGTH\020l\022\035\n\031ERROR_KIND_QUOTA_EXCEEDED\020m\022" +
+      " \n\034ERROR_KIND_INVALID_TOOL_CALL\020n\022\037\n\032ERR" +
+      "OR_KIND_REQUEST_TIMEOUT\020\310\001\022\025\n\020ERROR_KIND" +
+      "_ABORT\020\311\001\022\027\n\022ERROR_KIND_NETWORK\020\312\001\022\026\n\021ER" +
+      "ROR_KIND_STREAM\020\313\001\022#\n\036ERROR_KIND_NO_OBJE" +
+      "CT_GENERATED\020\314\001\022\035\n\030ERROR_KIND_CONFIGURAT" +
+      "ION\020\315\001\022\'\n\"ERROR_KIND_UNSUPPORTED_TOOL_CH" +
+      "OICE\020\316\001\022\030\n\023ERROR_KIND_INTERNAL\020\317\001B\237\001\n\037io" +
+      ".github.outriggerinference.v1P\001ZLgithub." +
+      "com/outrigger-inference/outrigger/client" +
+      "s/go/outrigger/v1;outriggerv1\252\002\014Outrigge" +
+      "r.V1\312\002\014Outrigger\\V1\352\002\rOutrigger::V1b\006pro" +
+      "to3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -114,7 +115,7 @@ public final class Error extends com.google.protobuf.GeneratedFile {
     internal_static_outrigger_v1_ProviderFailure_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ProviderFailure_descriptor,
-        new java.lang.String[] { "Provider", "HttpStatusCode", "ErrorCode", "RequestId", "RawJson", });
+        new java.lang.String[] { "Provider", "HttpStatusCode", "ErrorCode", "RequestId", "RawJson", "Field", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.DurationProto.getDescriptor();
     io.github.outriggerinference.v1.UsageOuterClass.getDescriptor();

@@ -36,6 +36,7 @@ private static final long serialVersionUID = 0L;
     errorCode_ = "";
     requestId_ = "";
     rawJson_ = "";
+    field_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -278,6 +279,57 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int FIELD_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object field_ = "";
+  /**
+   * <pre>
+   * Path of the field of the request that the provider refused, with the names of this contract,
+   * for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+   * is named.
+   * </pre>
+   *
+   * <code>string field = 6 [json_name = "field"];</code>
+   * @return The field.
+   */
+  @java.lang.Override
+  public java.lang.String getField() {
+    java.lang.Object ref = field_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      field_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Path of the field of the request that the provider refused, with the names of this contract,
+   * for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+   * is named.
+   * </pre>
+   *
+   * <code>string field = 6 [json_name = "field"];</code>
+   * @return The bytes for field.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getFieldBytes() {
+    java.lang.Object ref = field_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      field_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -307,6 +359,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(rawJson_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 5, rawJson_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(field_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 6, field_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -326,6 +381,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(rawJson_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(5, rawJson_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(field_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(6, field_);
     }
     return size;
   }
@@ -364,6 +422,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getRequestId())) return false;
     if (!getRawJson()
         .equals(other.getRawJson())) return false;
+    if (!getField()
+        .equals(other.getField())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -387,6 +447,8 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getRequestId().hashCode();
     hash = (37 * hash) + RAW_JSON_FIELD_NUMBER;
     hash = (53 * hash) + getRawJson().hashCode();
+    hash = (37 * hash) + FIELD_FIELD_NUMBER;
+    hash = (53 * hash) + getField().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -527,6 +589,7 @@ private static final long serialVersionUID = 0L;
       errorCode_ = "";
       requestId_ = "";
       rawJson_ = "";
+      field_ = "";
       return this;
     }
 
@@ -577,6 +640,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.rawJson_ = rawJson_;
       }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.field_ = field_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -613,6 +679,11 @@ private static final long serialVersionUID = 0L;
       if (!other.getRawJson().isEmpty()) {
         rawJson_ = other.rawJson_;
         bitField0_ |= 0x00000010;
+        onChanged();
+      }
+      if (!other.getField().isEmpty()) {
+        field_ = other.field_;
+        bitField0_ |= 0x00000020;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -664,6 +735,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 50: {
+              field_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1115,6 +1191,108 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       rawJson_ = value;
       bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object field_ = "";
+    /**
+     * <pre>
+     * Path of the field of the request that the provider refused, with the names of this contract,
+     * for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+     * is named.
+     * </pre>
+     *
+     * <code>string field = 6 [json_name = "field"];</code>
+     * @return The field.
+     */
+    public java.lang.String getField() {
+      java.lang.Object ref = field_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        field_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Path of the field of the request that the provider refused, with the names of this contract,
+     * for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+     * is named.
+     * </pre>
+     *
+     * <code>string field = 6 [json_name = "field"];</code>
+     * @return The bytes for field.
+     */
+    public com.google.protobuf.ByteString
+        getFieldBytes() {
+      java.lang.Object ref = field_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        field_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Path of the field of the request that the provider refused, with the names of this contract,
+     * for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+     * is named.
+     * </pre>
+     *
+     * <code>string field = 6 [json_name = "field"];</code>
+     * @param value The field to set.
+     * @return This builder for chaining.
+     */
+    public Builder setField(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      field_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Path of the field of the request that the provider refused, with the names of this contract,
+     * for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+     * is named.
+     * </pre>
+     *
+     * <code>string field = 6 [json_name = "field"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearField() {
+      field_ = getDefaultInstance().getField();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Path of the field of the request that the provider refused, with the names of this contract,
+     * for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+     * is named.
+     * </pre>
+     *
+     * <code>string field = 6 [json_name = "field"];</code>
+     * @param value The bytes for field to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFieldBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      field_ = value;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }

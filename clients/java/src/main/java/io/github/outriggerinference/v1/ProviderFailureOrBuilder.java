@@ -114,4 +114,28 @@ public interface ProviderFailureOrBuilder extends
    */
   com.google.protobuf.ByteString
       getRawJsonBytes();
+
+  /**
+   * <pre>
+   * Path of the field of the request that the provider refused, with the names of this contract,
+   * for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+   * is named.
+   * </pre>
+   *
+   * <code>string field = 6 [json_name = "field"];</code>
+   * @return The field.
+   */
+  java.lang.String getField();
+  /**
+   * <pre>
+   * Path of the field of the request that the provider refused, with the names of this contract,
+   * for instance `max_tokens` or `tools[1]`. Empty where it named none. Of messages only the list
+   * is named.
+   * </pre>
+   *
+   * <code>string field = 6 [json_name = "field"];</code>
+   * @return The bytes for field.
+   */
+  com.google.protobuf.ByteString
+      getFieldBytes();
 }

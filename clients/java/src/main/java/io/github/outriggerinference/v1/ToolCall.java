@@ -196,8 +196,8 @@ private static final long serialVersionUID = 0L;
   private boolean argumentsInvalid_ = false;
   /**
    * <pre>
-   * Whether `arguments_json` is not valid JSON. It is kept verbatim either way. Always false for
-   * `text`.
+   * Whether `arguments_json` is not valid JSON. It is kept verbatim either way: empty if the answer
+   * was stopped before the model wrote any. Always false for `text`.
    * </pre>
    *
    * <code>bool arguments_invalid = 3 [json_name = "argumentsInvalid"];</code>
@@ -958,8 +958,8 @@ private static final long serialVersionUID = 0L;
     private boolean argumentsInvalid_ ;
     /**
      * <pre>
-     * Whether `arguments_json` is not valid JSON. It is kept verbatim either way. Always false for
-     * `text`.
+     * Whether `arguments_json` is not valid JSON. It is kept verbatim either way: empty if the answer
+     * was stopped before the model wrote any. Always false for `text`.
      * </pre>
      *
      * <code>bool arguments_invalid = 3 [json_name = "argumentsInvalid"];</code>
@@ -971,8 +971,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether `arguments_json` is not valid JSON. It is kept verbatim either way. Always false for
-     * `text`.
+     * Whether `arguments_json` is not valid JSON. It is kept verbatim either way: empty if the answer
+     * was stopped before the model wrote any. Always false for `text`.
      * </pre>
      *
      * <code>bool arguments_invalid = 3 [json_name = "argumentsInvalid"];</code>
@@ -988,8 +988,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether `arguments_json` is not valid JSON. It is kept verbatim either way. Always false for
-     * `text`.
+     * Whether `arguments_json` is not valid JSON. It is kept verbatim either way: empty if the answer
+     * was stopped before the model wrote any. Always false for `text`.
      * </pre>
      *
      * <code>bool arguments_invalid = 3 [json_name = "argumentsInvalid"];</code>

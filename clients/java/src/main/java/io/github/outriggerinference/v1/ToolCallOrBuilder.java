@@ -54,8 +54,8 @@ public interface ToolCallOrBuilder extends
 
   /**
    * <pre>
-   * Whether `arguments_json` is not valid JSON. It is kept verbatim either way. Always false for
-   * `text`.
+   * Whether `arguments_json` is not valid JSON. It is kept verbatim either way: empty if the answer
+   * was stopped before the model wrote any. Always false for `text`.
    * </pre>
    *
    * <code>bool arguments_invalid = 3 [json_name = "argumentsInvalid"];</code>

@@ -1,0 +1,81 @@
+/**
+ * Leaves out items that the conversation of a request has already. Some clients name the response that they continue
+ * and send the messages of its turn again (Strands Agents with `stateful=True`): the provider would get the question,
+ * the calls and their reasoning twice.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
+import { answeredIds } from "../../runs/conversation.ts";
+import type { StoredMessage } from "../../runs/store.ts";
+import type { Draft, MessageDrafts, ModelTurn, ReturnedPart } from "./message-drafts.ts";
+import type { ContinuedConversation } from "./read-history.ts";
+
+/** A stored message of which the client returned parts. */
+export interface ReturnedMessage {
+  readonly parts: ReadonlyMap<number, { readonly turn: ModelTurn; readonly returned: ReturnedPart }>;
+}
+
+/** Leaves repeated items out. @returns Ids of those returned messages that are part of the conversation. */
+export async function leaveOutRepetitions(
+  drafts: MessageDrafts,
+  returned: ReadonlyMap<string, ReturnedMessage>,
+  conversation: ContinuedConversation,
+): Promise<ReadonlySet<string>> {
+  const history = await conversation.readEnd(new Set(returned.keys()), drafts.all.length);
+  const places = new Map<Message, number>();
+  const repeated = new Set<string>();
+  for (const [index, { id }] of history.entries()) {
+    for (const { turn, returned: part } of returned.get(id)?.parts.values() ?? []) {
+      turn.remove(part);
+      repeated.add(id);
+      places.set(turn.message, Math.min(index, places.get(turn.message) ?? index));
+    }
+  }
+  if (repeated.size === 0) return repeated;
+  for (const turn of drafts.turns) if (places.has(turn.message)) turn.removeReasoning();
+  drafts.remove(findRepeated(drafts.all, history, places));
+  return repeated;
+}
+
+/** @param places Places in the history of the messages of the model that are repeated, at least in part. */
+function findRepeated(
+  drafts: readonly Draft[],
+  history: readonly StoredMessage[],
+  places: ReadonlyMap<Message, number>,
+): ReadonlySet<Draft> {
+  const messages = history.flatMap(({ message }) => message ?? []);
+  const answered = new Set(messages.filter(isResult).flatMap(answeredIds));
+  const repeated = new Set(
+    drafts.filter(({ message }) => {
+      if (isResult(message)) return answeredIds(message).every((id) => answered.has(id));
+      return places.has(message) && message.content.length === 0;
+    }),
+  );
+  // What comes before a repeated message is repeated as well as long as it is the same.
+  const others = drafts.filter(({ message }) => !isResult(message));
+  let end = -1;
+  for (const draft of others.toReversed()) {
+    const place = places.get(draft.message);
+    if (place !== undefined) end = place;
+    else if (end >= 0) {
+      const previous = messages.slice(0, end).findLastIndex((message) => !isResult(message));
+      const isSame = previous >= 0 && hasSameContent(draft.message, messages[previous]);
+      if (isSame) repeated.add(draft);
+      end = isSame ? previous : -1;
+    }
+  }
+  return repeated;
+}
+
+function isResult({ role }: Message): boolean {
+  return role === Role.TOOL;
+}
+
+/** Compares what clients return. Reasoning and provider state is restored from the history, or left out. */
+function hasSameContent(draft: Message, stored: Message | undefined): boolean {
+  return stored?.role === draft.role && isDeepStrictEqual(getContent(draft), getContent(stored));
+}
+
+function getContent({ content }: Message): readonly unknown[] {
+  return content.flatMap(({ part }) => (part.case === "reasoning" ? [] : [part]));
+}

@@ -1,0 +1,58 @@
+/** The field of a request that a provider refused: from the names of its wire API to those of the contract. */
+import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+
+/**
+ * Fields of a wire API's request, by the beginning of their paths, with the fields of the contract that they are written
+ * from. The first entry that fits is taken.
+ */
+export type FieldNames = readonly (readonly [wire: string, contract: string])[];
+
+/** Kinds of failures that are about the request. */
+const REQUEST_KINDS: ReadonlySet<ErrorKind> = new Set([
+  ErrorKind.INVALID_REQUEST,
+  ErrorKind.CONTEXT_LENGTH,
+  ErrorKind.CONTENT_FILTER,
+  ErrorKind.NOT_FOUND,
+]);
+
+const MAX_PATH_CHARS = 128;
+
+/** Names of fields with indices: `tools[0].parameters`. */
+const PATH = /^[A-Za-z_]\w*(?:\.\w+|\[\d+\])*$/;
+
+/**
+ * The path in the contract. Undefined if the provider names no field, or the failure is not about the request. Of
+ * messages only the list is named, since adapters join and split them.
+ * @param path As the provider wrote it: `messages.1.content`, `tools[0].parameters`, `generationConfig.topP`.
+ * @param options Name under which options of the provider are in the request.
+ */
+export function toContractField(
+  path: string,
+  names: FieldNames,
+  {
+    kind,
+    options,
+    request,
+  }: { readonly kind: ErrorKind; readonly options: string; readonly request: Request },
+): string | undefined {
+  const wire = path.replace(/\.(?:(\d+)(?=\.|$)|\[(\d+)\])/g, "[$1$2]").slice(0, MAX_PATH_CHARS);
+  if (!REQUEST_KINDS.has(kind) || !PATH.test(wire)) return undefined;
+  const [, contract] = names.find(([name]) => beginsWith(wire, name)) ?? [];
+  if (contract === undefined) return `provider_options_json["${options}"].${wire}`;
+  const [, index] = /^\w+\[(\d+)\]/.exec(wire) ?? [];
+  const isElement = contract === "tools" && index !== undefined && sendsToolsInOrder(request, Number(index));
+  return isElement ? `tools[${index}]` : contract;
+}
+
+function beginsWith(path: string, name: string): boolean {
+  return path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`);
+}
+
+/** Tools of the caller are sent one by one. Those of providers may be left out or become several. */
+function sendsToolsInOrder({ tools }: Request, index: number): boolean {
+  const before = tools.slice(0, index + 1);
+  return (
+    index < tools.length && before.every(({ tool }) => tool.case === "function" || tool.case === "custom")
+  );
+}
