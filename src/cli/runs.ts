@@ -3,7 +3,7 @@ import { type Config, openRunStore } from "../config/index.ts";
 import { SDKError } from "../core/errors.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
 import type { RunEngine } from "../runs/engine.ts";
-import { createLazyRunEngine } from "../runs/lazy-engine.ts";
+import { createLazyRunEngine, openWhenReachable } from "../runs/lazy-engine.ts";
 import type { AccessControl, Inference } from "../server/index.ts";
 import { createBackgroundClient } from "../server/services/background-calls.ts";
 import type { CallObserver } from "../server/telemetry/call-observer.ts";
@@ -28,7 +28,8 @@ export interface RunsOptions {
 /**
  * The engine of a sidecar. One that keeps its runs in memory is loaded at the first run. Any other is opened at once:
  * mistakes in its configuration should be known at the start, and runs of an earlier process may wait in its store. A
- * database that cannot be reached does not keep the sidecar from starting: calls that need runs get UNAVAILABLE until then.
+ * database that cannot be reached does not keep the sidecar from starting: calls that need stored runs get UNAVAILABLE
+ * until then.
  * @throws ConfigurationError if the store cannot be used as it is configured; ServerError if its database refuses the
  *   sidecar.
  */
@@ -50,7 +51,8 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       import("../runs/run-engine.ts"),
       import("../runs/mcp/mcp-tools.ts"),
     ]);
-    const store = await openRunStore(runs, warn);
+    const failed = (error: Error) => report("reach the database of runs", error);
+    const store = await openWhenReachable(() => openRunStore(runs, warn), failed);
     const observer = { ...metrics.runs, failed: report };
     return createRunEngine({
       client: createBackgroundClient(client, observers),
@@ -62,7 +64,6 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       account,
     });
   });
-  const failed = (error: Error) => report("reach the database of runs", error);
-  if (runs.store.kind !== "memory") await engine.openWhenReachable(failed);
+  if (runs.store.kind !== "memory") await engine.open();
   return engine;
 }
