@@ -3,7 +3,7 @@ import { type Config, openRunStore } from "../config/index.ts";
 import { SDKError } from "../core/errors.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
 import type { RunEngine } from "../runs/engine.ts";
-import { createLazyRunEngine } from "../runs/lazy-engine.ts";
+import { createLazyRunEngine, openWhenReachable } from "../runs/lazy-engine.ts";
 import { createBackgroundClient } from "../server/calls/background-calls.ts";
 import type { AccessControl, Inference } from "../server/index.ts";
 import type { CallObserver } from "../server/telemetry/call-observer.ts";
@@ -28,7 +28,7 @@ export interface RunsOptions {
 /**
  * Opens the engine of a sidecar. An engine that keeps its runs in memory is loaded at the first run. Any other is
  * opened at once: mistakes in its configuration should be known at the start, and runs of an earlier process may wait
- * in its store. The sidecar starts even if a database cannot be reached: calls that need runs get UNAVAILABLE until
+ * in its store. The sidecar starts even if a database cannot be reached: calls that need stored runs get UNAVAILABLE until
  * then.
  * @throws ConfigurationError if the configuration of the store is unusable; ServerError if its database refuses the
  *   sidecar.
@@ -51,7 +51,8 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       import("../runs/run-engine.ts"),
       import("../runs/mcp/mcp-tools.ts"),
     ]);
-    const store = await openRunStore(runs, warn);
+    const failed = (error: Error) => report("reach the database of runs", error);
+    const store = await openWhenReachable(() => openRunStore(runs, warn), failed);
     const observer = { ...metrics.runs, failed: report };
     return createRunEngine({
       client: createBackgroundClient(client, observers),
@@ -63,7 +64,6 @@ export async function openRuns(options: RunsOptions): Promise<RunEngine> {
       account,
     });
   });
-  const failed = (error: Error) => report("reach the database of runs", error);
-  if (runs.store.kind !== "memory") await engine.openWhenReachable(failed);
+  if (runs.store.kind !== "memory") await engine.open();
   return engine;
 }

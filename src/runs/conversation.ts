@@ -1,4 +1,6 @@
 /** The conversation that a run sends to the model: what its thread holds, and what its request adds. */
+import { withFieldPaths } from "../client/field-paths.ts";
+import type { SDKError } from "../core/errors.ts";
 import { toolCallsOf } from "../core/message.ts";
 import { toolMessage } from "../core/tools.ts";
 import { type Message, Role, type ToolCall, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
@@ -58,12 +60,12 @@ export function composeConversation(
 ): Conversation {
   const turns = new Map<PlacedMessage, Turn>();
   /** The latest turn with a call of each id. Ids may repeat in later turns. */
-  const toTurn = new Map<string, Turn>();
+  const latestTurns = new Map<string, Turn>();
   const order: PlacedMessage[] = [];
   const place = (message: Message, inputIndex?: number) => {
     const placed = { message, inputIndex };
     const [turn] =
-      message.role === Role.TOOL ? answeredIds(message).flatMap((id) => toTurn.get(id) ?? []) : [];
+      message.role === Role.TOOL ? answeredIds(message).flatMap((id) => latestTurns.get(id) ?? []) : [];
     if (turn !== undefined) {
       turn.results.push(placed);
       for (const id of answeredIds(message)) turn.answered.add(id);
@@ -72,9 +74,9 @@ export function composeConversation(
     order.push(placed);
     const calls = message.role === Role.ASSISTANT ? callsIn(message) : [];
     if (calls.length === 0) return;
-    const own = { calls, isHistory: inputIndex === undefined, results: [], answered: new Set<string>() };
-    turns.set(placed, own);
-    for (const { id } of calls) toTurn.set(id, own);
+    const asked = { calls, isHistory: inputIndex === undefined, results: [], answered: new Set<string>() };
+    turns.set(placed, asked);
+    for (const { id } of calls) latestTurns.set(id, asked);
   };
   for (const message of history) place(message);
   for (const [index, message] of input.entries()) place(message, index);
@@ -141,4 +143,31 @@ export function openCallIds(messages: readonly Message[]): string[] {
 
 function callsIn(message: Message): readonly ToolCall[] {
   return message.content.some(({ part }) => part.case === "toolCall") ? toolCallsOf(message) : [];
+}
+
+const MESSAGE = /^messages\[(\d+)\](.*)$/;
+
+/** Maps fields of the model request to fields of the caller's request. */
+export interface RunFields {
+  /** Messages before those of the conversation: the system message. */
+  readonly before: number;
+  readonly conversation: Pick<Conversation, "messages">;
+  /** Path of the messages of the input: `options.request.messages`. */
+  readonly inputPath: string;
+}
+
+/** Names the fields of the model's request as the caller of the run knows them. */
+export function withRunFields(error: SDKError, fields: RunFields): SDKError {
+  return withFieldPaths(error, (field) => toFieldPath(field, fields));
+}
+
+function toFieldPath(field: string, { before, conversation, inputPath }: RunFields): string {
+  if (field === "mcp_servers" || field.startsWith("mcp_servers[")) return field;
+  if (field === "request") return "options.request";
+  const [, index, rest = ""] = MESSAGE.exec(field) ?? [];
+  if (index === undefined) return `options.request.${field}`;
+  if (Number(index) < before) return "options.system";
+  const inputIndex = conversation.messages[Number(index) - before]?.inputIndex;
+  // A message of the thread cannot be named by the request.
+  return inputIndex === undefined ? "previous_run_id" : `${inputPath}[${inputIndex}]${rest}`;
 }

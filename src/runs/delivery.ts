@@ -63,7 +63,6 @@ export class Delivery {
     if (performance.now() - this.#beatAt > this.#parts.holder.timeoutMs / 2) await this.#beat();
   }
 
-  /** Looks for queued runs now. */
   wake(): void {
     this.#isWoken = true;
     this.#wake?.();
@@ -171,7 +170,6 @@ export class Delivery {
     await this.#report(`recover the run ${held.run.id}`, () => recoverRun(this.#parts, held));
   }
 
-  /** Takes as many queued runs as may be executed. */
   async #takeQueued(): Promise<void> {
     const { store, holder, gates } = this.#parts;
     const { background } = gates;

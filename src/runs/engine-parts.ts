@@ -24,13 +24,11 @@ const NEVER = new AbortController().signal;
 /** What all runs of an engine share. */
 export interface EngineParts {
   readonly client: ModelClient;
-  /** The caller with the name of an owner. */
   readonly callerNamed: (owner: string) => Caller;
   readonly store: RunStore;
   readonly limits: RunLimits;
   readonly serverTools: ServerTools;
   readonly observer: RunObserver;
-  /** This process. */
   readonly holder: Holder;
   readonly known: KnownRuns;
   /** The memory of the process, and how much of each limit one owner may take. */
@@ -55,32 +53,21 @@ export function readRun(
   return new RunReader({ store, feeds, owner, runId, findHub: () => live.get(runId)?.hub }, after, options);
 }
 
-/** Waits for runs that are in the way of something, until a time limit. */
-export class WaitForRuns {
-  readonly #parts: ReadParts;
-  readonly #owner: string;
-  readonly #end: number;
-  #waits = 0;
-
-  /** @param end In milliseconds of `performance.now()`. */
-  constructor(parts: ReadParts, owner: string, end: number) {
-    this.#parts = parts;
-    this.#owner = owner;
-    this.#end = end;
-  }
-
-  /**
-   * Waits for the run, and a little longer each time, since the store may name it again at once.
-   * @throws ThreadBusyError when the time is over; SDKError of the signal's reason.
-   */
-  async for(runId: string, signal?: AbortSignal): Promise<void> {
-    const ms = this.#end - performance.now();
+/**
+ * Returns a function that waits for a run that is in the way of something, and a little longer each time, since the store
+ * may name it again at once. It throws a ThreadBusyError when the time is over, or an SDKError of the signal's reason.
+ * @param end In milliseconds of `performance.now()`.
+ */
+export function createThreadWait(parts: ReadParts, owner: string, end: number) {
+  let waits = 0;
+  return async (runId: string, signal: AbortSignal = NEVER): Promise<void> => {
+    const ms = end - performance.now();
     if (ms <= 0) throw new ThreadBusyError(runId);
-    await waitForRun(this.#parts, { owner: this.#owner, runId }, ms, signal);
-    const pause = Math.min(POLL_MS.first * 2 ** this.#waits, POLL_MS.last, ms);
-    if (this.#waits > 0) await untilAborted(delay(pause), signal ?? NEVER);
-    this.#waits += 1;
-  }
+    await waitForRun(parts, { owner, runId }, ms, signal);
+    const pause = Math.min(POLL_MS.first * 2 ** waits, POLL_MS.last, ms);
+    if (waits > 0) await untilAborted(delay(pause), signal);
+    waits += 1;
+  };
 }
 
 /**

@@ -14,18 +14,17 @@ import type { MessageQuery, Page, StoredMessage } from "./store.ts";
 
 /**
  * Creates, executes and stores runs. All methods throw SDKErrors: InvalidRequestError with field violations,
- * NotFoundError for what does not exist or belongs to another owner, RateLimitError where a limit on runs is reached.
+ * NotFoundError for what does not exist or belongs to another owner, RateLimitError if a limit on runs is reached.
  */
 export interface RunEngine {
   /** Creates a run and starts it, or queues it if it is in the background. Resolves when it is stored. */
   createRun(input: RunInput, options: RunOptions): Promise<StartedRun>;
-  /** Continues a run that requires action. */
   submitToolResults(request: SubmitToolResultsRequest, options: RunOptions): Promise<StartedRun>;
   /** A stored run with its steps. */
   getRun(owner: string, runId: string): Promise<RunWithOrigin>;
   /**
    * The events of a stored run after a sequence number (-1: all), past ones first, until it is over or requires action.
-   * Ends where the signal is aborted.
+   * Ends when the signal is aborted.
    */
   streamRun(owner: string, runId: string, afterSequence: number, signal: AbortSignal): Batches<RunEvent>;
   /** Resolves when the run has ended, or after a few seconds with `cancel_requested`. */
@@ -93,7 +92,7 @@ export interface RunInput {
 
 /** The owner of a run, and when it must end. */
 export interface RunOptions {
-  /** Name of the access key. Empty where there are none. */
+  /** Name of the access key. Empty if there are none. */
   readonly owner: string;
   /** Aborted when the caller disconnects or its deadline runs out. Cancels the run unless it is in the background. */
   readonly signal: AbortSignal;
@@ -120,7 +119,6 @@ export interface StartedRun {
 
 /** Notified about runs, for logs and metrics. Must not throw. */
 export interface RunObserver {
-  /** A run was created. */
   runCreated?(run: Run): void;
   /** A run that this process executed has ended or requires action. */
   runEnded?(run: Run): void;

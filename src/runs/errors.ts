@@ -1,6 +1,13 @@
 /** Errors of runs that APIs distinguish from other errors of the same kind. */
 import { quote } from "../client/violations.ts";
-import { InvalidRequestError, NotFoundError, RateLimitError, ServerError } from "../core/errors.ts";
+import {
+  InvalidRequestError,
+  NotFoundError,
+  RateLimitError,
+  ServerError,
+  toSdkError,
+} from "../core/errors.ts";
+import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { statusName } from "./status.ts";
 
@@ -38,7 +45,7 @@ export class RunLimitError extends RateLimitError {
 
 /**
  * What does not exist, or belongs to another owner.
- * @param field The field of the request that names it. Empty where the request is about it alone.
+ * @param field The field of the request that names it. Empty if the request is about it alone.
  */
 export function missing(what: "run" | "thread" | "message", id: string, field = ""): NotFoundError {
   const description = `there is no ${what} ${quote(id)}`;
@@ -59,3 +66,9 @@ export class StoreFullError extends RateLimitError {
 
 /** The connection to the database was lost. It is unknown whether the last statements were executed. */
 export class StoreUnreachableError extends ServerError {}
+
+/** Whether a failure of a store passes by itself. */
+export function isOutage(thrown: unknown): boolean {
+  const { kind, retryable } = toSdkError(thrown);
+  return retryable && kind === ErrorKind.SERVER;
+}

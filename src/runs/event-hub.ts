@@ -9,7 +9,6 @@ export interface HubReader {
   readonly cursor: number;
   /** Called once for each wait, when there are events after its cursor or the hub is closed. */
   wake(): void;
-  /** Ends the reading with an error. */
   giveUp(error: Error): void;
 }
 
@@ -77,7 +76,6 @@ export class EventHub {
     this.#wakeAll();
   }
 
-  /** Ends the events. */
   close(end: HubEnd): void {
     this.#end ??= end;
     this.#resume();
@@ -90,22 +88,18 @@ export class EventHub {
     return this.#events.slice(sequence + 1 - this.#first);
   }
 
-  /** A reader has read some. */
   noteRead(reader: HubReader): void {
     if (reader === this.#caller && reader.cursor >= this.last) this.#resume();
   }
 
-  /** Wakes a reader at the next event. */
   wait(reader: HubReader): void {
     this.#waiting.push(reader);
   }
 
-  /** Removes a waiting reader. */
   forget(reader: HubReader): void {
     this.#waiting = this.#waiting.filter((other) => other !== reader);
   }
 
-  /** Sequence number of the latest event. */
   get last(): number {
     return this.#first + this.#events.length - 1;
   }

@@ -18,7 +18,6 @@ const MAX_KEPT_SERVERS = 1000;
 /** How often callers that do not read are looked for while they may be waited for. */
 const LOOKS_PER_STALL = 4;
 
-/** A run to read. */
 interface ReadPlace {
   readonly owner: string;
   readonly runId: string;
@@ -94,7 +93,6 @@ export class Executions {
     return run;
   }
 
-  /** Starts a run whose caller reads its events. */
   startForCaller(
     plan: RunPlan,
     stored: LiveRunOptions["stored"],
@@ -138,7 +136,6 @@ export class Executions {
     });
   }
 
-  /** A stored run with its steps. */
   async getRun(owner: string, runId: string): Promise<RunWithOrigin> {
     const { store } = this.#parts;
     const stored = await store.getRun(owner, runId);

@@ -25,12 +25,10 @@ export class Gate {
     this.#shares = shares;
   }
 
-  /** Number of free places. */
   get free(): number {
     return this.#max - this.#used;
   }
 
-  /** The owners that have their share of the places. */
   get fullOwners(): readonly string[] {
     return [...this.#usedByOwner.keys()].filter((owner) => this.#isFull(owner));
   }
@@ -53,7 +51,7 @@ export class Gate {
     return true;
   }
 
-  /** Waits for a place. @throws SDKError of the signal's reason where it is aborted first. */
+  /** Waits for a place. @throws SDKError of the signal's reason if it is aborted first. */
   async wait(signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw toAbortError(signal);
     if (this.#used < this.#max) {

@@ -3,7 +3,7 @@ import { measureMemory } from "../core/measure-memory.ts";
 import type { MemoryAccount } from "../core/memory-account.ts";
 import type { MemoryPool, MemoryShare } from "../core/memory-pool.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
-import { toAbortError } from "../kit/http/abort.ts";
+import { untilAborted } from "../generation/loop/linked-signal.ts";
 
 /**
  * Runs in the background begin to read while at most that much is used: the conversation of one of them, whose size is
@@ -20,8 +20,8 @@ export class HistoryMemory {
   readonly #account: MemoryAccount;
   /** Whether a run in the background reads its conversation. They do so one after the other. */
   #isReading = false;
-  /** Runs in the background that wait for their turn or for memory, the first one first. */
-  readonly #waiting = new Set<() => void>();
+  /** Resolved when a run has read its conversation, or has given memory back. */
+  #change = Promise.withResolvers<void>();
 
   constructor(account: MemoryAccount) {
     this.#pool = account.histories;
@@ -45,7 +45,7 @@ export class HistoryMemory {
    */
   async wait(signal: AbortSignal): Promise<HistoryShare> {
     while (this.#isReading || this.#pool.usedBytes > this.#pool.maxBytes * BUSY_SHARE)
-      await this.#change(signal);
+      await untilAborted(this.#change.promise, signal);
     this.#isReading = true;
     return new HistoryShare(this, "", () => {
       this.#isReading = false;
@@ -70,33 +70,15 @@ export class HistoryMemory {
       throw this.#pool.createRefusal();
   }
 
-  /** Changes what a run uses. */
   change(bytes: number, owner: string): void {
     this.#pool.change(bytes, owner);
     if (bytes < 0) this.#wake();
   }
 
+  /** Those that wait are woken in their order. */
   #wake(): void {
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
-    for (const wake of waiting) wake();
-  }
-
-  /** Resolves when a run has read its conversation, or has given memory back. */
-  #change(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.reject(toAbortError(signal));
-    return new Promise((resolve, reject) => {
-      const abort = () => {
-        this.#waiting.delete(wake);
-        reject(toAbortError(signal));
-      };
-      const wake = () => {
-        signal.removeEventListener("abort", abort);
-        resolve();
-      };
-      this.#waiting.add(wake);
-      signal.addEventListener("abort", abort, { once: true });
-    });
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
   }
 }
 

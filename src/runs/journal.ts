@@ -29,7 +29,6 @@ export interface JournalTarget {
   readonly onFailure: (error: Error) => void;
 }
 
-/** What waits for a write. */
 interface Pending {
   readonly events: RunEvent[];
   readonly steps: StepResult[];

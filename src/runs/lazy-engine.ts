@@ -1,9 +1,11 @@
+/** An engine and a store that are opened later than they are created. */
 import { lazyBatches } from "../core/batches.ts";
 import { ServerError } from "../core/errors.ts";
 import type { RunEngine, ThreadEngine } from "./engine.ts";
 import { StoreUnreachableError } from "./errors.ts";
+import type { Holder, RunNotice, RunStore } from "./store.ts";
 
-/** Pauses between attempts to open the engine, in milliseconds: doubled from the first to the last. */
+/** Pauses between attempts to open a store, in milliseconds: doubled from the first to the last. */
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 10_000;
 
@@ -11,14 +13,9 @@ const LAST_PAUSE_MS = 10_000;
 export interface LazyRunEngine extends RunEngine {
   /** Opens the engine now. If that fails, the next use tries again. */
   open(): Promise<void>;
-  /**
-   * Opens the engine now. If its database is unavailable, tries again in the background until it succeeds.
-   * @param onFailure Called with each failure to reach the database. Other failures are thrown.
-   */
-  openWhenReachable(onFailure: (error: Error) => void): Promise<void>;
 }
 
-/** An engine that is opened at its first use: a process without runs never loads it. */
+/** Creates an engine that is opened at its first use: a process without runs never loads it. */
 export function createLazyRunEngine(openEngine: () => Promise<RunEngine>): LazyRunEngine {
   const opener = new Opener(openEngine);
   const engine = () => opener.open();
@@ -27,13 +24,54 @@ export function createLazyRunEngine(openEngine: () => Promise<RunEngine>): LazyR
     streamRun: (...args: Parameters<RunEngine["streamRun"]>) =>
       lazyBatches(async () => (await engine()).streamRun(...args)),
     open: async () => void (await engine()),
-    openWhenReachable: (onFailure: (error: Error) => void) => opener.openWhenReachable(onFailure),
     drain: async () => (await opener.end())?.drain(),
     close: async () => (await opener.end())?.close(),
   });
 }
 
-/** What has these members, and all methods of something that is opened when one of them is called. */
+/**
+ * Opens a store. If its database is unavailable, returns one whose methods fail until an attempt in the background, or
+ * of a method, succeeds: runs that are not stored need not wait for that.
+ * @param onFailure Called with each failure to reach the database. Other failures of the first attempt are thrown.
+ */
+export async function openWhenReachable(
+  openStore: () => Promise<RunStore>,
+  onFailure: (error: Error) => void,
+): Promise<RunStore> {
+  const opener = new Opener(openStore);
+  try {
+    return await opener.open();
+  } catch (error) {
+    if (!(error instanceof StoreUnreachableError)) throw error;
+    onFailure(error);
+    opener.retryLater(onFailure, FIRST_PAUSE_MS);
+    return createLazyStore(opener);
+  }
+}
+
+function createLazyStore(opener: Opener<RunStore>): RunStore {
+  const subscribe = (attach: (store: RunStore) => () => void) => {
+    let detach: (() => void) | undefined;
+    let hasLeft = false;
+    void opener.opened.then((store) => {
+      if (!hasLeft) detach = attach(store);
+    });
+    return () => {
+      hasLeft = true;
+      detach?.();
+    };
+  };
+  return withMethods(() => opener.open(), {
+    isShared: true,
+    subscribe: (runId: string, listener: (notice: RunNotice) => void) =>
+      subscribe((store) => store.subscribe(runId, listener)),
+    subscribeToQueue: (listener: () => void) => subscribe((store) => store.subscribeToQueue(listener)),
+    leave: async (holder: Holder) => (await opener.end())?.leave(holder),
+    close: async () => (await opener.end())?.close(),
+  });
+}
+
+/** Returns `members`, with all other methods of a target that is opened when one of them is called. */
 function withMethods<Target extends object, Members extends object>(
   open: () => Promise<Target>,
   members: Members,
@@ -51,55 +89,52 @@ function withMethods<Target extends object, Members extends object>(
   });
 }
 
-/** Opens an engine once, and never again after its end. */
-class Opener {
-  readonly #openEngine: () => Promise<RunEngine>;
-  #opened: Promise<RunEngine> | undefined;
+/** Opens an engine or a store once, and never again after its end. */
+class Opener<Opened> {
+  readonly #open: () => Promise<Opened>;
+  readonly #first = Promise.withResolvers<Opened>();
+  #opening: Promise<Opened> | undefined;
   #hasEnded = false;
 
-  constructor(openEngine: () => Promise<RunEngine>) {
-    this.#openEngine = openEngine;
+  constructor(open: () => Promise<Opened>) {
+    this.#open = open;
   }
 
-  open(): Promise<RunEngine> {
-    this.#opened ??= this.#hasEnded
+  get opened(): Promise<Opened> {
+    return this.#first.promise;
+  }
+
+  open(): Promise<Opened> {
+    this.#opening ??= this.#hasEnded
       ? Promise.reject(new ServerError("the sidecar is shutting down and starts no more runs"))
       : this.#tryToOpen();
-    return this.#opened;
+    return this.#opening;
   }
 
-  async openWhenReachable(onFailure: (error: Error) => void): Promise<void> {
-    try {
-      await this.open();
-    } catch (error) {
-      if (!(error instanceof StoreUnreachableError)) throw error;
-      onFailure(error);
-      this.#retryLater(onFailure, FIRST_PAUSE_MS);
-    }
-  }
-
-  #retryLater(onFailure: (error: Error) => void, pauseMs: number): void {
+  /** Tries again in the background until that succeeds. */
+  retryLater(onFailure: (error: Error) => void, pauseMs: number): void {
     const timer = setTimeout(() => {
       if (this.#hasEnded) return;
       this.open().catch((error: Error) => {
         onFailure(error);
-        this.#retryLater(onFailure, Math.min(LAST_PAUSE_MS, 2 * pauseMs));
+        this.retryLater(onFailure, Math.min(LAST_PAUSE_MS, 2 * pauseMs));
       });
     }, pauseMs);
     timer.unref();
   }
 
-  /** The engine, if it was opened. */
-  async end(): Promise<RunEngine | undefined> {
+  async end(): Promise<Opened | undefined> {
     this.#hasEnded = true;
-    return this.#opened?.catch(() => undefined);
+    return this.#opening?.catch(() => undefined);
   }
 
-  async #tryToOpen(): Promise<RunEngine> {
+  async #tryToOpen(): Promise<Opened> {
     try {
-      return await this.#openEngine();
+      const opened = await this.#open();
+      this.#first.resolve(opened);
+      return opened;
     } catch (error) {
-      this.#opened = undefined;
+      this.#opening = undefined;
       throw error;
     }
   }

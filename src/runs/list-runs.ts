@@ -28,7 +28,6 @@ export async function listRuns(
   return create(ListRunsResponseSchema, { runs: [...elements], nextPageToken });
 }
 
-/** The size of a page. 0: the default. */
 function readPageSize(pageSize: number, violations: Violations): number {
   if (pageSize < 0 || pageSize > PAGE_SIZE.max)
     violations.add("page_size", `expected a number from 1 to ${PAGE_SIZE.max}, found ${pageSize}`);

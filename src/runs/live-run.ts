@@ -2,10 +2,10 @@ import { AbortError, RequestTimeoutError, toSdkError } from "../core/errors.ts";
 import type { GenerateResult, StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import { StepRestart_Reason as Reason, type Run, type RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import { LinkedSignal } from "../generation/loop/linked-signal.ts";
+import { isOutage } from "./errors.ts";
 import { EventHub } from "./event-hub.ts";
 import { isAbandoned, isRepeated } from "./ids.ts";
 import { HoldLostError, Journal } from "./journal.ts";
-import { isOutage } from "./outage.ts";
 import { runAfter, runAfterFailure } from "./outcome.ts";
 import { type RecoveryParts, requeueRun } from "./recovery.ts";
 import { RunExecution, type RunPlan } from "./run-execution.ts";
@@ -15,7 +15,6 @@ import type { Hold, StoredRun } from "./store.ts";
 /** Options of a run in progress. */
 export interface LiveRunOptions {
   readonly parts: RecoveryParts;
-  /** What the run executes. */
   readonly plan: RunPlan;
   /** The run in the store, and the right to change it. Undefined: it is not stored. */
   readonly stored?: (Pick<StoredRun, "owner" | "request"> & { readonly hold: Hold }) | undefined;
@@ -42,7 +41,6 @@ export class LiveRun {
   #isEnding = false;
   /** Whether the run is to go on elsewhere as soon as possible. */
   #isLeaving = false;
-  /** Why the run goes on elsewhere. */
   #interruption: Reason | undefined;
 
   /** Begins at once. */
@@ -75,7 +73,6 @@ export class LiveRun {
     return this.#isEnding;
   }
 
-  /** Its steps so far. */
   get steps(): readonly StepResult[] {
     return this.#execution.steps;
   }
@@ -85,7 +82,6 @@ export class LiveRun {
     this.#scope.abort(reason);
   }
 
-  /** Cancels the run on request. */
   cancel(): void {
     this.#isCancelRequested = true;
     this.abort(new AbortError("the run was cancelled"));
@@ -164,7 +160,6 @@ export class LiveRun {
     this.hub.close({ case: "over" });
   }
 
-  /** Puts the run back into the queue. */
   async #leave(): Promise<void> {
     const { parts, plan, stored } = this.#options;
     this.#isEnding = true;

@@ -9,7 +9,7 @@ import { type ThreadMessage, ThreadMessageSchema } from "../gen/outrigger/v1/thr
 import { answerMessageId, createMessageId, isRepeated } from "./ids.ts";
 
 /** The answer of a step and the results of its tools. @param step From 1. */
-export function outputsOfStep(
+export function createStepOutputs(
   { id, attempts }: Run,
   step: number,
   { response, toolResults }: StepResult,
@@ -17,11 +17,11 @@ export function outputsOfStep(
   const answer = response?.message;
   const answerId = answerMessageId(id, step, isRepeated(attempts, step));
   const answers = answer === undefined ? [] : [output(id, answerId, answer)];
-  return [...answers, ...outputsOfResults(id, toolResults)];
+  return [...answers, ...createResultOutputs(id, toolResults)];
 }
 
 /** The results of tools that a run has executed. */
-export function outputsOfResults(runId: string, results: readonly ToolResult[]): ThreadMessage[] {
+export function createResultOutputs(runId: string, results: readonly ToolResult[]): ThreadMessage[] {
   return results.map((result) => output(runId, createMessageId(), toolMessage(result)));
 }
 

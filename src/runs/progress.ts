@@ -17,7 +17,6 @@ const PAGE_EVENTS = 256;
 
 /** How far a run has come. */
 export interface RunProgress extends EarlierWork {
-  /** Calls of tools that were begun and have no result, with their steps. */
   readonly begun: readonly BegunCall[];
   /** The start of the latest model call without a step. */
   readonly openCall: StreamStart | undefined;
@@ -49,7 +48,6 @@ export async function readProgress(store: RunStore, { run, request }: StoredRun)
   return { steps, begun, openCall, losses, isFinished, isSubmitted, approvedResults, mayHaveCalled };
 }
 
-/** The events from a sequence number on, before another one. */
 async function readRange(store: RunStore, runId: string, from: number, end: number): Promise<RunEvent[]> {
   const events: RunEvent[] = [];
   while (from + events.length < end) {
@@ -93,7 +91,6 @@ class Tail {
   /** Whether the events are those of the latest process. */
   #isLatest = true;
 
-  /** @param steps Number of steps. */
   constructor(steps: number) {
     this.#steps = steps;
   }

@@ -31,9 +31,7 @@ export interface RunDraft {
   readonly generation: Generation;
   /** With their secrets. */
   readonly servers: readonly McpServer[];
-  /** Tools of servers that are inherited. */
   readonly knownTools: readonly McpTool[];
-  /** The messages that the request adds. */
   readonly input: readonly NewMessage[];
   readonly isStored: boolean;
   /** Whether only this process can run it, since secrets are not stored. */
@@ -42,7 +40,7 @@ export interface RunDraft {
 
 /**
  * Reads what to run.
- * @param previous The run that is continued, where it is known.
+ * @param previous The run that is continued, if it is known.
  * @throws InvalidRequestError with every invalid field.
  */
 export async function readRunInput(

@@ -14,10 +14,9 @@ import {
 import { failedResult } from "../generation/loop/failed-result.ts";
 import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
 import type { RunObserver } from "./engine.ts";
-import { StoreFullError } from "./errors.ts";
+import { isOutage, StoreFullError } from "./errors.ts";
 import { isAbandoned } from "./ids.ts";
-import { isOutage } from "./outage.ts";
-import { outputsOfResults } from "./outputs.ts";
+import { createResultOutputs } from "./outputs.ts";
 import { type BegunCall, type RunProgress, readProgress } from "./progress.ts";
 import { hasSecrets } from "./read-request.ts";
 import { createRunEvent, createStatusEvent, type RunEventValue } from "./run-log.ts";
@@ -101,7 +100,6 @@ async function endHeldRun(
   if (await store.write({ hold, run: ended, events })) observer.runEnded?.(ended);
 }
 
-/** The error of a run whose process stopped. */
 function stopped(what: string): ServerError {
   return new ServerError(`${what} before the run was over`, { retryable: true });
 }
@@ -131,7 +129,6 @@ export async function requeueRun(
   else await failHeldRun(parts, restart.heldWithAttempt, reason);
 }
 
-/** The continuation of a run after its latest step. */
 class Restart {
   readonly #held: HeldRun;
   readonly #progress: RunProgress;
@@ -148,7 +145,6 @@ class Restart {
     this.#continuesAnswer = last !== undefined && (!progress.isFinished || isWaiting);
   }
 
-  /** Why the run does not go on. Undefined if it does. */
   get reasonAgainst(): ServerError | undefined {
     if (this.#interruption.reason === Reason.LOST && this.#progress.losses >= MAX_LOSSES)
       return stopped(`the sidecars that executed step ${this.#step} stopped ${MAX_LOSSES + 1} times`);
@@ -157,7 +153,6 @@ class Restart {
     return stopped(`the model was called twice for step ${this.#step}, and both times the sidecar stopped`);
   }
 
-  /** The run with the model call that was under way. */
   get heldWithAttempt(): HeldRun {
     const { run } = this.#held;
     const attempt = this.#interruption.abandoned === undefined ? this.#attempt : undefined;
@@ -187,11 +182,10 @@ class Restart {
         this.#continuesAnswer && last !== undefined && results.length > 0
           ? withProgress(last, { results, repairedCalls: [] })
           : undefined,
-      messages: outputsOfResults(run.id, results),
+      messages: createResultOutputs(run.id, results),
     };
   }
 
-  /** Number of the step that goes on. */
   get #step(): number {
     return this.#progress.steps.length + (this.#continuesAnswer ? 0 : 1);
   }

@@ -9,14 +9,19 @@ import type { Message, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import { type Run, RunSchema, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { ThreadMessageSchema } from "../gen/outrigger/v1/thread_pb.ts";
 import { failedResult } from "../generation/loop/failed-result.ts";
-import { type ConversationParts, composeConversation, openCallIds } from "./conversation.ts";
+import {
+  type ConversationParts,
+  composeConversation,
+  openCallIds,
+  type RunFields,
+  withRunFields,
+} from "./conversation.ts";
 import type { NewMessage } from "./engine.ts";
-import { type EngineParts, WaitForRuns } from "./engine-parts.ts";
+import { createThreadWait, type EngineParts } from "./engine-parts.ts";
 import { missing, RunStateError } from "./errors.ts";
 import { createMessageId, createRunId, createThreadId } from "./ids.ts";
 import { runAfterContinuation } from "./outcome.ts";
 import type { RunDraft } from "./read-request.ts";
-import { type RunFields, withRunFields } from "./run-fields.ts";
 import { createStatusEvent } from "./run-log.ts";
 import type { Hold, Holder, RunCreation, RunCreationResult, StoredMessage } from "./store.ts";
 
@@ -56,7 +61,7 @@ export async function createInStore(
 ): Promise<CreatedRun> {
   const { owner, signal, deadline = Infinity } = options;
   const end = Math.min(performance.now() + parts.limits.threadWaitMs, deadline);
-  const turn = new WaitForRuns(parts, owner, end);
+  const waitFor = createThreadWait(parts, owner, end);
   const { previousRunId, threadId } = draft.request;
   for (;;) {
     const creation = new Creation(draft, options);
@@ -71,7 +76,7 @@ export async function createInStore(
       case "unfinished":
         throw new RunStateError("previous_run_id", previousRunId, result.status, "a run that has ended");
       case "busy":
-        await turn.for(result.activeRunId, signal);
+        await waitFor(result.activeRunId, signal);
     }
   }
 }
@@ -99,7 +104,6 @@ async function storeRun({ store, known }: EngineParts, creation: RunCreation): P
   }
 }
 
-/** One attempt to create a run. */
 class Creation {
   readonly fields: RunCreation;
   readonly #draft: RunDraft;
@@ -150,12 +154,12 @@ class Creation {
     const { added } = checkConversation(this.conversation, this.#draft, this.#options.inputPath);
     const sent = new Set(openCallIds(this.conversation.input));
     const isSent = ({ toolCallId }: ToolResult) => sent.has(toolCallId);
-    const toMessage = (result: ToolResult) =>
+    const toOutput = (result: ToolResult) =>
       newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId, output: true });
     return [
-      ...added.filter((result) => !isSent(result)).map(toMessage),
+      ...added.filter((result) => !isSent(result)).map(toOutput),
       ...this.#draft.input.map((message) => newThreadMessage(message, { runId })),
-      ...added.filter(isSent).map(toMessage),
+      ...added.filter(isSent).map(toOutput),
     ];
   }
 }

@@ -37,7 +37,6 @@ import { Threads } from "./threads.ts";
 
 /** Options of an engine. */
 export interface RunEngineOptions {
-  /** Calls the models. */
   readonly client: ModelClient;
   /** Returns the caller with the name of an owner, for background runs. Default: a caller that may use all models. */
   readonly callerNamed?: ((owner: string) => Caller) | undefined;
@@ -267,7 +266,6 @@ class Engine implements RunEngine {
     return created;
   }
 
-  /** Executes a queued run that this process has taken. */
   async #executeTaken(held: HeldRun, share: HistoryShare): Promise<void> {
     const plan = await this.#orFail(held, () => this.#beginTaken(held, share));
     if (plan !== undefined) await this.#executions.start(plan, held, () => undefined).ended;
@@ -302,7 +300,6 @@ class Engine implements RunEngine {
     return isHeld ? { ...plan, run } : undefined;
   }
 
-  /** Writes the results for a run that requires action. */
   async #submit(request: SubmitToolResultsRequest, found: StoredRun, status: RunStatus) {
     await this.#delivery.untilAlive();
     const { known } = this.#parts;

@@ -20,12 +20,16 @@ import type { ModelClient } from "../generation/loop/model-calls.ts";
 import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
 import { NO_TOOLS, type ToolExecutor } from "../generation/loop/step-tools.ts";
 import { type LoopItem, runToolLoop } from "../generation/loop/tool-loop.ts";
-import { type Conversation, type ConversationParts, composeConversation } from "./conversation.ts";
+import {
+  type Conversation,
+  type ConversationParts,
+  composeConversation,
+  withRunFields,
+} from "./conversation.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Gate } from "./gate.ts";
 import { sumUsage } from "./outcome.ts";
-import { outputsOfResults, outputsOfStep } from "./outputs.ts";
-import { withRunFields } from "./run-fields.ts";
+import { createResultOutputs, createStepOutputs } from "./outputs.ts";
 import type { RunLog } from "./run-log.ts";
 import { ServerToolExecutor } from "./server-tool-executor.ts";
 import type { OpenedServerTools, ServerTools } from "./server-tools.ts";
@@ -47,7 +51,6 @@ export interface RunPlan {
   /** Tools of these servers that are known from an earlier turn. */
   readonly knownTools: readonly McpTool[];
   readonly serverTools: ServerTools;
-  /** Limits the calls of tools. */
   readonly toolGate: Gate;
   /** When the caller's time is over, in milliseconds of `performance.now()`. */
   readonly deadline?: number | undefined;
@@ -77,12 +80,10 @@ export class RunExecution {
   readonly #onStep: () => void;
   readonly #earlier: EarlierWork;
   readonly #steps: StepResult[];
-  /** Calls whose results are in the log. */
   readonly #answered: Set<string>;
   #tools: OpenedServerTools | undefined;
   #run: Run;
 
-  /** @param onStep Called when a step is complete. */
   constructor(plan: RunPlan, log: RunLog, hub: EventHub, onStep: () => void) {
     this.#plan = plan;
     this.#onStep = onStep;
@@ -91,7 +92,7 @@ export class RunExecution {
     this.#attempts = new AttemptLog(plan.run.attempts);
     this.#earlier = plan.earlier ?? NO_WORK;
     this.#steps = [...this.#earlier.steps];
-    this.#answered = new Set(this.#steps.flatMap(answeredCalls));
+    this.#answered = new Set(this.#steps.flatMap(getAnsweredIds));
     this.#run = plan.run;
   }
 
@@ -102,7 +103,6 @@ export class RunExecution {
     return { ...this.#run, attempts, ...(usage === undefined ? {} : { usage }) };
   }
 
-  /** The steps that the model has answered. */
   get steps(): readonly StepResult[] {
     return this.#steps;
   }
@@ -133,7 +133,7 @@ export class RunExecution {
   async #openTools(signal: AbortSignal): Promise<ServerToolExecutor | undefined> {
     const { servers, serverTools, knownTools, generation, toolGate } = this.#plan;
     if (servers.length === 0) return undefined;
-    const takenNames = new Set(generation.request.tools.flatMap(getName));
+    const takenNames = new Set(generation.request.tools.flatMap(getNames));
     const tools = await serverTools.open(servers, "mcp_servers", { signal, takenNames, known: knownTools });
     this.#tools = tools;
     for (const value of tools.lists) this.#log.add(0, { case: "mcpToolList", value });
@@ -159,7 +159,6 @@ export class RunExecution {
     });
   }
 
-  /** Executes the calls of the latest step that the caller has approved. */
   async #executeSubmitted(executor: ServerToolExecutor | undefined, signal: AbortSignal): Promise<void> {
     const last = this.#steps.at(-1);
     if (last !== undefined) await executor?.executeApproved(getOpenCalls(last), signal);
@@ -265,8 +264,8 @@ export class RunExecution {
 
   #addStep(step: StepResult): void {
     this.#steps.push(step);
-    for (const id of answeredCalls(step)) this.#answered.add(id);
-    this.#log.addStep(step, outputsOfStep(this.#plan.run, this.#steps.length, step));
+    for (const id of getAnsweredIds(step)) this.#answered.add(id);
+    this.#log.addStep(step, createStepOutputs(this.#plan.run, this.#steps.length, step));
     this.#log.update(this.run);
   }
 
@@ -274,7 +273,7 @@ export class RunExecution {
     this.#steps.splice(-1, 1, step);
     const results = step.toolResults.filter(({ toolCallId }) => !this.#answered.has(toolCallId));
     for (const { toolCallId } of results) this.#answered.add(toolCallId);
-    this.#log.replaceLatestStep(step, outputsOfResults(this.#run.id, results));
+    this.#log.replaceLatestStep(step, createResultOutputs(this.#run.id, results));
     this.#log.update(this.run);
   }
 
@@ -283,15 +282,15 @@ export class RunExecution {
     const last = this.#steps.at(-1);
     if (last !== undefined && getOpenCalls(last).some(({ id }) => id === result.toolCallId))
       return this.#replaceStep(withProgress(last, { results: [result], repairedCalls: [] }));
-    this.#log.replaceLatestStep(undefined, outputsOfResults(this.#run.id, [result]));
+    this.#log.replaceLatestStep(undefined, createResultOutputs(this.#run.id, [result]));
   }
 }
 
-function answeredCalls({ toolResults }: StepResult): string[] {
+function getAnsweredIds({ toolResults }: StepResult): string[] {
   return toolResults.map(({ toolCallId }) => toolCallId);
 }
 
-function getName({ tool }: Tool): string[] {
+function getNames({ tool }: Tool): string[] {
   return tool.case === "function" || tool.case === "custom" ? [tool.value.name] : [];
 }
 

@@ -1,6 +1,5 @@
 import { toSdkError } from "../core/errors.ts";
 import { EventHub } from "./event-hub.ts";
-import { readOverOutage } from "./outage.ts";
 import { isUnderWay } from "./status.ts";
 import type { RunStore } from "./store.ts";
 import { nextTurn } from "./turns.ts";
@@ -75,7 +74,6 @@ export class RunFeed {
     void this.#run();
   }
 
-  /** Ends the feed. */
   stop(): void {
     this.#isStopped = true;
     this.#unsubscribe();
@@ -98,19 +96,15 @@ export class RunFeed {
     const { store, owner, runId } = this.#source;
     // A notice from here on may be of events that this read does not see.
     this.#hasNotice = false;
-    const stored = await this.#read(() => store.getRun(owner, runId));
+    const stored = await store.getRun(owner, runId);
     const { lastSequence = -1, status } = stored?.run ?? {};
     while (this.hub.last < lastSequence && !this.#isStopped) {
-      const events = await this.#read(() => store.readEvents(runId, this.hub.last, PAGE_EVENTS));
+      const events = await store.readEvents(runId, this.hub.last, PAGE_EVENTS);
       if (events.length === 0) break;
       this.hub.publish(events);
       await nextTurn();
     }
     return status === undefined || !isUnderWay(status);
-  }
-
-  #read<Result>(read: () => Promise<Result>): Promise<Result> {
-    return readOverOutage(read, () => this.#isStopped);
   }
 
   /** Resolves at the next notice, at once if one came since the last read, or after POLL_MS. */

@@ -1,8 +1,7 @@
 import type { RunEvent } from "../gen/outrigger/v1/run_pb.ts";
 import type { EventHub, HubReader } from "./event-hub.ts";
-import { readOverOutage } from "./outage.ts";
 import { type FeedSource, PAGE_EVENTS, type RunFeed, type RunFeeds } from "./run-feeds.ts";
-import { isUnderWay } from "./status.ts";
+import { isTerminal, isUnderWay } from "./status.ts";
 import { nextTurn } from "./turns.ts";
 
 /** The run whose events are read. */
@@ -14,7 +13,6 @@ export interface ReaderSource extends FeedSource {
 
 /** Options of a reader. */
 export interface ReaderOptions {
-  /** Ends the reading. */
   readonly signal?: AbortSignal | undefined;
   /** Called once before the first read, which throws what it throws. */
   readonly onBegin?: (() => void) | undefined;
@@ -40,8 +38,9 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   #feed: RunFeed | undefined;
   #hasBegun = false;
   #isOver = false;
+  /** Whether the store has no events after the cursor, and never will. */
+  #isAtEnd = false;
   #failure: Error | undefined;
-  /** The read that waits for the hub. */
   #waiting: ((result: Result | Promise<Result>) => void) | undefined;
 
   /** @param cursor Sequence number of the last event that is not read. -1: all are read. */
@@ -55,7 +54,6 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     return this.#cursor;
   }
 
-  /** Whether reading has begun. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
@@ -123,6 +121,10 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
   }
 
   #read(): Promise<Result> {
+    if (this.#isAtEnd) {
+      this.#finish();
+      return Promise.resolve(DONE);
+    }
     this.#hub ??= this.#source.findHub();
     const hub = this.#hub;
     const events = hub?.eventsAfter(this.#cursor);
@@ -160,10 +162,13 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
     const { store, runId, feeds } = this.#source;
     try {
       await nextTurn();
-      const read = () => store.readEvents(runId, this.#cursor, PAGE_EVENTS);
-      const events = this.#isOver ? [] : await readOverOutage(read, () => this.#isOver);
+      const events = this.#isOver ? [] : await store.readEvents(runId, this.#cursor, PAGE_EVENTS);
       if (this.#isOver) return DONE;
-      if (events.length > 0) return this.#take(events);
+      const last = events.at(-1);
+      if (last !== undefined) {
+        this.#isAtEnd = last.event.case === "run" && isTerminal(last.event.value.status);
+        return this.#take(events);
+      }
       if (!(await this.#isRunOver())) {
         if (this.#isOver) return DONE;
         // What the hub of this process has no more is in the store, and nothing is missing in between.
@@ -185,10 +190,7 @@ export class RunReader implements AsyncIterableIterator<readonly RunEvent[], und
 
   async #isRunOver(): Promise<boolean> {
     const { store, owner, runId } = this.#source;
-    const stored = await readOverOutage(
-      () => store.getRun(owner, runId),
-      () => this.#isOver,
-    );
+    const stored = await store.getRun(owner, runId);
     if (stored === undefined) return true;
     const { status, lastSequence } = stored.run;
     return !isUnderWay(status) && this.#cursor >= lastSequence;

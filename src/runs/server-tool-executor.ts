@@ -13,7 +13,6 @@ import type { OpenedServerTools } from "./server-tools.ts";
 /** How the tools of a run are executed. */
 export interface ServerToolOptions {
   readonly tools: OpenedServerTools;
-  /** Limits the calls of all runs. */
   readonly gate: Gate;
   /** Time limit of a call in milliseconds. Undefined: the configured one. */
   readonly timeoutMs: number | undefined;
@@ -23,9 +22,7 @@ export interface ServerToolOptions {
   readonly onFinish: (step: number, event: RunEventValue, result: ToolResult) => void;
 }
 
-/** What calls belong to. */
 interface CallScope {
-  /** 0 outside of a step. */
   readonly step: number;
   readonly isApproved: boolean;
   readonly signal: AbortSignal;

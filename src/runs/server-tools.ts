@@ -53,7 +53,7 @@ export interface ServerTools {
   /**
    * Checks the servers, lists the tools of all of them concurrently, and names the tools for the model. A server that
    * cannot be reached or breaks the protocol has a list with an error; the caller decides what that means for the run.
-   * @throws InvalidRequestError as `check`; AbortError where the signal aborts.
+   * @throws InvalidRequestError as `check`; AbortError if the signal is aborted.
    */
   open(
     servers: readonly McpServer[],
@@ -74,7 +74,7 @@ export interface OpenedServerTools {
   needsApproval(tool: McpTool): boolean;
   /**
    * Calls a tool. Never repeats a call.
-   * @throws AbortError where the signal aborts; InvalidToolCallError where `find` does not know the tool.
+   * @throws AbortError if the signal is aborted; InvalidToolCallError if `find` does not know the tool.
    */
   execute(call: ToolCall, options: ExecuteServerToolOptions): Promise<ServerToolResult>;
   /** Ends the calls under way and the sessions, and closes the connections. Never throws. */

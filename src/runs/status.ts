@@ -43,7 +43,6 @@ export function isUnderWay(status: RunStatus): boolean {
   return status === RunStatus.QUEUED || status === RunStatus.IN_PROGRESS;
 }
 
-/** Whether the status may follow the other one. */
 function mayFollow(next: RunStatus, status: RunStatus): boolean {
   return (TRANSITIONS.get(status) ?? NONE).has(next);
 }
@@ -53,7 +52,7 @@ export type StatusChange = Partial<Omit<Run, "$typeName" | "$unknown" | "id" | "
 
 /**
  * The run with its next status.
- * @throws InternalError where that status may not follow.
+ * @throws InternalError if that status may not follow.
  */
 export function withStatus(run: Run, status: RunStatus, change: StatusChange = {}): Run {
   if (!mayFollow(status, run.status))

@@ -68,7 +68,6 @@ export interface RunStore {
    */
   subscribe(runId: string, listener: (notice: RunNotice) => void): () => void;
 
-  /** Number of QUEUED runs of an owner, and of all owners. */
   countQueued(owner: string): Promise<QueueLength>;
   /** Calls `listener` whenever runs are queued. Notices may be lost. Returns a function that unsubscribes. */
   subscribeToQueue(listener: () => void): () => void;
@@ -136,7 +135,6 @@ export interface Holder {
 /** The right to change a run. A later hold of the same run ends it. */
 export interface Hold {
   readonly runId: string;
-  /** Id of the process. */
   readonly holderId: string;
   /** Counts the holds of the run; each write checks it. */
   readonly fence: number;
@@ -171,7 +169,6 @@ export interface RunCreation extends StoredRun {
    * `previous_run_id` of the request leads to another one, or `thread_id` of the request names it.
    */
   readonly run: Run;
-  /** Its first events. */
   readonly events: readonly RunEvent[];
   /**
    * The messages that the run adds to its thread at its creation, in order. Called once, in the transaction, with the
@@ -223,9 +220,7 @@ export interface RunWrite extends RunChange {
   readonly hold: Hold;
   /** Replaces the latest step: some of its calls have results now. Before `steps`. */
   readonly latestStep?: StepResult | undefined;
-  /** Steps to append. */
   readonly steps?: readonly StepResult[] | undefined;
-  /** Messages to append to the thread. */
   readonly messages?: readonly StoredMessage[] | undefined;
 }
 
@@ -247,7 +242,6 @@ export interface RunQuery extends PageQuery {
 /** Which messages to list: those of a thread, or those that a run added. */
 export interface MessageQuery extends PageQuery {
   readonly threadId?: string | undefined;
-  /** The input of this run. */
   readonly inputOfRunId?: string | undefined;
   readonly order: "oldest first" | "latest first";
 }

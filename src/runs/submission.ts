@@ -10,7 +10,7 @@ import { getOpenCalls, withProgress } from "../generation/loop/open-calls.ts";
 import { answeredIds, refusedResult } from "./conversation.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { missing, RunStateError } from "./errors.ts";
-import { outputsOfResults } from "./outputs.ts";
+import { createResultOutputs } from "./outputs.ts";
 import { checkApprovals } from "./read-request.ts";
 import { newThreadMessage } from "./run-creation.ts";
 import { createStatusEvent } from "./run-log.ts";
@@ -51,7 +51,7 @@ export async function submitResults(
   const run = resumedRun(taken.run, status);
   const messages = [
     ...results.map((result) => newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId })),
-    ...outputsOfResults(runId, refused),
+    ...createResultOutputs(runId, refused),
   ];
   const events = [createStatusEvent(run.lastSequence, run)];
   if (!(await store.write({ hold: taken.hold, run, events, latestStep, messages })))

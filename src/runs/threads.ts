@@ -3,7 +3,7 @@ import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { Violations } from "../client/violations.ts";
 import { type Thread, ThreadSchema } from "../gen/outrigger/v1/thread_pb.ts";
 import type { NewMessage, ThreadEngine, ThreadInput } from "./engine.ts";
-import { type EngineParts, type ReadParts, WaitForRuns } from "./engine-parts.ts";
+import { createThreadWait, type EngineParts, type ReadParts } from "./engine-parts.ts";
 import { missing } from "./errors.ts";
 import { createThreadId } from "./ids.ts";
 import { checkMetadata } from "./read-request.ts";
@@ -59,12 +59,12 @@ export class Threads implements ThreadEngine {
   ): Promise<readonly StoredMessage[]> {
     const { store, limits } = this.#parts;
     const added = messages.map((message) => newThreadMessage(message));
-    const turn = new WaitForRuns(this.#parts, owner, performance.now() + limits.threadWaitMs);
+    const waitFor = createThreadWait(this.#parts, owner, performance.now() + limits.threadWaitMs);
     for (;;) {
       const result = await store.appendMessages(owner, threadId, added);
       if (result.case === "appended") return added;
       if (result.case === "missing") throw missing("thread", threadId);
-      await turn.for(result.activeRunId);
+      await waitFor(result.activeRunId);
     }
   }
 

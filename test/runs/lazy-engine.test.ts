@@ -1,18 +1,23 @@
 import { create } from "@bufbuild/protobuf";
 import { Client } from "outrigger";
 import { describe, expect, it } from "vitest";
+import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { ListRunsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
-import { createLazyRunEngine } from "../../src/runs/lazy-engine.ts";
+import { StoreUnreachableError } from "../../src/runs/errors.ts";
+import { createLazyRunEngine, openWhenReachable } from "../../src/runs/lazy-engine.ts";
 import { createRunEngine } from "../../src/runs/run-engine.ts";
 import { NotConnectedError } from "../../src/runs/store/driver.ts";
+import { openPostgresStore } from "../../src/runs/store/postgres.ts";
+import { createdRun } from "./contract/data.ts";
 import { openMemory } from "./store/sqlite/open-store.ts";
+import { createTestEngine, run, runRequest } from "./support/test-engine.ts";
 
 /** An engine that counts how often it is opened. The given number of openings fail first. */
-function countedEngine(failures = 0, failure = new Error("a failure of the test")) {
+function countedEngine(failures = 0) {
   const counts = { opened: 0 };
   const engine = createLazyRunEngine(async () => {
     counts.opened += 1;
-    if (counts.opened <= failures) throw failure;
+    if (counts.opened <= failures) throw new Error("a failure of the test");
     return createRunEngine({ client: new Client({ providers: {} }), store: await openMemory() });
   });
   return { engine, counts };
@@ -49,27 +54,75 @@ describe("createLazyRunEngine()", () => {
     await engine.close();
   });
 
-  it("is opened in the background if its database cannot be reached at first", async () => {
-    const { engine, counts } = await countedEngine(2, new NotConnectedError("no connection in the test"));
-    const failures: string[] = [];
-    await engine.openWhenReachable((error) => failures.push(error.message));
-    expect(failures).toEqual(["no connection in the test"]);
-    await expect.poll(() => counts.opened, { timeout: 10_000 }).toBe(3);
-    expect((await engine.listRuns("", list)).runs).toEqual([]);
-    await engine.close();
-  });
-
-  it("throws every other failure to open it", async () => {
-    const { engine } = await countedEngine(1);
-    await expect(engine.openWhenReachable(() => {})).rejects.toThrow("a failure of the test");
-    await engine.close();
-  });
-
   it("is not opened by its end, nor after it", async () => {
     const { engine, counts } = await countedEngine();
     await engine.drain();
     await engine.close();
     await expect(engine.listRuns("", list)).rejects.toThrow("the sidecar is shutting down");
     expect(counts.opened).toBe(0);
+  });
+});
+
+describe("openWhenReachable()", () => {
+  /** A database that cannot be reached as often as asked, and then has the store. */
+  async function openLate(failures: number) {
+    const store = await openMemory();
+    const problems: string[] = [];
+    let attempts = 0;
+    const lazy = await openWhenReachable(
+      async () => {
+        attempts += 1;
+        if (attempts <= failures) throw new NotConnectedError(`no connection ${attempts}`);
+        return store;
+      },
+      (error) => problems.push(error.message),
+    );
+    return { store, lazy, problems, countAttempts: () => attempts };
+  }
+
+  it("returns the store itself if its database can be reached", async () => {
+    const { store, lazy } = await openLate(0);
+    expect(lazy).toBe(store);
+    await store.close();
+  });
+
+  it("opens the store in the background otherwise, and subscribes to it then", async () => {
+    const { store, lazy, problems, countAttempts } = await openLate(2);
+    expect(problems).toEqual(["no connection 1"]);
+    const told: string[] = [];
+    lazy.subscribeToQueue(() => told.push("all"));
+    const unsubscribe = lazy.subscribeToQueue(() => told.push("none"));
+    unsubscribe();
+    await expect.poll(countAttempts, { timeout: 10_000 }).toBe(3);
+    expect(problems).toEqual(["no connection 1", "no connection 2"]);
+    await createdRun(store, { queued: true });
+    expect(told).toEqual(["all"]);
+    expect((await lazy.countQueued("owner")).total).toBe(1);
+    await lazy.close();
+  });
+
+  it("throws every other failure to open it", async () => {
+    const open = async () => Promise.reject(new Error("a failure of the test"));
+    await expect(openWhenReachable(open, () => {})).rejects.toThrow("a failure of the test");
+  });
+
+  it("does not open it at its end", async () => {
+    const { lazy, countAttempts } = await openLate(1);
+    await lazy.leave({ id: "process-1", timeoutMs: 1 });
+    await lazy.close();
+    await expect(lazy.countQueued("")).rejects.toThrow("the sidecar is shutting down");
+    expect(countAttempts()).toBe(1);
+  });
+
+  it("lets runs that are not stored begin while the database is unavailable", async () => {
+    const url = "postgres://nobody:nothing@127.0.0.1:1/none";
+    const open = () => openPostgresStore({ url, maxBodyBytes: 1_000_000, onProblem: () => {} });
+    const { engine } = await createTestEngine(["hello"], {
+      store: await openWhenReachable(open, () => {}),
+    });
+    const unstored = await run(engine, runRequest("hi", { store: false }));
+    expect(unstored.status).toBe(RunStatus.COMPLETED);
+    await expect(run(engine, runRequest("hi"))).rejects.toBeInstanceOf(StoreUnreachableError);
+    await engine.close();
   });
 });

@@ -8,7 +8,7 @@ import { isTerminal } from "../../src/runs/status.ts";
 import type { RunStore, RunWrite } from "../../src/runs/store.ts";
 import type { Turn } from "../generation/support/scripted-model.ts";
 import { waitUntil } from "../kit/http/servers.ts";
-import { openMemory } from "./store/sqlite/open-store.ts";
+import { getDriver, openMemory } from "./store/sqlite/open-store.ts";
 import {
   createTestEngine,
   getEvents,
@@ -221,14 +221,14 @@ describe("a store that is away", () => {
     const there = await processOn(store, ["hello"]);
     const over = await run(there.engine, background());
     let failures = 3;
-    const flaky = wrapStore(store, {
-      readEvents: async (...parameters) => {
-        failures -= 1;
-        if (failures >= 0) throw away();
-        return store.readEvents(...parameters);
-      },
-    });
-    const here = await processOn(flaky);
+    const driver = getDriver(store);
+    const { readPage } = driver;
+    driver.readPage = async (...parameters) => {
+      failures -= 1;
+      if (failures >= 0) throw away();
+      return readPage.call(driver, ...parameters) as never;
+    };
+    const here = await processOn(store);
     expect(await replay(here.engine, over.id)).toEqual(await replay(there.engine, over.id));
     expect(failures).toBeLessThan(0);
   });
@@ -277,6 +277,24 @@ describe("a store that is full", () => {
     const { engine } = await processOn(full, ["hello"]);
     expect(await run(engine, runRequest("hi"))).toMatchObject({ status: RunStatus.FAILED });
     expect(await run(engine, background())).toMatchObject({ status: RunStatus.FAILED });
+  });
+});
+
+describe("a reader of a run that is over", () => {
+  it("reads the store no more after the last event", async () => {
+    const store = await openMemory();
+    let reads = 0;
+    const counting = wrapStore(store, {
+      readEvents: (...parameters) => {
+        reads += 1;
+        return store.readEvents(...parameters);
+      },
+    });
+    const { engine } = await processOn(counting, ["hello"]);
+    const over = await run(engine, runRequest("hi"));
+    reads = 0;
+    expect((await replay(engine, over.id)).at(-1)?.event.case).toBe("run");
+    expect(reads).toBe(1);
   });
 });
 

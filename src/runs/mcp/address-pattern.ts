@@ -3,7 +3,7 @@
 /** Addresses of one origin, or of all hosts below a domain. */
 export interface AddressPattern {
   readonly protocol: string;
-  /** Lower case. Begins with a dot where every host below it is meant. */
+  /** Lower case. Begins with a dot if every host below it is meant. */
   readonly host: string;
   /** Empty for the port of the scheme. */
   readonly port: string;
@@ -18,7 +18,7 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;
 
 /**
  * Reads `https://mcp.example.com`, `https://mcp.example.com:8443`, `https://*.example.com` or, for servers beside the
- * sidecar, `http://127.0.0.1:8080`. Undefined where a text is none of these.
+ * sidecar, `http://127.0.0.1:8080`. Undefined if a text is none of these.
  */
 export function parseAddressPattern(text: string): AddressPattern | undefined {
   const [, scheme = "", wildcard = "", authority = ""] = PATTERN.exec(text) ?? [];

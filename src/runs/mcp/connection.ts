@@ -32,7 +32,6 @@ const GOODBYE_MS = 1_000;
  */
 const MAX_SERVER_REQUESTS = 32;
 
-/** How the sidecar names itself. */
 const CLIENT = { name: "outrigger", version: "1" };
 
 /** Results go to a model, which needs no schema of them. A stranger's schemas are not compiled. */
@@ -78,7 +77,7 @@ export class McpConnection {
     });
   }
 
-  /** Calls a tool. Throws SDKError. */
+  /** @throws SDKError */
   call(
     name: string,
     args: JsonObject,
@@ -95,7 +94,7 @@ export class McpConnection {
       return this.#client.callTool(
         { name, arguments: { ...args } },
         {
-          ...this.#getErrorOptions(signal),
+          ...this.#getOptions(signal),
           onresumptiontoken,
           // Tells which arguments go into headers as well. An earlier turn's list has no definitions.
           ...(toolDefinition === undefined ? {} : { toolDefinition }),
@@ -148,9 +147,7 @@ export class McpConnection {
     const client = this.#client;
     // The package calls this one before its own.
     transport.onmessage = (message) => this.#checkMessage(message);
-    return this.#run(undefined, limit, ({ signal }) =>
-      client.connect(transport, this.#getErrorOptions(signal)),
-    );
+    return this.#run(undefined, limit, ({ signal }) => client.connect(transport, this.#getOptions(signal)));
   }
 
   /** Ends the session of a server that sends too many requests. Throws, so that they are not answered. */
@@ -164,7 +161,7 @@ export class McpConnection {
     throw failure;
   }
 
-  #getErrorOptions(signal: AbortSignal) {
+  #getOptions(signal: AbortSignal) {
     return { signal, timeout: LONGEST_TIMER_MS };
   }
 
@@ -175,10 +172,7 @@ export class McpConnection {
     for (let pages = 0; pages === 0 || cursor !== undefined; pages += 1) {
       if (pages === MAX_PAGES) throw tooMany(`${MAX_PAGES} pages of tools`);
       const params = cursor === undefined ? {} : { cursor };
-      const page = await this.#client.request(
-        { method: "tools/list", params },
-        this.#getErrorOptions(signal),
-      );
+      const page = await this.#client.request({ method: "tools/list", params }, this.#getOptions(signal));
       for (const definition of page.tools) {
         const tool = toMcpTool(definition, this.#endpoint.server.serverLabel);
         bytes += countBytes(tool);

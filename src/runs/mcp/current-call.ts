@@ -7,7 +7,7 @@ import {
   untilAborted,
 } from "../../generation/loop/linked-signal.ts";
 import type { HttpAnswer } from "../../kit/http/transport.ts";
-import { getMcpFailure } from "./failure.ts";
+import { toMcpFailure } from "./failure.ts";
 
 /**
  * The call that an HTTP exchange belongs to. The client package has one fetch for everything it sends and, with servers
@@ -26,7 +26,7 @@ const MAX_EXCHANGES = 256;
 
 /** One request to an MCP server, which may take several HTTP exchanges. To be run once. */
 export class McpCall {
-  /** Whether the server lets the answer be taken up again where a connection ends. */
+  /** Whether the server lets the answer be taken up again if a connection ends. */
   isResumable = false;
   readonly #linked: LinkedSignal;
   readonly #broken = Promise.withResolvers<never>();
@@ -51,7 +51,7 @@ export class McpCall {
     this.#linked.abort(reason);
   }
 
-  /** An exchange begins. Throws ServerError if there were too many. */
+  /** @throws ServerError if there were too many exchanges. */
   onExchange(): void {
     this.#exchanges += 1;
     if (this.#exchanges > MAX_EXCHANGES)
@@ -59,7 +59,6 @@ export class McpCall {
     clearTimeout(this.#timer);
   }
 
-  /** The head of an answer has come. */
   onAnswer(answer: HttpAnswer): void {
     this.#failedStatus = answer.status >= 200 && answer.status < 300 ? undefined : answer.status;
     if (this.#isOver) answer.release();
@@ -83,7 +82,7 @@ export class McpCall {
       const done = currentCall.run(this, () => work(this));
       return await untilAborted(Promise.race([done, this.#broken.promise]), signal);
     } catch (thrown) {
-      const failure = toSdkError(failureUnder(signal, getMcpFailure(thrown, this.#failedStatus)));
+      const failure = toSdkError(failureUnder(signal, toMcpFailure(thrown, this.#failedStatus)));
       // The package may still wait for an answer.
       this.stop(new AbortError("the call has failed"));
       throw failure;

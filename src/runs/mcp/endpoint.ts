@@ -33,7 +33,7 @@ const OWN_HEADER =
  * @param field Path of the servers in the request.
  * @throws InvalidRequestError naming every server that is described wrongly or that the configuration does not allow.
  */
-export function getEndpoints(
+export function readEndpoints(
   servers: readonly McpServer[],
   field: string,
   settings: McpSettings,
@@ -46,7 +46,7 @@ export function getEndpoints(
   const endpoints = servers.flatMap((server, index) => {
     const found = labels.has(server.serverLabel)
       ? new Problem("server_label", "expected a label that no other server has")
-      : createEndpoint(server, settings);
+      : readEndpoint(server, settings);
     labels.add(server.serverLabel);
     if (!(found instanceof Problem)) return [found];
     problems.push({ field: `${field}[${index}].${found.field}`, description: found.description });
@@ -56,7 +56,6 @@ export function getEndpoints(
   return endpoints;
 }
 
-/** What is wrong with a field of a server. */
 class Problem {
   readonly field: string;
   readonly description: string;
@@ -67,13 +66,13 @@ class Problem {
   }
 }
 
-function createEndpoint(server: McpServer, settings: McpSettings): McpEndpoint | Problem {
+function readEndpoint(server: McpServer, settings: McpSettings): McpEndpoint | Problem {
   const { serverLabel: label, serverUrl } = server;
   if (!LABEL.test(label)) return new Problem("server_label", "expected at most 64 letters, digits, _ or -");
-  const headers = createHeaders(server);
+  const headers = readHeaders(server);
   if (headers instanceof Problem) return headers;
   const configured = settings.servers.get(label);
-  if (configured !== undefined && getIsAddress(configured, serverUrl))
+  if (configured !== undefined && hasAddress(configured, serverUrl))
     return joined(server, configured, headers);
   if (serverUrl === "")
     return new Problem("server_url", `expected an address: mcp.servers has no server ${label}`);
@@ -87,7 +86,7 @@ function createEndpoint(server: McpServer, settings: McpSettings): McpEndpoint |
 }
 
 /** Whether the caller means the configured server: by its label alone, or by its address as well. */
-function getIsAddress({ url }: ConfiguredMcpServer, serverUrl: string): boolean {
+function hasAddress({ url }: ConfiguredMcpServer, serverUrl: string): boolean {
   return serverUrl === "" || URL.parse(serverUrl)?.href === URL.parse(url)?.href;
 }
 
@@ -106,8 +105,7 @@ function joined(
   return { server, url: new URL(url), headers: { ...headers, ...own }, token };
 }
 
-/** The headers that the caller gives. */
-function createHeaders({ headers: given, authorization }: McpServer): Record<string, string> | Problem {
+function readHeaders({ headers: given, authorization }: McpServer): Record<string, string> | Problem {
   const headers = lowerCaseNames(given);
   const names = Object.keys(headers);
   if (names.length > MAX_HEADERS)

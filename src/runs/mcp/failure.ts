@@ -10,7 +10,7 @@ const MAX_MESSAGE_CHARS = 500;
  * were sent.
  * @param failedStatus Status of the HTTP answer that failed, if one did.
  */
-export function getMcpFailure(thrown: unknown, failedStatus: number | undefined): SDKError {
+export function toMcpFailure(thrown: unknown, failedStatus: number | undefined): SDKError {
   const ours = ownErrorIn(thrown);
   if (ours !== undefined) return ours;
   if (thrown instanceof ProtocolError) return protocolFailure(thrown);

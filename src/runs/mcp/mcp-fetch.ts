@@ -7,7 +7,6 @@ import type { McpEndpoint } from "./endpoint.ts";
 import { JsonGauge } from "./json-gauge.ts";
 import type { McpLimits } from "./settings.ts";
 
-/** What the client package calls. */
 type McpFetch = (address: string | URL, init?: RequestInit) => Promise<Response>;
 
 /** Bytes of an answer that is no success. Nobody is shown them; the status says enough. */
@@ -19,7 +18,6 @@ const SLICE_BYTES = 4096;
 /** How long an answer is handled before others have their turn, in milliseconds. */
 const TURN_MS = 10;
 
-/** What happens at the end of an answer's body. */
 interface EndObserver {
   onAnswerEnd(failure: unknown): void;
 }
@@ -50,7 +48,7 @@ export function createMcpFetch(
     const request = { headers: { ...endpoint.headers, ...headers }, signal };
     const answer = await send(transport, method, pathname + search, request, init.body);
     call?.onAnswer(answer);
-    return createResponse(answer, call ?? session, limits);
+    return toResponse(answer, call ?? session, limits);
   };
 }
 
@@ -66,7 +64,7 @@ function send(
   return transport.post(path, { ...request, body: typeof body === "string" ? body : "" });
 }
 
-function createResponse(answer: HttpAnswer, observer: EndObserver | undefined, limits: McpLimits): Response {
+function toResponse(answer: HttpAnswer, observer: EndObserver | undefined, limits: McpLimits): Response {
   const { status } = answer;
   const isSuccess = status >= 200 && status < 300;
   if (status >= 300 && status < 400) {
@@ -81,19 +79,19 @@ function createResponse(answer: HttpAnswer, observer: EndObserver | undefined, l
     return new Response(null, { status, headers });
   }
   const bounds = isSuccess ? limits : { ...limits, maxAnswerBytes: MAX_FAILURE_BYTES };
-  return new Response(getBody(answer, new JsonGauge(bounds), observer), { status, headers });
+  return new Response(readBody(answer, new JsonGauge(bounds), observer), { status, headers });
 }
 
 /**
  * The body of an answer as a web stream, read as it is needed, in slices. The client package handles the messages of a
  * slice before it reads on.
  */
-function getBody(
+function readBody(
   answer: HttpAnswer,
   gauge: JsonGauge,
   observer: EndObserver | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const reader = getSlices(answer.body, gauge)[Symbol.asyncIterator]();
+  const reader = readSlices(answer.body, gauge)[Symbol.asyncIterator]();
   const fail = (controller: ReadableStreamDefaultController, failure: unknown) => {
     answer.destroy();
     observer?.onAnswerEnd(failure);
@@ -115,7 +113,7 @@ function getBody(
 }
 
 /** The measured bytes of a body in slices, with turns of the event loop between them. */
-async function* getSlices(body: AsyncIterable<Uint8Array>, gauge: JsonGauge): AsyncGenerator<Uint8Array> {
+async function* readSlices(body: AsyncIterable<Uint8Array>, gauge: JsonGauge): AsyncGenerator<Uint8Array> {
   let turnEndsAt = performance.now() + TURN_MS;
   for await (const chunk of body) {
     for (let start = 0; start < chunk.length; start += SLICE_BYTES) {

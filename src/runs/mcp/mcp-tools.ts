@@ -9,15 +9,17 @@ import {
 } from "../../core/errors.ts";
 import type { ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import {
+  ApprovalPolicy,
   type McpServer,
   type McpTool,
+  type McpToolFilter,
   type McpToolList,
   McpToolListSchema,
   McpToolSchema,
 } from "../../gen/outrigger/v1/run_pb.ts";
 import { type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
 import { toAbortError } from "../../kit/http/abort.ts";
-import { isObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
+import { asObject, isObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
 import type {
   ExecuteServerToolOptions,
   OpenedServerTools,
@@ -26,17 +28,16 @@ import type {
   ServerTools,
 } from "../server-tools.ts";
 import type { McpConnection } from "./connection.ts";
-import { getEndpoints, type McpEndpoint } from "./endpoint.ts";
+import { type McpEndpoint, readEndpoints } from "./endpoint.ts";
 import { failedResult, readResult } from "./result.ts";
 import { DEFAULT_MCP_LIMITS, type McpLimits, type McpSettings } from "./settings.ts";
-import { isAllowed, needsApproval } from "./tool-filter.ts";
 import { freeToolName } from "./tool-names.ts";
 
 /** Makes the tools of the MCP servers that a configuration allows. */
 export function createMcpTools(settings: McpSettings): ServerTools {
   const limits = { ...DEFAULT_MCP_LIMITS, ...settings.limits };
   const endpointsIn = (servers: readonly McpServer[], field: string) =>
-    getEndpoints(servers, field, settings, limits.maxServers);
+    readEndpoints(servers, field, settings, limits.maxServers);
   return {
     check: (servers, field) => void endpointsIn(servers, field),
     async open(servers, field, options) {
@@ -49,13 +50,11 @@ export function createMcpTools(settings: McpSettings): ServerTools {
   };
 }
 
-/** A server of a run. */
 interface OpenServer {
   readonly server: McpServer;
   readonly connection: McpConnection;
 }
 
-/** The servers of one run. */
 class McpRun implements OpenedServerTools {
   readonly lists: McpToolList[] = [];
   readonly tools: Tool[] = [];
@@ -103,7 +102,7 @@ class McpRun implements OpenedServerTools {
     const open = this.#servers.get(tool?.serverLabel ?? "");
     if (tool === undefined || open === undefined)
       throw new InvalidToolCallError("the call is for a tool that no MCP server of the run has");
-    const args = argumentsOf(call);
+    const args = parseArguments(call);
     if (args === undefined) return failedResult("the arguments are not a JSON object");
     const { signal, timeoutMs = this.#limits.callMs } = options;
     try {
@@ -185,9 +184,34 @@ function toFunctionTool(tool: McpTool, about: string): Tool {
   return create(ToolSchema, { tool: { case: "function", value } });
 }
 
-/** The arguments of a call. Undefined where they are no JSON object. */
-function argumentsOf({ input }: ToolCall): JsonObject | undefined {
+/** The arguments of a call. Undefined if they are no JSON object. */
+function parseArguments({ input }: ToolCall): JsonObject | undefined {
   if (input.case !== "argumentsJson" || input.value === "") return {};
   const args = tryParseJson(input.value);
   return isObject(args) ? args : undefined;
+}
+
+function isAllowed({ allowedTools }: McpServer, tool: McpTool): boolean {
+  return allowedTools === undefined || selects(allowedTools, tool);
+}
+
+/** Whether a call of a tool waits for the caller's approval. What is not exempted does. */
+function needsApproval({ approval, alwaysApprove, neverApprove }: McpServer, tool: McpTool): boolean {
+  if (alwaysApprove !== undefined && selects(alwaysApprove, tool)) return true;
+  // A filter without conditions was hardly meant to exempt every tool.
+  if (neverApprove !== undefined && hasCondition(neverApprove) && selects(neverApprove, tool)) return false;
+  return approval !== ApprovalPolicy.NEVER;
+}
+
+function selects({ toolNames, readOnly }: McpToolFilter, tool: McpTool): boolean {
+  if (toolNames.length > 0 && !toolNames.includes(tool.toolName)) return false;
+  return readOnly === undefined || readOnly === isReadOnly(tool);
+}
+
+function hasCondition({ toolNames, readOnly }: McpToolFilter): boolean {
+  return toolNames.length > 0 || readOnly !== undefined;
+}
+
+function isReadOnly({ annotationsJson }: McpTool): boolean {
+  return asObject(tryParseJson(annotationsJson))?.readOnlyHint === true;
 }

@@ -6,7 +6,7 @@ import { asString, type JsonObject, objectIn, objectsIn, textIn } from "../../ki
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import type { ServerToolResult } from "../server-tools.ts";
 
-/** One block of a result: its part, and what stands for it where only text fits. */
+/** One block of a result: its part, and its text for APIs without parts. */
 interface Block {
   readonly part: ContentPart;
   readonly text: string;
@@ -78,7 +78,6 @@ function textBlock(raw: string): Block {
   return { part: create(ContentPartSchema, { part: { case: "text", value: text } }), text };
 }
 
-/** The last segment of an address. */
 function getFileName(uri: string): string {
   return (/([^/?#]{1,255})\/?(?:[?#].*)?$/.exec(uri)?.[1] ?? "").toWellFormed();
 }

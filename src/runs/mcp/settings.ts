@@ -6,7 +6,7 @@ export interface ConfiguredMcpServer {
   readonly url: string;
   /** Headers of every request to the server. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The access token of now, sent as `authorization: Bearer`. Rejects with SDKError where it cannot be read. */
+  /** The access token of now, sent as `authorization: Bearer`. Rejects with SDKError if it cannot be read. */
   readonly token?: () => Promise<string>;
 }
 

@@ -23,6 +23,7 @@ const MAX_COMPRESSED_BYTES = 1024 * 1024;
 const IS_COMPRESSED = 1;
 const IS_ENCRYPTED = 2;
 const FLAGS_BYTES = 1;
+const PLAIN = Uint8Array.of(0);
 const LENGTH_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -67,12 +68,11 @@ export class BodyCodec {
 
   /** The body of several events: each after its length, as a varint. */
   writeEvents(events: readonly RunEvent[], place: string): Uint8Array {
-    const writer = new BinaryWriter();
+    const writer = new BinaryWriter().raw(PLAIN);
     for (const event of events) writer.bytes(toBinary(RunEventSchema, event));
-    return this.encode(writer.finish(), place);
+    return this.#pack(writer.finish(), place);
   }
 
-  /** The events of a body. */
   readEvents(body: Uint8Array, place: string): RunEvent[] {
     const reader = new BinaryReader(this.decode(body, place));
     const events: RunEvent[] = [];
@@ -80,14 +80,22 @@ export class BodyCodec {
     return events;
   }
 
-  /** The body of bytes. */
   encode(bytes: Uint8Array, place: string): Uint8Array {
-    if (bytes.byteLength > this.#maxBodyBytes) throw tooLarge(bytes.byteLength, this.#maxBodyBytes);
-    const packed = compress(bytes) ?? withFlags(0, bytes);
+    const plain = Buffer.allocUnsafe(FLAGS_BYTES + bytes.byteLength);
+    plain.set(PLAIN);
+    plain.set(bytes, FLAGS_BYTES);
+    return this.#pack(plain, place);
+  }
+
+  /** @param plain The flags of a body that is not compressed, and its bytes. */
+  #pack(plain: Uint8Array, place: string): Uint8Array {
+    const length = plain.byteLength - FLAGS_BYTES;
+    if (length > this.#maxBodyBytes) throw tooLarge(length, this.#maxBodyBytes);
+    const isCompressible = length >= MIN_COMPRESSED_BYTES && length <= MAX_COMPRESSED_BYTES;
+    const packed = (isCompressible ? compress(plain.subarray(FLAGS_BYTES)) : undefined) ?? plain;
     return this.key === undefined ? packed : encrypt(packed, this.key, place);
   }
 
-  /** The bytes of a body. */
   decode(body: Uint8Array, place: string): Uint8Array {
     const packed = this.#decrypt(body, place);
     const flags = packed[0] ?? 0;
@@ -109,7 +117,6 @@ export class BodyCodec {
 
 /** Undefined if it saves nothing. */
 function compress(bytes: Uint8Array): Uint8Array | undefined {
-  if (bytes.byteLength < MIN_COMPRESSED_BYTES || bytes.byteLength > MAX_COMPRESSED_BYTES) return undefined;
   const deflated = deflateRawSync(bytes, { level: 1 });
   const body = Buffer.allocUnsafe(FLAGS_BYTES + LENGTH_BYTES + deflated.byteLength);
   if (body.byteLength > 0.9 * bytes.byteLength) return undefined;
@@ -129,13 +136,6 @@ function decompress(packed: Uint8Array, place: string): Uint8Array {
     // The message of zlib does not help.
   }
   throw unreadable(place, "its compressed content is damaged");
-}
-
-function withFlags(flags: number, bytes: Uint8Array): Uint8Array {
-  const body = Buffer.allocUnsafe(FLAGS_BYTES + bytes.byteLength);
-  body[0] = flags;
-  body.set(bytes, FLAGS_BYTES);
-  return body;
 }
 
 function encrypt(packed: Uint8Array, key: EncryptionKey, place: string): Uint8Array {

@@ -60,7 +60,6 @@ const INSERT_RUN = `
 /** Follows INSERT_RUN. Cheaper than RETURNING, for which SQLite opens a temporary table. */
 const READ_NUMBER = "SELECT :inserted_number AS number";
 
-/** Follows INSERT_RUN as well. */
 const INSERT_REQUEST = "INSERT INTO :schema.requests (run, body) VALUES (:inserted_number, $1)";
 
 const INSERT_FIRST_EVENTS =
@@ -90,13 +89,10 @@ export interface ThreadRow {
   readonly next_position: number;
 }
 
-/** A run that is locked. */
 interface LockedRunRow extends RunRow {
-  /** 1 if a live process holds it. */
   readonly is_held: number;
 }
 
-/** The thread and position of a new run. */
 interface Place {
   readonly threadId: string;
   readonly position: number;
@@ -298,7 +294,6 @@ export function execute(queries: Queries, calls: readonly Call[]): Promise<unkno
   return Promise.all(calls.map(({ text, values }) => queries.query(text, values)));
 }
 
-/** An event with the thread of the run. */
 function setThread(event: RunEvent, threadId: string): RunEvent {
   if (event.event.case !== "run" || event.event.value.threadId === threadId) return event;
   return { ...event, event: { case: "run", value: { ...event.event.value, threadId } } };

@@ -31,10 +31,37 @@ export type SpaceUse = "create" | "append" | "end" | "any";
 
 /** The answer to a statement. */
 export interface Answer {
-  /** The rows that it returns. */
   readonly rows: readonly unknown[];
-  /** Number of rows that it changed. */
   readonly changes: number;
+}
+
+/** A SELECT of rows with bodies, of which the first ones are read. */
+export interface PageText {
+  /** With its ORDER BY. */
+  readonly text: string;
+  /** The column of the rows by which they are ordered, and the direction. */
+  readonly order: string;
+  /** Returns the sum of the sizes of its bodies, without reading these. NULL: there is no row. */
+  readonly bytes: string;
+}
+
+/**
+ * Defines a page.
+ * @param columns The columns before the body.
+ * @param rest The statement from FROM on.
+ */
+export function definePage(columns: string, body: string, rest: string, order: string): PageText {
+  return {
+    text: `SELECT ${columns}, ${body} ${rest}`,
+    order,
+    bytes: `SELECT sum(size) AS bytes FROM (SELECT octet_length(${body}) AS size ${rest}) AS page`,
+  };
+}
+
+/** The first rows of a SELECT. */
+export interface FirstRows<Row> {
+  readonly rows: readonly Row[];
+  readonly hasMore: boolean;
 }
 
 /** Executes statements inside a transaction. */
@@ -55,6 +82,12 @@ export interface Driver {
   readonly space: Space | undefined;
   /** Reads rows, outside of a transaction. By default for a caller. */
   read<Row>(text: string, values: readonly Value[], reader?: Reader): Promise<Row[]>;
+  /** Reads the first rows whose bodies have at most `maxBytes` together, for a caller. The first row is always read. */
+  readPage<Row extends { readonly body: Uint8Array }>(
+    page: PageText,
+    values: readonly Value[],
+    maxBytes: number,
+  ): Promise<FirstRows<Row>>;
   /** Executes statements as one transaction, in one round trip. Returns the answer to each. */
   batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]>;
   /** Executes `work` as a transaction, again if others disturb it. Rolls back if it throws. */
@@ -66,7 +99,6 @@ export interface Driver {
 
 /** The space of a database with a limit. */
 export interface Space {
-  /** The limit, in bytes. */
   readonly maxBytes: number;
   /** Name of the setting with the limit. */
   readonly setting: string;
@@ -120,7 +152,6 @@ export class LocalNotices implements Notices {
     return () => this.#queueListeners.delete(added);
   }
 
-  /** The runs that have subscribers. */
   get runIds(): readonly string[] {
     return [...this.#listeners.keys()];
   }

@@ -3,7 +3,6 @@ import { RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
 import { STORED_RUN_COLUMNS } from "./bodies.ts";
 import { IS_QUEUED } from "./schema.ts";
 
-/** The condition for a holder that is alive. */
 const IS_ALIVE = `EXISTS (
   SELECT 1 FROM :schema.processes WHERE processes.id = runs.holder AND processes.alive_until >= :now)`;
 

@@ -12,11 +12,8 @@ import type { NumberedResult } from "./create-run.ts";
 import { type Driver, NotConnectedError } from "./driver.ts";
 import { readEvents } from "./reads.ts";
 
-/** How long writes are tried, in milliseconds: less than processes live without a beat, and than callers wait. */
-const MAX_WRITE_OUTAGE_MS = 10_000;
-
-/** How long reads are tried, in milliseconds. Their callers can repeat them. */
-const MAX_READ_OUTAGE_MS = 5_000;
+/** How long the store is tried, in milliseconds: less than processes live without a beat, and than callers wait. */
+const MAX_OUTAGE_MS = 10_000;
 
 /** Pauses between attempts, in milliseconds: doubled from the first to the last. */
 const FIRST_PAUSE_MS = 50;
@@ -30,13 +27,9 @@ interface CreatedRow extends RunRow {
   readonly fence: number;
 }
 
-/** Repeats a read while the database is unavailable. */
-export function readThroughOutage<Result>(read: () => Promise<Result>): Promise<Result> {
-  return repeatThroughOutage(read, MAX_READ_OUTAGE_MS);
-}
-
-async function repeatThroughOutage<Result>(work: () => Promise<Result>, maxMs: number): Promise<Result> {
-  const end = performance.now() + maxMs;
+/** Repeats work that does not change anything if it fails, while the database is unavailable. */
+export async function repeatThroughOutage<Result>(work: () => Promise<Result>): Promise<Result> {
+  const end = performance.now() + MAX_OUTAGE_MS;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LAST_PAUSE_MS, 2 * pause)) {
     try {
       return await work();
@@ -70,7 +63,7 @@ export function createThroughOutage(
       isUncertain ||= isOutcomeUnknown(thrown);
       throw thrown;
     }
-  }, MAX_WRITE_OUTAGE_MS);
+  });
 }
 
 /** A fork is a run with the new thread although it continues another one. */
@@ -131,7 +124,7 @@ export class UncertainWrites {
         if (isOutcomeUnknown(thrown)) this.#writes.set(runId, { write, revision });
         throw thrown;
       }
-    }, MAX_WRITE_OUTAGE_MS);
+    });
   }
 
   /** The last event decides: a process that took the run meanwhile has written another one in its place. */

@@ -33,7 +33,6 @@ export function createConnectionSettings(url: string): PoolConfig {
   };
 }
 
-/** A call that waits for a connection. */
 interface Waiting {
   readonly start: () => void;
   readonly timer: NodeJS.Timeout;

@@ -1,7 +1,17 @@
 import { hash } from "node:crypto";
 import { Client, type PoolClient } from "pg";
 import { ConfigurationError } from "../../core/errors.ts";
-import type { Answer, Call, Driver, Queries, Reader, SpaceUse, Value } from "./driver.ts";
+import type {
+  Answer,
+  Call,
+  Driver,
+  FirstRows,
+  PageText,
+  Queries,
+  Reader,
+  SpaceUse,
+  Value,
+} from "./driver.ts";
 import { openStore, type StoreOptions } from "./open-store.ts";
 import { Connections, createConnectionSettings } from "./postgres-connections.ts";
 import { isRepeatable, toStoreError } from "./postgres-failures.ts";
@@ -43,7 +53,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   return openStore(driver, options, `in the schema "${driver.schema}"`);
 }
 
-/** A PostgreSQL database. */
 class PostgresDriver implements Driver {
   readonly isShared = true;
   readonly space = undefined;
@@ -92,6 +101,23 @@ class PostgresDriver implements Driver {
     return this.#attempt(() => connections.use((client) => this.#run<Row>(client, text, values)));
   }
 
+  /** The server measures the bodies, so that those beyond the limit are not sent. */
+  async readPage<Row extends { readonly body: Uint8Array }>(
+    { text, order }: PageText,
+    values: readonly Value[],
+    maxBytes: number,
+  ): Promise<FirstRows<Row>> {
+    const bytes = "octet_length(page.body)";
+    const rows = await this.read<Row & { readonly total: number }>(
+      `SELECT * FROM (
+        SELECT page.*, sum(${bytes}) OVER (ORDER BY ${order}) AS bytes, ${bytes} AS size, count(*) OVER () AS total
+        FROM (${text}) AS page) AS measured
+      WHERE measured.bytes <= ${maxBytes} OR measured.bytes = measured.size ORDER BY ${order}`,
+      values,
+    );
+    return { rows, hasMore: rows.length < (rows[0]?.total ?? 0) };
+  }
+
   async batch(calls: readonly Call[], _use: SpaceUse): Promise<Answer[]> {
     const [only] = calls;
     return this.#attempt(() =>
@@ -107,7 +133,6 @@ class PostgresDriver implements Driver {
     return this.#attempt(() => this.#connections.use((client) => this.#transact(client, work)));
   }
 
-  /** PostgreSQL does that by itself. */
   shrink(): void {}
 
   async close(): Promise<void> {

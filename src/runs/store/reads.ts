@@ -10,10 +10,10 @@ import {
   type RunRow,
   STORED_RUN_COLUMNS,
 } from "./bodies.ts";
-import type { Driver, Value } from "./driver.ts";
+import { type Driver, definePage, type Value } from "./driver.ts";
 import { IS_OPEN, IS_QUEUED, IS_UNDER_WAY } from "./schema.ts";
 
-/** Rows of events in one read, at most, and their bytes. The first row is returned whatever its size. */
+/** Rows of events in one read, at most, and their bytes. */
 const MAX_EVENT_ROWS = 256;
 const MAX_EVENT_BYTES = 1024 * 1024;
 
@@ -37,6 +37,9 @@ export const REQUEST_CANCEL = `
 export const READ_STEPS = `
   SELECT steps.number, steps.body FROM :schema.steps
   WHERE steps.run = (SELECT number FROM :schema.runs WHERE id = $1) ORDER BY steps.number`;
+
+/** Returns a row if a run is queued. */
+export const FIND_QUEUED = `SELECT 1 FROM :schema.runs WHERE ${IS_QUEUED} LIMIT 1`;
 
 export const COUNT_QUEUED = `
   SELECT (SELECT count(*) FROM :schema.runs WHERE ${IS_QUEUED}) AS total,
@@ -75,19 +78,13 @@ export const READ_HISTORY_OF_RUN = `
   WHERE runs.id = $1
   ORDER BY thread_messages.position`;
 
-/** The sizes are summed up before the bodies are read. The rows are sorted afterwards: a sort by SQLite copies bodies. */
-const READ_EVENTS = `
-  WITH page AS (
-    SELECT run, last_sequence, octet_length(body) AS size FROM :schema.events
-    WHERE run = (SELECT number FROM :schema.runs WHERE id = $1) AND last_sequence > $2
-    ORDER BY last_sequence LIMIT $3
-  ), measured AS (
-    SELECT run, last_sequence, sum(size) OVER (ORDER BY last_sequence) - size AS bytes_before FROM page
-  )
-  SELECT events.last_sequence, events.body
-  FROM measured JOIN :schema.events
-    ON events.run = measured.run AND events.last_sequence = measured.last_sequence
-  WHERE measured.bytes_before < ${MAX_EVENT_BYTES}`;
+const READ_EVENTS = definePage(
+  "last_sequence",
+  "body",
+  `FROM :schema.events WHERE run = (SELECT number FROM :schema.runs WHERE id = $1) AND last_sequence > $2
+  ORDER BY last_sequence LIMIT $3`,
+  "last_sequence",
+);
 
 /** Reads the events of a run after a sequence number. */
 export async function readEvents(
@@ -98,8 +95,7 @@ export async function readEvents(
   bodies: Bodies,
 ): Promise<RunEvent[]> {
   const values = [runId, afterSequence, Math.min(maxEvents, MAX_EVENT_ROWS)];
-  const rows = await driver.read<EventRow>(READ_EVENTS, values);
-  rows.sort((left, right) => left.last_sequence - right.last_sequence);
+  const { rows } = await driver.readPage<EventRow>(READ_EVENTS, values, MAX_EVENT_BYTES);
   const events = rows.flatMap((row) => bodies.readEvents(runId, row));
   // The first row may begin before the requested event.
   return events.filter(({ sequence }) => sequence > afterSequence).slice(0, maxEvents);
@@ -164,37 +160,20 @@ const FIND_POSITION = `SELECT thread_messages.position ${OF_THREAD} AND messages
 const FIND_RUN_PLACE = `
   SELECT thread_id, start_position, end_position FROM :schema.runs WHERE id = $1 AND owner = $2`;
 
-/** A page that ends early if its bodies are large, unsorted. `total` counts its rows without that limit. */
-function createMessagePageText(bounds: string, direction: string): string {
-  return `
-    WITH page AS (
-      SELECT thread_messages.position, messages.number, octet_length(messages.body) AS size
-      ${OF_THREAD} AND ${bounds}
-      ORDER BY thread_messages.position ${direction} LIMIT $6
-    ), measured AS (
-      SELECT position, number, sum(size) OVER (ORDER BY position ${direction}) AS bytes, size,
-        count(*) OVER () AS total
-      FROM page
-    )
-    SELECT measured.position, messages.id, messages.body, measured.total
-    FROM measured JOIN :schema.messages ON messages.number = measured.number
-    WHERE measured.bytes <= ${MAX_PAGE_BYTES} OR measured.bytes = measured.size`;
+function defineMessagePage(bounds: string, direction: string) {
+  const rest = `${OF_THREAD} AND ${bounds} ORDER BY thread_messages.position ${direction} LIMIT $6`;
+  return definePage("thread_messages.position, messages.id", "messages.body", rest, `position ${direction}`);
 }
 
-const LIST_OLDEST_FIRST = createMessagePageText(
+const LIST_OLDEST_FIRST = defineMessagePage(
   "thread_messages.position > $4 AND thread_messages.position < $5",
   "ASC",
 );
 
-const LIST_LATEST_FIRST = createMessagePageText(
+const LIST_LATEST_FIRST = defineMessagePage(
   "thread_messages.position < $4 AND thread_messages.position >= $5",
   "DESC",
 );
-
-interface ListedMessageRow extends MessageRow {
-  readonly position: number;
-  readonly total: number;
-}
 
 /** Reads a page of the messages of a thread, or of the input of a run. */
 export async function listMessages(
@@ -210,12 +189,10 @@ export async function listMessages(
   const { start_position: first, end_position: end } = place;
   const start = after === "" ? undefined : await findPosition(driver, list, after);
   const bounds = isOldestFirst ? [start ?? first - 1, end] : [start ?? end, first];
-  const text = isOldestFirst ? LIST_OLDEST_FIRST : LIST_LATEST_FIRST;
-  const rows = await driver.read<ListedMessageRow>(text, [...list, ...bounds, limit + 1]);
-  const sign = isOldestFirst ? 1 : -1;
-  rows.sort((left, right) => sign * (left.position - right.position));
-  const elements = rows.slice(0, limit).map((row) => bodies.readMessage(row));
-  return { elements, hasMore: elements.length < (rows[0]?.total ?? 0) };
+  const page = isOldestFirst ? LIST_OLDEST_FIRST : LIST_LATEST_FIRST;
+  const found = await driver.readPage<MessageRow>(page, [...list, ...bounds, limit + 1], MAX_PAGE_BYTES);
+  const elements = found.rows.slice(0, limit).map((row) => bodies.readMessage(row));
+  return { elements, hasMore: found.hasMore || found.rows.length > limit };
 }
 
 interface RunPlaceRow {

@@ -4,7 +4,9 @@ import {
   type Answer,
   type Call,
   type Driver,
+  type FirstRows,
   LocalNotices,
+  type PageText,
   type Queries,
   type Space,
   type SpaceUse,
@@ -13,8 +15,9 @@ import {
 import { getSpaceLimit, NoRoomError } from "./room.ts";
 import { isFull, openSqlite, type SqliteLocation, toSqlite, toStoreError } from "./sqlite-file.ts";
 
-/** How long the event loop may be held, in milliseconds. */
+/** How long the event loop may be held, in milliseconds: by all statements of one turn, and by those that wait for its end. */
 const MAX_BUSY_MS = 20;
+const MAX_GROUP_MS = 10;
 
 /** The share of the space that is made free if SQLite itself finds none: by then the missing part is not known. */
 const FULL_SHARE = 1 / 16;
@@ -42,9 +45,16 @@ interface Prepared {
   readonly hasArrays: boolean;
 }
 
+/** A batch that waits for the end of the turn. */
+interface WaitingBatch extends PromiseWithResolvers<Answer[]> {
+  readonly calls: readonly Call[];
+  readonly use: SpaceUse;
+}
+
 /**
  * A SQLite database: a file of this process alone, or memory. Statements are synchronous, some microseconds each, so the
- * driver returns to the event loop when it has been busy for a while.
+ * driver returns to the event loop when it has been busy for a while. A commit to a file costs more than the statements
+ * before it, so the batches of one turn of the event loop are committed together, at its end.
  */
 export class SqliteDriver implements Driver {
   readonly isShared = false;
@@ -52,11 +62,12 @@ export class SqliteDriver implements Driver {
   readonly space: Space | undefined;
   readonly #connection: DatabaseSync;
   readonly #release: () => void;
-  /** Prepared statements by their text. */
   readonly #statements = new Map<string, Prepared>();
   readonly #pageBytes: number;
   /** Used bytes at the last measurement, and those that batches may have used since. */
   #usedAtMost = Number.POSITIVE_INFINITY;
+  readonly #isInMemory: boolean;
+  #waiting: WaitingBatch[] = [];
   /** Set while a transaction is open that waits for its rules. */
   #transaction: Promise<unknown> | undefined;
   /** When the first statement of this turn of the event loop began. */
@@ -70,12 +81,12 @@ export class SqliteDriver implements Driver {
     this.#connection = connection;
     this.#release = release;
     this.#pageBytes = this.#pragma("page_size");
+    this.#isInMemory = location.kind === "memory";
     if (location.maxBytes !== undefined) {
-      const isInMemory = location.kind === "memory";
       this.space = {
         maxBytes: location.maxBytes,
-        setting: isInMemory ? "runs.memory_size" : "runs.max_file_size",
-        evicts: isInMemory,
+        setting: this.#isInMemory ? "runs.memory_size" : "runs.max_file_size",
+        evicts: this.#isInMemory,
         usedBytes: () => this.#usedBytes(),
       };
     }
@@ -100,17 +111,32 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  async batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]> {
+  /** Measures the bodies first: that costs less than to read rows one by one. */
+  async readPage<Row extends { readonly body: Uint8Array }>(
+    { text, bytes }: PageText,
+    values: readonly Value[],
+    maxBytes: number,
+  ): Promise<FirstRows<Row>> {
     while (this.#mustWait()) await this.#wait();
     try {
-      const [only] = calls;
-      const hasSpace = this.#hasSpaceFor(calls, use);
-      // One statement is a transaction by itself.
-      if (hasSpace && calls.length === 1 && only !== undefined) return [this.#answer(only)];
-      return this.#transact(calls, hasSpace ? "any" : use);
+      const sum = this.#all<{ bytes: number | null }>(bytes, values)[0]?.bytes ?? null;
+      if (sum === null) return { rows: [], hasMore: false };
+      return sum <= maxBytes
+        ? { rows: this.#all<Row>(text, values), hasMore: false }
+        : this.#first<Row>(text, values, maxBytes);
     } catch (thrown) {
       throw this.#toError(thrown);
     }
+  }
+
+  async batch(calls: readonly Call[], use: SpaceUse): Promise<Answer[]> {
+    if (this.#isInMemory) {
+      while (this.#mustWait()) await this.#wait();
+      return this.#execute(calls, use);
+    }
+    const waiting = { calls, use, ...Promise.withResolvers<Answer[]>() };
+    if (this.#waiting.push(waiting) === 1) setImmediate(this.#executeWaiting);
+    return waiting.promise;
   }
 
   async transaction<Result>(use: SpaceUse, work: (queries: Queries) => Promise<Result>): Promise<Result> {
@@ -135,6 +161,7 @@ export class SqliteDriver implements Driver {
   async close(): Promise<void> {
     clearTimeout(this.#shrinkTimer);
     while (this.#transaction !== undefined) await this.#transaction;
+    while (this.#waiting.length > 0) this.#executeWaiting();
     this.#statements.clear();
     this.#connection.close();
     this.#release();
@@ -158,6 +185,66 @@ export class SqliteDriver implements Driver {
 
   async #wait(): Promise<void> {
     await (this.#transaction ?? new Promise((resolve) => setImmediate(resolve)));
+  }
+
+  #execute(calls: readonly Call[], use: SpaceUse): Answer[] {
+    try {
+      const [only] = calls;
+      const hasSpace = this.#hasSpaceFor(calls, use);
+      // One statement is a transaction by itself.
+      if (hasSpace && calls.length === 1 && only !== undefined) return [this.#answer(only)];
+      return this.#transact(calls, hasSpace ? "any" : use);
+    } catch (thrown) {
+      throw this.#toError(thrown);
+    }
+  }
+
+  /** Executes the batches that wait, as far as there is time. The others follow in the next turn. */
+  readonly #executeWaiting = (): void => {
+    if (this.#transaction !== undefined) {
+      void this.#transaction.then(this.#executeWaiting);
+      return;
+    }
+    const end = performance.now() + MAX_GROUP_MS;
+    const executed = this.#executeGroup(end);
+    if (executed === 0) this.#executeEach(end);
+    if (this.#waiting.length > 0) setImmediate(this.#executeWaiting);
+  };
+
+  /** Executes batches as one transaction. Returns the number: none if one of them fails or may lack space. */
+  #executeGroup(end: number): number {
+    const answers: Answer[][] = [];
+    try {
+      if (this.#waiting.length < 2) return 0;
+      this.#begin();
+      for (const { calls, use } of this.#waiting) {
+        if (answers.length > 0 && performance.now() > end) break;
+        if (!this.#hasSpaceFor(calls, use)) throw new Error("unknown space");
+        answers.push(calls.map((call) => this.#answer(call)));
+      }
+      this.#commit();
+    } catch {
+      this.#rollBack();
+      return 0;
+    }
+    const executed = this.#waiting.splice(0, answers.length);
+    for (const [index, { resolve }] of executed.entries()) resolve(answers[index] ?? []);
+    return executed.length;
+  }
+
+  /** Executes batches by themselves, so that the failure of one is not that of the others. */
+  #executeEach(end: number): void {
+    let executed = 0;
+    for (const { calls, use, resolve, reject } of this.#waiting) {
+      if (executed > 0 && performance.now() > end) break;
+      executed += 1;
+      try {
+        resolve(this.#execute(calls, use));
+      } catch (thrown) {
+        reject(thrown);
+      }
+    }
+    this.#waiting.splice(0, executed);
   }
 
   #transact(calls: readonly Call[], use: SpaceUse): Answer[] {
@@ -243,6 +330,22 @@ export class SqliteDriver implements Driver {
   #all<Row>(text: string, values: readonly Value[]): Row[] {
     const prepared = this.#prepare(text);
     return prepared.statement.all(...bind(prepared, values)) as Row[];
+  }
+
+  #first<Row extends { readonly body: Uint8Array }>(
+    text: string,
+    values: readonly Value[],
+    maxBytes: number,
+  ): FirstRows<Row> {
+    const prepared = this.#prepare(text);
+    const rows: Row[] = [];
+    let bytes = 0;
+    for (const row of prepared.statement.iterate(...bind(prepared, values)) as Iterable<Row>) {
+      bytes += row.body.byteLength;
+      if (rows.length > 0 && bytes > maxBytes) return { rows, hasMore: true };
+      rows.push(row);
+    }
+    return { rows, hasMore: false };
   }
 
   #answer({ text, values, onlyLocks }: Call): Answer {

@@ -69,7 +69,6 @@ export const REPLACE_REQUEST = `
 export interface HeldRow {
   readonly number: number;
   readonly last_sequence: number;
-  /** The number of steps. */
   readonly steps: number;
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { McpServerSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { allowsAddress, parseAddressPattern } from "../../../src/runs/mcp/address-pattern.ts";
-import { getEndpoints, type McpEndpoint } from "../../../src/runs/mcp/endpoint.ts";
+import { type McpEndpoint, readEndpoints } from "../../../src/runs/mcp/endpoint.ts";
 import type { McpSettings } from "../../../src/runs/mcp/settings.ts";
 
 const settings: McpSettings = {
@@ -20,7 +20,7 @@ type Fields = MessageInitShape<typeof McpServerSchema>;
 
 function endpoints(...servers: Fields[]): McpEndpoint[] {
   const messages = servers.map((fields) => create(McpServerSchema, { serverLabel: "a", ...fields }));
-  return getEndpoints(messages, "mcp_servers", settings, 4);
+  return readEndpoints(messages, "mcp_servers", settings, 4);
 }
 
 function problem(...servers: Fields[]): string {
