@@ -1,13 +1,14 @@
 /**
  * Changes the code in one place at a time and runs the nearest tests: a change that no test notices is a gap in the
  * tests. Usage: npm run mutants -- [folder or file ...] [--changed BASE] [--sample N] [--seed S] [--minutes M]
- * [--min PERCENT] [--jobs N]; see CONTRIBUTING.md.
+ * [--min PERCENT] [--jobs N]. Without a folder it tries what the latest commits changed, for five minutes; see
+ * CONTRIBUTING.md.
  */
 import { availableParallelism } from "node:os";
 import { isAbsolute, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { findChangedLines } from "./mutants/changes.ts";
+import { chooseBase, findChangedLines } from "./mutants/changes.ts";
 import { readEquivalents } from "./mutants/equivalents.ts";
 import { printReport } from "./mutants/report.ts";
 import { runMutants, type Selection } from "./mutants/run.ts";
@@ -22,9 +23,12 @@ function readCount(name: string, text: string): number {
   return count;
 }
 
+/** Minutes for a change, if no folder is named. */
+const CHANGE_MINUTES = 5;
+
 function readSelection(paths: readonly string[], base: string | undefined): Selection | undefined {
   const folders = paths.map((path) => (isAbsolute(path) ? relative(root, path) : path).replace(/\/$/, ""));
-  if (base === undefined) return { paths: folders.length === 0 ? ["src"] : folders };
+  if (base === undefined) return { paths: folders };
   const changedLines = findChangedLines(root, base);
   return changedLines && { paths: folders.length === 0 ? ["src"] : folders, changedLines };
 }
@@ -36,22 +40,25 @@ async function main(): Promise<number> {
       changed: { type: "string" },
       sample: { type: "string", default: "Infinity" },
       seed: { type: "string", default: "1" },
-      minutes: { type: "string", default: "Infinity" },
+      minutes: { type: "string" },
       min: { type: "string", default: "85" },
       jobs: { type: "string", default: String(availableParallelism()) },
     },
   });
-  const read = (name: "sample" | "minutes") =>
-    values[name] === "Infinity" ? Number.POSITIVE_INFINITY : readCount(name, values[name]);
-  const selection = readSelection(positionals, values.changed);
+  const isWholeChange = positionals.length === 0;
+  const { sample, minutes = isWholeChange ? String(CHANGE_MINUTES) : "Infinity" } = values;
+  const read = (name: string, text: string) =>
+    text === "Infinity" ? Number.POSITIVE_INFINITY : readCount(name, text);
+  const base = values.changed ?? (isWholeChange ? chooseBase(root) : undefined);
+  const selection = readSelection(positionals, base);
   if (selection === undefined) {
     process.stdout.write(`skipped: there is no commit ${values.changed} to compare with\n`);
     return 0;
   }
   const outcome = await runMutants(root, selection, {
-    sample: read("sample"),
+    sample: read("sample", sample),
     seed: readCount("seed", values.seed),
-    deadline: performance.now() + read("minutes") * 60_000,
+    deadline: performance.now() + read("minutes", minutes) * 60_000,
     jobs: Math.max(1, readCount("jobs", values.jobs)),
     equivalents: readEquivalents(root),
     onProgress: (line) => process.stderr.write(`${line}\n`),

@@ -8,20 +8,40 @@ export type ChangedLines = ReadonlyMap<string, ReadonlySet<number>>;
  * no such base.
  */
 export function findChangedLines(root: string, base: string): ChangedLines | undefined {
-  const git = (...args: string[]) =>
-    execFileSync("git", args, {
-      cwd: root,
-      encoding: "utf8",
-      maxBuffer: 256 * 1024 * 1024,
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-  let commit: string;
+  const commit = findCommit(root, "merge-base", base, "HEAD");
+  if (commit === undefined) return undefined;
+  return readDiff(git(root, "diff", "--unified=0", "--no-color", "--no-ext-diff", commit, "--", "src"));
+}
+
+/** Commits of the main branch that count as its latest change. */
+const LATEST_COMMITS = 10;
+
+/** Chooses what to compare with: the main branch, or some commits earlier if this is the main branch. */
+export function chooseBase(root: string): string {
+  const head = findCommit(root, "rev-parse", "HEAD");
+  for (const branch of ["main", "origin/main"]) {
+    const commit = findCommit(root, "merge-base", branch, "HEAD");
+    if (commit !== undefined && commit !== head) return commit;
+  }
+  const latest = git(root, "rev-list", "--first-parent", `--max-count=${LATEST_COMMITS + 1}`, "HEAD");
+  return latest.trim().split("\n").at(-1) ?? "HEAD";
+}
+
+function git(root: string, ...args: string[]): string {
+  return execFileSync("git", args, {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 256 * 1024 * 1024,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+}
+
+function findCommit(root: string, ...args: string[]): string | undefined {
   try {
-    commit = git("merge-base", base, "HEAD").trim();
+    return git(root, ...args).trim();
   } catch {
     return undefined;
   }
-  return readDiff(git("diff", "--unified=0", "--no-color", "--no-ext-diff", commit, "--", "src"));
 }
 
 /** Reads a diff without context (`git diff --unified=0`). */

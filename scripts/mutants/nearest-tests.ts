@@ -54,20 +54,33 @@ function readImports(file: string, text: string): string[] {
 }
 
 /** Tests that start processes or measure for minutes, and say little about one line. */
-const FAR = /^test\/(attacks|clients|conformance|package|real|bench|scripts|chaos)\//;
+const FAR =
+  /^test\/(?:(?:attacks|clients|conformance|package|real|bench|scripts|chaos)\/|runs\/(?:kill|store\/postgres\/sidecars)\.test\.ts$)/;
 
 /**
- * Lists the tests that load a source file and are either in the folder of `test` that mirrors its folder or below, or
- * import it without another source file between, nearest first.
+ * Lists the tests that load a source file and are either anywhere in the folder of `test` that mirrors its layer, or import
+ * it without another source file between, nearest first.
  */
 export function findNearestTests(file: string, graph: ImportGraph): string[] {
+  const [, layer = ""] = file.split("/");
   const mirror = `${dirname(file).replace(/^src/, "test")}/`;
   const namesake = file.replace(/^src/, "test").replace(/\.ts$/, ".test.ts");
   const distances = [...graph.getDistances(file)].filter(
     ([test]) => test.startsWith("test/") && test.endsWith(".test.ts") && !FAR.test(test),
   );
+  const rank = ([test, distance]: readonly [string, number]) => [
+    test === namesake ? 0 : 1,
+    test.startsWith(mirror) || distance === 1 ? 0 : 1,
+    distance,
+  ];
   return distances
-    .filter(([test, distance]) => test.startsWith(mirror) || distance === 1)
-    .sort(([a, x], [b, y]) => Number(b === namesake) - Number(a === namesake) || x - y || a.localeCompare(b))
-    .map(([test]) => test);
+    .filter(([test, distance]) => test.startsWith(`test/${layer}/`) || distance === 1)
+    .map((entry) => ({ test: entry[0], rank: rank(entry) }))
+    .sort((a, b) => compareRanks(a.rank, b.rank) || a.test.localeCompare(b.test))
+    .map(({ test }) => test);
+}
+
+function compareRanks(left: readonly number[], right: readonly number[]): number {
+  const differences = left.map((rank, index) => rank - (right[index] ?? 0));
+  return differences.find((difference) => difference !== 0) ?? 0;
 }

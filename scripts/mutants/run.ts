@@ -1,12 +1,13 @@
 /** Tries mutants against their nearest tests. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createRandom } from "../../test/support/random.ts";
 import type { ChangedLines } from "./changes.ts";
+import { getBlock, instrument } from "./coverage.ts";
 import { type Equivalent, matches } from "./equivalents.ts";
 import { findNearestTests, readImportGraph } from "./nearest-tests.ts";
 import { applyMutant, listMutants, type Mutant } from "./operators.ts";
-import { createWorkspace, listFiles, type Workspace } from "./workspace.ts";
+import { createWorkspace, listFiles, type TestRun, type Workspace } from "./workspace.ts";
 
 /** Selects the code to change. */
 export interface Selection {
@@ -45,15 +46,16 @@ export interface Outcome {
 }
 
 /** Time that the tests of one mutant may take when they pass, in milliseconds: the nearest ones are chosen. */
-const MAX_TESTS_MS = 45_000;
-
-/** Tests that are run before the others, in milliseconds: most mutants end there. */
-const FIRST_TESTS_MS = 8000;
+const MAX_TESTS_MS = 90_000;
 
 /** Time that a run needs besides its tests, in milliseconds. */
 const START_MS = 20_000;
 
-const BASELINE_TIMEOUT_MS = 15 * 60_000;
+/** Time that a test may take without a mutant, in milliseconds. One that is slower costs more than it tells. */
+const BASELINE_TIMEOUT_MS = 60_000;
+
+/** How often a test is tried without a mutant before it counts as failing. */
+const BASELINE_TRIES = 3;
 
 /** Tries the mutants of a selection. Throws if tests fail without one. */
 export async function runMutants(root: string, selection: Selection, options: Options): Promise<Outcome> {
@@ -68,9 +70,10 @@ export async function runMutants(root: string, selection: Selection, options: Op
   const chosen = shuffle(others, options.seed).slice(0, options.sample);
   const nearestTests = findTests(root, files, chosen);
   const count = Math.min(options.jobs, chosen.length);
-  const tried = await withWorkspaces(root, files, count, (workspaces) =>
-    tryMutants(workspaces, chosen, nearestTests, options),
-  );
+  const tried = await withWorkspaces(root, files, count, (workspaces) => {
+    for (const workspace of workspaces) instrumentFiles(workspace, nearestTests.keys());
+    return tryMutants(root, workspaces, chosen, nearestTests, options);
+  });
   const equivalent = all.filter(isEquivalent).map((mutant): Result => ({ mutant, verdict: "equivalent" }));
   return {
     results: [...equivalent, ...tried],
@@ -113,23 +116,27 @@ async function withWorkspaces<Value>(
   }
 }
 
+function instrumentFiles(workspace: Workspace, files: Iterable<string>): void {
+  for (const file of files)
+    workspace.writeFile(file, instrument(file, readFileSync(join(workspace.folder, file), "utf8")));
+}
+
 /** Tries mutants until the time is up. Returns the outcomes of the mutants that were tried. */
 async function tryMutants(
+  root: string,
   workspaces: readonly Workspace[],
   mutants: readonly Mutant[],
   nearestTests: NearestTests,
-  options: Options,
+  { deadline, onProgress }: Options,
 ): Promise<Result[]> {
-  const { deadline, onProgress } = options;
-  const durations = await measureTests(workspaces, [...new Set([...nearestTests.values()].flat())], options);
-  if (durations === undefined) return [];
+  const baseline = new Baseline(deadline, onProgress);
   const results: Result[] = [];
   const queue = [...mutants];
   const next = () => (performance.now() < deadline ? queue.shift() : undefined);
   const work = async (workspace: Workspace) => {
     for (let mutant = next(); mutant !== undefined; mutant = next()) {
-      const tests = chooseTests(nearestTests.get(mutant.file) ?? [], durations);
-      const verdict = await tryMutant(workspace, mutant, tests, durations, deadline);
+      const trial = { mutant, text: readFileSync(join(root, mutant.file), "utf8"), workspace };
+      const verdict = await tryMutant(trial, nearestTests.get(mutant.file) ?? [], baseline, deadline);
       if (verdict === undefined) return;
       results.push({ mutant, verdict });
       onProgress(`${results.length}/${mutants.length} ${verdict}: ${describe(mutant)}`);
@@ -181,45 +188,54 @@ function shuffle<Item>(list: readonly Item[], seed: number): Item[] {
   return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
 }
 
-/**
- * Runs the tests without a mutant, shared among the workspaces. Returns how long each took, or undefined if the time
- * was over before they ended.
- */
-async function measureTests(
-  workspaces: readonly Workspace[],
-  tests: readonly string[],
-  { deadline, onProgress }: Options,
-): Promise<ReadonlyMap<string, number> | undefined> {
-  if (tests.length === 0) return new Map();
-  onProgress(`running ${tests.length} test files without a mutant`);
-  const timeoutMs = Math.min(BASELINE_TIMEOUT_MS, getRemainingMs(deadline));
-  const runs = await Promise.all(
-    workspaces.map((workspace, index) => {
-      const share = tests.filter((_, at) => at % workspaces.length === index);
-      return share.length === 0 ? undefined : workspace.runTests(share, timeoutMs);
-    }),
-  );
-  for (const run of runs) {
-    if (run?.outcome === "timed out" && performance.now() >= deadline) return undefined;
-    if (run !== undefined && run.outcome !== "passed") {
-      throw new Error(`the tests do not pass without a mutant (${run.outcome}):\n${run.output}`);
-    }
-  }
-  return new Map(runs.flatMap((run) => [...(run?.durations ?? [])]));
+/** What is known of a test without a mutant. */
+interface MeasuredTest {
+  readonly durationMs: number;
+  /** The blocks that it runs. */
+  readonly blocks: ReadonlySet<string>;
 }
 
-/** The nearest tests that take no longer than a mutant may, and at least one. */
-function chooseTests(tests: readonly string[], durations: ReadonlyMap<string, number>): string[] {
-  const chosen: string[] = [];
-  let totalMs = 0;
-  for (const test of tests) {
-    const ms = durations.get(test);
-    if (ms === undefined || (chosen.length > 0 && totalMs + ms > MAX_TESTS_MS)) continue;
-    totalMs += ms;
-    chosen.push(test);
+/** The tests without a mutant. Each is measured when it is first needed. */
+class Baseline {
+  readonly #deadline: number;
+  readonly #onProgress: (line: string) => void;
+  readonly #tests = new Map<string, Promise<MeasuredTest | undefined>>();
+
+  constructor(deadline: number, onProgress: (line: string) => void) {
+    this.#deadline = deadline;
+    this.#onProgress = onProgress;
   }
-  return chosen;
+
+  /**
+   * Returns undefined if the test is of no use, because it is too slow or fails now and then.
+   * @param workspace Without a mutant.
+   * @throws Error if the test always fails; OutOfTime.
+   */
+  getTest(workspace: Workspace, test: string): Promise<MeasuredTest | undefined> {
+    const known = this.#tests.get(test) ?? this.#measure(workspace, test);
+    this.#tests.set(test, known);
+    return known;
+  }
+
+  async #measure(workspace: Workspace, test: string): Promise<MeasuredTest | undefined> {
+    for (let tries = 1; ; tries += 1) {
+      const timeoutMs = Math.min(BASELINE_TIMEOUT_MS, getRemainingMs(this.#deadline));
+      const run = await workspace.runTest(test, timeoutMs);
+      if (run.outcome === "passed" && tries === 1) return run;
+      if (run.outcome === "passed") return this.#leaveOut(test, "fails now and then without a mutant");
+      if (performance.now() >= this.#deadline) throw new OutOfTime();
+      if (run.outcome === "timed out") return this.#leaveOut(test, "takes too long");
+      if (tries === BASELINE_TRIES) throw new Error(`${test} fails without a mutant:\n${run.output}`);
+    }
+  }
+
+  #leaveOut(test: string, reason: string): undefined {
+    this.#onProgress(`${test} ${reason}, and is left out`);
+  }
 }
+
+/** The time was over before the tests ended. */
+class OutOfTime extends Error {}
 
 /** Longest timer, in milliseconds. Node fires one that is longer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -228,39 +244,50 @@ function getRemainingMs(deadline: number): number {
   return Math.min(MAX_TIMER_MS, Math.max(0, deadline - performance.now()));
 }
 
+/** A mutant, the text of its file, and where it is tried. */
+interface Trial {
+  readonly mutant: Mutant;
+  readonly text: string;
+  readonly workspace: Workspace;
+}
+
 /** Tries a mutant. Undefined if the time was over before its tests ended. */
 async function tryMutant(
-  workspace: Workspace,
-  mutant: Mutant,
+  trial: Trial,
   tests: readonly string[],
-  durations: ReadonlyMap<string, number>,
+  baseline: Baseline,
   deadline: number,
 ): Promise<Result["verdict"] | undefined> {
-  if (tests.length === 0) return "no test";
-  const path = join(workspace.folder, mutant.file);
-  const text = readFileSync(path, "utf8");
-  writeFileSync(path, applyMutant(text, mutant));
+  const block = getBlock(trial.mutant, trial.text);
+  let totalMs = 0;
   try {
-    for (const part of splitTests(tests, durations)) {
-      const timeoutMs = START_MS + 3 * sumDurations(part, durations);
-      const { outcome } = await workspace.runTests(part, Math.min(timeoutMs, getRemainingMs(deadline)));
+    for (const name of tests) {
+      const test = await baseline.getTest(trial.workspace, name);
+      if (test === undefined || (block !== undefined && !test.blocks.has(block))) continue;
+      if (totalMs > 0 && totalMs + test.durationMs > MAX_TESTS_MS) continue;
+      totalMs += test.durationMs;
+      const timeoutMs = Math.min(START_MS + 3 * test.durationMs, getRemainingMs(deadline));
+      const outcome = await runWithMutant(trial, name, timeoutMs);
+      if (outcome !== "passed" && performance.now() >= deadline) return undefined;
       if (outcome === "failed") return "killed";
-      if (outcome === "timed out") return performance.now() < deadline ? "timed out" : undefined;
+      if (outcome === "timed out") return "timed out";
     }
-    return "survived";
-  } finally {
-    writeFileSync(path, text);
+  } catch (thrown) {
+    if (thrown instanceof OutOfTime) return undefined;
+    throw thrown;
   }
+  return totalMs > 0 ? "survived" : "no test";
 }
 
-function sumDurations(tests: readonly string[], durations: ReadonlyMap<string, number>): number {
-  return tests.reduce((sum, test) => sum + (durations.get(test) ?? 0), 0);
-}
-
-/** Splits tests into those that are run first and the others. */
-function splitTests(tests: readonly string[], durations: ReadonlyMap<string, number>): string[][] {
-  const first = tests.filter(
-    (_, index) => sumDurations(tests.slice(0, index + 1), durations) <= FIRST_TESTS_MS,
-  );
-  return [first, tests.filter((test) => !first.includes(test))].filter((part) => part.length > 0);
+async function runWithMutant(
+  { workspace, mutant, text }: Trial,
+  test: string,
+  timeoutMs: number,
+): Promise<TestRun["outcome"]> {
+  workspace.writeFile(mutant.file, applyMutant(text, mutant));
+  try {
+    return (await workspace.runTest(test, timeoutMs)).outcome;
+  } finally {
+    workspace.writeFile(mutant.file, instrument(mutant.file, text));
+  }
 }

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import {
   accumulate,
   Client,
@@ -5,6 +6,7 @@ import {
   type EventStream,
   InvalidRequestError,
   NetworkError,
+  ServerError,
   type StreamEvent,
   ToolChoice_Mode,
   textOf,
@@ -177,6 +179,19 @@ describe("Client", () => {
       expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
       expect(await iterator.next()).toEqual({ done: true, value: undefined });
       expect(adapters[0]?.requests).toHaveLength(0);
+    });
+
+    it("leaves no listener on the caller's signal, however a stream ends", async () => {
+      const one = new ScriptedAdapter("one", { failures: [new ServerError("down")] });
+      const client = new Client({ providers: { one } });
+      const { signal } = new AbortController();
+      const messages = [userMessage("hi")];
+      await expect(accumulate(client.stream({ model: "m", messages }, { signal }))).rejects.toThrow("down");
+      await accumulate(client.stream({ model: "m", messages }, { signal }));
+      for await (const _event of client.stream({ model: "m", messages }, { signal })) break;
+      const invalid = client.stream({ model: "m", messages: [] }, { signal });
+      await expect(accumulate(invalid)).rejects.toBeInstanceOf(InvalidRequestError);
+      expect(getEventListeners(signal, "abort")).toEqual([]);
     });
 
     it("ends the adapter's stream when the caller leaves the loop", async () => {

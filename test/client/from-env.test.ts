@@ -12,6 +12,7 @@ import {
 } from "outrigger";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Simulator, startSimulator } from "../../simulator/index.ts";
+import { readProviders } from "../../src/client/from-env.ts";
 
 const request = { model: "sim-text", messages: [userMessage("Say hello.")] };
 
@@ -193,4 +194,12 @@ describe("the default provider", () => {
   it("may be named if no provider is registered", () => {
     expect(Client.fromEnv({ OUTRIGGER_DEFAULT_PROVIDER: "gemini" }).defaultProvider).toBeUndefined();
   });
+});
+
+it("reads the key of a compatible server, if it has one", () => {
+  const url = { OUTRIGGER_COMPATIBLE_BASE_URL: "http://127.0.0.1:8000/v1" };
+  const settings = (environment: Record<string, string>) =>
+    readProviders(environment).providers.get("compatible");
+  expect(settings(url)).toStrictEqual({ api: "openai-chat", baseUrl: "http://127.0.0.1:8000/v1" });
+  expect(settings({ ...url, OUTRIGGER_COMPATIBLE_API_KEY: "a-key" })).toMatchObject({ apiKey: "a-key" });
 });

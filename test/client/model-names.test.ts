@@ -243,6 +243,14 @@ describe.each(APIS)("a model named over %s", (_api, send) => {
   });
 });
 
+it("is that of a provider whose name is a single letter", async () => {
+  const adapter = new ScriptedAdapter("a");
+  const client = new Client({ providers: { a: adapter, b: new ScriptedAdapter("b") }, defaultProvider: "b" });
+  expect(client.resolveModel({ provider: "", model: "a/m" })).toMatchObject({ provider: "a", model: "m" });
+  for (const model of ["/m", "a/", "c/m"])
+    expect(client.resolveModel({ provider: "", model })).toMatchObject({ provider: "b", model });
+});
+
 describe("a model named over /v1/responses", () => {
   it.each(NAMES)("by $name goes to its provider", async ({ model, goesTo, overHttp = goesTo }) => {
     const { client, asked } = createTestClient();

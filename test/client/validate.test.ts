@@ -435,6 +435,30 @@ describe("validateRequest()", () => {
       'provider_options_json["ollama"].Model: expected no model here: `model` of the request names it',
     ],
     [
+      "an unknown loss policy",
+      { lossPolicy: 8 as never },
+      expect.stringMatching(/^loss_policy: expected LOSS_POLICY_\w+.*, found 8$/),
+    ],
+    [
+      "an unknown form of the end of a stream",
+      { finalResponse: 8 as never },
+      expect.stringMatching(/^final_response: expected FINAL_RESPONSE_\w+.*, found 8$/),
+    ],
+    [
+      "an unknown syntax of a grammar",
+      {
+        tools: [
+          {
+            tool: {
+              case: "custom",
+              value: { name: "c", grammar: { syntax: 8 as never, definition: "start: A" } },
+            },
+          },
+        ],
+      },
+      "tools[0].custom.grammar.syntax: expected SYNTAX_LARK or SYNTAX_REGEX, found 8",
+    ],
+    [
       "an unknown state policy",
       { foreignState: 8 as never },
       "foreign_state: expected STATE_POLICY_STRIP, STATE_POLICY_TO_TEXT or STATE_POLICY_REJECT, found 8",
@@ -443,10 +467,36 @@ describe("validateRequest()", () => {
     expect(wrongIn(init)).toEqual([violation]);
   });
 
+  it("refuses a call without the name of a tool", () => {
+    const nameless: PartInput = { part: { case: "toolCall", value: { id: "c" } } };
+    expect(wrongIn({ messages: [toMessage(Role.ASSISTANT, nameless), toolResult("c", "x")] })).toEqual([
+      "messages[0].content[0].tool_call.name: is empty, expected the name of a tool",
+    ]);
+  });
+
+  it("refuses tools with one name, and accepts hosted tools with that of another", () => {
+    const plain = { tool: { case: "function", value: { name: "a" } } } as const;
+    const custom = { tool: { case: "custom", value: { name: "a" } } } as const;
+    const hosted = {
+      tool: { case: "hosted", value: { provider: "p", configJson: '{"type":"a","name":"a"}' } },
+    } as const;
+    expect(wrongIn({ tools: [plain, custom, hosted] })).toEqual([
+      'tools[1].custom.name: "a" is the name of an earlier tool, names are unique',
+    ]);
+    expect(wrongIn({ tools: [custom, { tool: { case: "function", value: { name: "b" } } }, plain] })).toEqual(
+      ['tools[2].function.name: "a" is the name of an earlier tool, names are unique'],
+    );
+  });
+
   it("accepts a choice of a hosted tool, and of tools that provider options append", () => {
     const hosted = { provider: "openai", configJson: '{"type":"web_search"}' };
     const named = { mode: ToolChoice_Mode.NAMED, toolName: "web_search" };
     expect(wrongIn({ tools: [{ tool: { case: "hosted", value: hosted } }], toolChoice: named })).toEqual([]);
+    const computer = { provider: "openai", configJson: '{"type":"computer","name":"screen"}' };
+    for (const toolName of ["computer", "screen"]) {
+      const toolChoice = { mode: ToolChoice_Mode.NAMED, toolName };
+      expect(wrongIn({ tools: [{ tool: { case: "hosted", value: computer } }], toolChoice })).toEqual([]);
+    }
     const appended = {
       providerOptionsJson: { openai: '{"tools":[{"type":"web_search"}]}' },
       toolChoice: named,

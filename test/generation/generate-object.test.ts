@@ -1,7 +1,9 @@
 /** generateObject() and streamObject() over every wire API, with each way of making a model write the object. */
 import {
+  Client,
   type GenerateObjectOptions,
   generateObject,
+  InvalidRequestError,
   NoObjectGeneratedError,
   type ObjectStrategy,
   RateLimitError,
@@ -11,6 +13,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 import { type Column, columns, createFixture, type Fixture } from "../providers/support/columns.ts";
 import { testTable } from "../providers/support/table.ts";
+import { ScriptedModel } from "./support/scripted-model.ts";
 
 const recipe = z.object({ title: z.string(), minutes: z.int(), steps: z.array(z.string()).min(2) });
 const prompt = "A recipe for pancakes";
@@ -150,6 +153,48 @@ describe("generateObject()", () => {
       expect(partials.at(-1)).toEqual(await streamed.object());
     },
   );
+
+  it.each([
+    ["this process refuses the format", new InvalidRequestError("the json_schema is wrong")],
+    ["a provider refuses something else", new InvalidRequestError("wrong", { provider: "scripted" })],
+    [
+      "the model has begun to answer",
+      new InvalidRequestError("the json_schema is wrong", { provider: "scripted", outputStarted: true }),
+    ],
+  ])("does not ask in another way if %s", async (_name, refusal) => {
+    const model = new ScriptedModel([refusal]);
+    const client = new Client({ providers: { scripted: model } });
+    const failed = generateObject({ model: "m", client, prompt, schema: recipe });
+    await expect(failed).rejects.toThrow(refusal.message);
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it("asks in another way if the provider refuses the format, and fails if it refuses all", async () => {
+    const refusal = () => new InvalidRequestError("the json_schema is wrong", { provider: "scripted" });
+    const answer = JSON.stringify({ title: "Pancakes", minutes: 10, steps: ["mix", "fry"] });
+    const model = new ScriptedModel([refusal(), [{ name: "object", args: answer }]]);
+    const client = new Client({ providers: { scripted: model } });
+    const { output, attempts } = await generateObject({ model: "m", client, prompt, schema: recipe });
+    expect(output.title).toBe("Pancakes");
+    expect(attempts.map(({ error }) => error !== undefined)).toEqual([true, false]);
+    const refusing = new ScriptedModel([refusal()]);
+    const failed = generateObject({
+      model: "m",
+      client: new Client({ providers: { scripted: refusing } }),
+      prompt,
+      schema: recipe,
+    });
+    await expect(failed).rejects.toThrow("the json_schema is wrong");
+    expect(refusing.requests.length).toBeGreaterThan(1);
+  });
+
+  it("fails if the model calls another tool, which is not answered", async () => {
+    const model = new ScriptedModel([[{ name: "other" }], "never"]);
+    const client = new Client({ providers: { scripted: model } });
+    const failed = generateObject({ model: "m", client, prompt, schema: recipe, strategy: "tool" });
+    await expect(failed).rejects.toBeInstanceOf(NoObjectGeneratedError);
+    expect(model.requests).toHaveLength(1);
+  });
 
   it("fails as the provider does if that does not help", async () => {
     await using fixture = await createFixture("sim-text:status=429");

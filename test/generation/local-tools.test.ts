@@ -1,4 +1,5 @@
 /** The functions of a program as tools: their arguments, their results, repairs, and what goes wrong in them. */
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type ActiveTool,
   Client,
@@ -10,6 +11,7 @@ import {
   InvalidRequestError,
   imagePart,
   type Message,
+  stream,
   type ToolContext,
   textPart,
 } from "outrigger";
@@ -192,6 +194,29 @@ describe("The result of a tool", () => {
     expect(texts[0]).toBe("the tool exceeded its time limit of 20 ms");
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
+});
+
+it("passes the events of a stream on also if each step is told", async () => {
+  const client = new Client({ providers: { scripted: new ScriptedModel([callEcho("{}"), "done"]) } });
+  const steps: number[] = [];
+  const onStepFinish = ({ toolResults }: { toolResults: readonly unknown[] }) =>
+    void steps.push(toolResults.length);
+  const kinds = async (options: Partial<GenerateOptions>) => {
+    const streamed = stream({ model: "m", prompt: "hi", client, tools: [echo()], ...options });
+    const found: (string | undefined)[] = [];
+    for await (const { event } of streamed) found.push(event.case);
+    return found;
+  };
+  const told = await kinds({ onStepFinish });
+  expect(steps).toEqual([1, 0]);
+  expect(told.filter((kind) => kind === "finish")).toHaveLength(2);
+  expect(told).toContain("textDelta");
+});
+
+it("gives a tool whose time limit no timer can wait for all its time", async () => {
+  const tool = functionTool({ name: "echo", execute: () => sleep(20, "done") });
+  const { texts } = await run(callEcho("{}"), { tools: [tool], timeout: { perToolMs: 2 ** 31 } });
+  expect(texts).toEqual(["done"]);
 });
 
 describe("What a tool is told", () => {

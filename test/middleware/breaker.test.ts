@@ -34,9 +34,23 @@ describe("Breaker", () => {
     expect(states).toEqual(["open"]);
   });
 
+  it("forgets a call ten seconds later, within a tenth of that", () => {
+    for (const [later, states] of [
+      [8999, ["open"]],
+      [11_000, []],
+    ] as const) {
+      const parts = breakerAt(1_700_000_000_500);
+      parts.make("failure", "failure", "failure");
+      parts.clock.now += later;
+      parts.make("failure");
+      expect(parts.states).toEqual(states);
+    }
+  });
+
   it("stays closed while fewer calls fail, and does not count calls of which nothing is known", () => {
-    const { breaker, make } = breakerAt();
+    const { states, breaker, make } = breakerAt();
     make("success", "success", "success", "failure", "failure", "unknown", "unknown");
+    expect(states).toEqual([]);
     expect(breaker.waitMs).toBe(0);
     make("failure");
     expect(breaker.waitMs).toBe(5000);

@@ -5,16 +5,18 @@ import {
   ConfigurationError,
   createCache,
   createFallback,
+  createRetry,
   FinalResponse,
   functionTool,
   hostedTool,
   type RequestInput,
+  ServerError,
   StreamError,
   textOf,
   toolCallsOf,
   userMessage,
 } from "outrigger";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import { requestKey } from "../../src/middleware/request-key.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
@@ -87,6 +89,31 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
     await client.close();
   });
 
+  it("does not keep an answer that ends in an ordinary way with the last token that is allowed", async () => {
+    const one = new ScriptedAdapter("one");
+    const client = new Client({ providers: { one }, middleware: [createCache()] });
+    const first = await call(client, requestFor("m", { maxTokens: 2 }));
+    expect(first.warnings).toMatchObject([{ code: "limit_reached" }]);
+    await call(client, requestFor("m", { maxTokens: 2 }));
+    expect(one.requests).toHaveLength(2);
+    await call(client, requestFor("m", { maxTokens: 3 }));
+    await call(client, requestFor("m", { maxTokens: 3 }));
+    expect(one.requests).toHaveLength(3);
+  });
+
+  it("does not list the attempts of the first call in later answers", async () => {
+    const failures = [new ServerError("down", { provider: "one" })];
+    const one = new ScriptedAdapter("one", { failures });
+    const middleware = [createCache(), createRetry({ baseDelay: 0.001 })];
+    const client = new Client({ providers: { one }, middleware });
+    expect((await call(client, requestFor("m"))).attempts).toHaveLength(1);
+    expect(await call(client, requestFor("m"))).toMatchObject({
+      attempts: [],
+      warnings: [{ code: "cache_hit" }],
+    });
+    expect(one.requests).toHaveLength(2);
+  });
+
   it("does not keep errors", async () => {
     const client = getClient(simulator(), [createCache()]);
     const request = requestFor(`sim-text:status=503,times=1,tokens=${_kind.length + 20}`);
@@ -111,6 +138,30 @@ describe.each(calls)("createCache() around %s", (_kind, call) => {
       simulator().clearRequests();
       await client.close();
     }
+  });
+
+  it("says how old an answer is, and asks again after five minutes by default", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const one = new ScriptedAdapter("one");
+    const client = new Client({ providers: { one }, middleware: [createCache()] });
+    await call(client, requestFor("m"));
+    vi.advanceTimersByTime(7000);
+    const hit = await call(client, requestFor("m"));
+    expect(hit.warnings[0]?.message).toBe("the answer is from the cache and 7 s old");
+    vi.advanceTimersByTime(292_999);
+    expect((await call(client, requestFor("m"))).warnings).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    expect((await call(client, requestFor("m"))).warnings).toEqual([]);
+    expect(one.requests).toHaveLength(2);
+  });
+
+  it("notifies its observer of hits and misses", async () => {
+    const results: string[] = [];
+    const cache = createCache({ observer: { cache: (_target, result) => void results.push(result) } });
+    const client = new Client({ providers: { one: new ScriptedAdapter("one") }, middleware: [cache] });
+    for (const model of ["m", "m", "n"]) await call(client, requestFor(model));
+    expect(results).toEqual(["miss", "hit", "miss"]);
   });
 
   it("gives every caller a separate answer", async () => {

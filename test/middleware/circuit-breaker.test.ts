@@ -4,11 +4,13 @@ import {
   createCircuitBreaker,
   createFallback,
   createRetry,
+  NetworkError,
+  RequestTimeoutError,
   ServerError,
   StreamError,
   userMessage,
 } from "outrigger";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
@@ -60,6 +62,18 @@ describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
     await client.close();
   });
 
+  it.each([
+    ["a connection", new NetworkError("late"), { connectMs: 1 }],
+    ["a request", new RequestTimeoutError("late"), { requestMs: 1 }],
+    ["the time between bytes", new RequestTimeoutError("late"), { betweenBytesMs: 1 }],
+  ])("opens for a time limit of %s only if the caller did not choose it", async (_name, late, timeouts) => {
+    const one = new ScriptedAdapter("one", { failures: [late, late] });
+    const client = new Client({ providers: { one }, middleware: [createCircuitBreaker({ minCalls: 1 })] });
+    await toFailure(call(client, requestFor("m", { timeouts })));
+    expect((await toFailure(call(client, requestFor("m")))).message).toBe("late");
+    expect((await toFailure(call(client, requestFor("m")))).message).toContain("circuit breaker");
+  });
+
   it("does not open for answers that are larger than this process takes", async () => {
     const failures = [1, 2, 3].map(() => new StreamError("too large", { retryable: false }));
     const one = new ScriptedAdapter("one", { failures });
@@ -79,6 +93,50 @@ describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
     await new Promise((resolve) => setTimeout(resolve, 1100));
     expect((await call(client, requestFor("m"))).model).toBe("m");
     expect(states).toEqual(["open", "half_open", "closed"]);
+  });
+
+  it("opens by default for 30 s if half of ten calls fail, counted from the first failure on", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const down = () => new ServerError("down", { provider: "one" });
+    const failures: Error[] = [];
+    const one = new ScriptedAdapter("one", { failures });
+    const client = new Client({ providers: { one }, middleware: [createCircuitBreaker()] });
+    for (let count = 0; count < 20; count += 1) await call(client, requestFor("m"));
+    failures.push(...Array.from({ length: 4 }, down));
+    for (let count = 0; count < 4; count += 1) await toFailure(call(client, requestFor("m")));
+    for (let count = 0; count < 5; count += 1) await call(client, requestFor("m"));
+    failures.push(down());
+    expect((await toFailure(call(client, requestFor("m")))).message).toBe("down");
+    const refused = await toFailure(call(client, requestFor("m")));
+    expect(refused.message).toContain("circuit breaker");
+    expect(refused.retryAfter).toBe(30);
+    vi.advanceTimersByTime(29_999);
+    await toFailure(call(client, requestFor("m")));
+    expect(one.requests).toHaveLength(30);
+    vi.advanceTimersByTime(1);
+    await call(client, requestFor("m"));
+    await call(client, requestFor("m"));
+  });
+
+  it("does not open for a call that succeeds after many that failed", async () => {
+    const failures = Array.from({ length: 9 }, () => new ServerError("down", { provider: "one" }));
+    const one = new ScriptedAdapter("one", { failures });
+    const client = new Client({ providers: { one }, middleware: [createCircuitBreaker()] });
+    for (let count = 0; count < 9; count += 1) await toFailure(call(client, requestFor("m")));
+    for (let count = 0; count < 2; count += 1) await call(client, requestFor("m"));
+  });
+
+  it("forgets the failures of more than 30 s ago by default", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const failures = Array.from({ length: 10 }, () => new ServerError("down", { provider: "one" }));
+    const one = new ScriptedAdapter("one", { failures });
+    const client = new Client({ providers: { one }, middleware: [createCircuitBreaker()] });
+    for (let count = 0; count < 9; count += 1) await toFailure(call(client, requestFor("m")));
+    vi.advanceTimersByTime(33_001);
+    await toFailure(call(client, requestFor("m")));
+    await call(client, requestFor("m"));
   });
 
   it("sends calls to the next provider at once, without a retry at the one that is down", async () => {
@@ -121,6 +179,13 @@ describe("createCircuitBreaker() around a stream", () => {
 });
 
 describe("the options of createCircuitBreaker()", () => {
+  it.each([
+    [{ failureRatio: 2 }, "the circuit breaker's failureRatio is 2; expected a number above 0 and at most 1"],
+    [{ window: 0 }, "the circuit breaker's window is 0; expected a number above 0"],
+  ])("are refused with their range: %o", (options, problem) => {
+    expect(() => createCircuitBreaker(options)).toThrow(new ConfigurationError(problem));
+  });
+
   it.each([
     { failureRatio: 0 },
     { failureRatio: 1.1 },

@@ -18,6 +18,7 @@ import {
   userMessage,
 } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
+import type { MiddlewareMethods } from "../../src/client/middleware.ts";
 import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
 import { MAX_ATTEMPTS, withAttempts } from "../../src/middleware/attempts.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
@@ -49,6 +50,7 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     ]);
     expect(response.attempts[0]?.startedAt).toBeDefined();
     expect(response.attempts[0]?.elapsed).toBeDefined();
+    expect(response.attempts[0]?.retryDelay).toBeUndefined();
     await client.close();
   });
 
@@ -278,6 +280,28 @@ describe("the scope of a fallback", () => {
     expect((await client.complete(requestFor("sim-text:status=503"))).provider).toBe("two");
     const other = client.complete(requestFor("sim-text:status=503", { provider: "two" }));
     expect((await toFailure(other)).kindName).toBe("SERVER");
+    await client.close();
+  });
+
+  it("calls the provider if the chosen middleware has no method for the kind of call", async () => {
+    const asked: string[] = [];
+    const onlyStreams: MiddlewareMethods = {
+      stream(request, next) {
+        asked.push("stream");
+        return next(request);
+      },
+    };
+    const onlyWhole: MiddlewareMethods = {
+      complete(request, next) {
+        asked.push("complete");
+        return next(request);
+      },
+    };
+    const scope = { provider: "one" };
+    const client = getClient(simulator(), [onlyFor(scope, onlyStreams), onlyFor(scope, onlyWhole)]);
+    expect(textOf(await client.complete(requestFor("sim-text")))).not.toBe("");
+    expect(textOf(await accumulate(client.stream(requestFor("sim-text"))))).not.toBe("");
+    expect(asked).toEqual(["complete", "stream"]);
     await client.close();
   });
 

@@ -88,6 +88,33 @@ describe.each(calls)("createRateLimit() around %s", (_kind, call) => {
     expect((await toFailure(call(client, request(1)))).message).toContain("3 requests per minute");
   });
 
+  it("gives the request of a call back that was not sent", async () => {
+    const limit = createRateLimit({ requestsPerMinute: 1, maxWait: 0 });
+    const { client, one } = scripted([limit, createBudget({ window: "month", tokens: 100 })]);
+    expect(await toFailure(call(client, request(900)))).toBeInstanceOf(QuotaExceededError);
+    await call(client, request(10));
+    expect(one.requests).toHaveLength(1);
+    expect(await toFailure(call(client, request(10)))).toBeInstanceOf(RateLimitError);
+  });
+
+  it("lets a call wait for ten seconds at most by default", async () => {
+    const { client } = scripted([createRateLimit({ requestsPerMinute: 4 })]);
+    for (let count = 0; count < 4; count += 1) await call(client, request(1));
+    expect(await toFailure(call(client, request(1)))).toBeInstanceOf(RateLimitError);
+    const quicker = scripted([createRateLimit({ requestsPerMinute: 60 })]);
+    for (let count = 0; count < 60; count += 1) await call(quicker.client, request(1));
+    expect(await call(quicker.client, request(1))).toBeDefined();
+  });
+
+  it("takes tokens and requests together, and names the one that is missing", async () => {
+    const limits = { requestsPerMinute: 100, tokensPerMinute: 50, maxWait: 0 };
+    const { client } = scripted([createRateLimit(limits)]);
+    const [, second] = await Promise.allSettled([call(client, request(40)), call(client, request(40))]);
+    expect(second).toMatchObject({
+      reason: { message: expect.stringMatching(/^the limit of 50 tokens per minute for this client /) },
+    });
+  });
+
   it("lets a call wait for its turn", async () => {
     const { client } = scripted([createRateLimit({ requestsPerMinute: 1200, maxWait: 5 })]);
     const all = await Promise.all(Array.from({ length: 1202 }, () => call(client, request(1))));
@@ -163,6 +190,18 @@ describe.each(calls)("createBudget() around %s", (_kind, call) => {
     const { client } = scripted([createBudget({ window: "month", usd: 0.000028, catalog })]);
     for (let count = 0; count < 3; count += 1) await call(client, request(2));
     await toFailure(call(client, request(3)));
+  });
+
+  it("takes the prices of the model's owner if the provider has none", async () => {
+    const owned = createCatalog({
+      models: [{ id: "m", provider: "maker", prices: { input: 1, output: 2 } }],
+    });
+    const one = new ScriptedAdapter("one");
+    const budget = createBudget({ window: "month", usd: 0.000028, catalog: owned });
+    const client = new Client({ providers: { one }, middleware: [budget] });
+    for (let count = 0; count < 3; count += 1) await call(client, request(2));
+    expect(await toFailure(call(client, request(3)))).toBeInstanceOf(QuotaExceededError);
+    expect(one.requests).toHaveLength(3);
   });
 
   it("refuses a model without a price, unless configured to allow that", async () => {

@@ -1,11 +1,15 @@
 import {
   type AttemptEntry,
+  assistantMessage,
   Client,
   ConfigurationError,
   createLogging,
   createRetry,
+  imagePart,
   type LoggingOptions,
+  reasoningPart,
   systemMessage,
+  toolResult,
   userMessage,
 } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
@@ -30,7 +34,7 @@ describe.each(calls)("createLogging() around %s", (kind, call) => {
     const client = getClient(simulator(), [createRetry({ baseDelay: 0.001 }), logging]);
     const model = `sim-text:status=503,times=1,tokens=${kind.length + 40}`;
     await call(client, requestFor(model), { inferenceId: "inf_1" });
-    expect(entries).toEqual([
+    expect(entries).toStrictEqual([
       {
         kind,
         provider: "one",
@@ -75,6 +79,27 @@ describe.each(calls)("createLogging() around %s", (kind, call) => {
         answer: text,
       },
     ]);
+    await client.close();
+  });
+
+  it("logs reasoning, calls of tools and their results, and only the kind of other parts", async () => {
+    const { entries, logging } = logged({ include: ["messages", "answer"] });
+    const client = getClient(simulator(), [logging]);
+    const input = { case: "argumentsJson", value: '{"zone":"UTC"}' } as const;
+    const calling = assistantMessage([
+      reasoningPart({ text: "The clock knows." }),
+      { part: { case: "toolCall", value: { id: "call_1", name: "now", input } } },
+    ]);
+    const image = imagePart("https://example.com/a.png");
+    const messages = [userMessage("When?"), calling, toolResult("call_1", "noon"), userMessage(image)];
+    await call(client, requestFor("sim-reasoning", { messages }));
+    expect(entries[0]?.messages).toEqual([
+      { role: "user", text: "When?" },
+      { role: "assistant", text: 'The clock knows.now({"zone":"UTC"})' },
+      { role: "tool", text: "noon" },
+      { role: "user", text: "[image]" },
+    ]);
+    expect(entries[0]?.answer).not.toBe("");
     await client.close();
   });
 

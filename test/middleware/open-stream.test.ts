@@ -86,6 +86,12 @@ describe("openStream()", () => {
     vi.restoreAllMocks();
   });
 
+  it("gives a stream that ends without output to its end", async () => {
+    const { state, stream } = toSource([START, TEXT_START]);
+    expect(await listNames(await openStream(stream))).toEqual(["streamStart", "textStart"]);
+    expect(state.ended).toBe(1);
+  });
+
   it("closes the source when its reader leaves", async () => {
     const { state, stream } = toSource([START, DELTA, DELTA]);
     for await (const _batch of await openStream(stream)) break;

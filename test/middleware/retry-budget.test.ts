@@ -24,6 +24,13 @@ describe("RetryBudget", () => {
     expect(drain(budget)).toBe(10);
   });
 
+  it("gains as many retries a second as it is told to", () => {
+    const { clock, budget } = budgetAt({ minPerSecond: 2 });
+    expect(drain(budget)).toBe(20);
+    clock.now += 3000;
+    expect(drain(budget)).toBe(6);
+  });
+
   it("allows one retry for ten calls beyond that", () => {
     const { budget } = budgetAt({ minPerSecond: 0 });
     expect(drain(budget)).toBe(0);

@@ -97,6 +97,17 @@ describe("retry()", () => {
     expect(attempt).toHaveBeenCalledTimes(1);
   });
 
+  it("throws the failure of an attempt during which the caller left, without a wait", async () => {
+    const controller = new AbortController();
+    const { waits, options } = noting();
+    const attempt = async () => {
+      controller.abort();
+      throw new ServerError("down");
+    };
+    await expect(retry(attempt, {}, { ...options, signal: controller.signal })).rejects.toThrow("down");
+    expect(waits).toEqual([]);
+  });
+
   it("retries a time-out if the policy says so", async () => {
     const attempt = failing(new RequestTimeoutError("slow"));
     expect(await retry(attempt, { retryTimeouts: true }, noting().options)).toBe("done");

@@ -1,9 +1,10 @@
 import { getEventListeners } from "node:events";
-import { accumulate, attemptsOf, ConfigurationError, createFallback, createRetry } from "outrigger";
+import { accumulate, attemptsOf, Client, ConfigurationError, createFallback, createRetry } from "outrigger";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { MiddlewareMethods } from "../../src/client/middleware.ts";
-import { ServerError } from "../../src/core/errors.ts";
+import { InternalError, InvalidRequestError, ServerError } from "../../src/core/errors.ts";
 import { refusal } from "../../src/middleware/refusals.ts";
+import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";
 
@@ -99,6 +100,49 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
     await client.close();
   });
 
+  it("makes a hundred more calls at most, however retries and fallbacks are nested", async () => {
+    const targets = Array.from({ length: 8 }, (_, index) => ({ model: `m${index}` }));
+    const failures = Array.from({ length: 500 }, () => new ServerError("down", { provider: "one" }));
+    const one = new ScriptedAdapter("one", { failures });
+    const retry = () => createRetry({ maxRetries: 10, baseDelay: 0, budget: false });
+    const middleware = [retry(), createFallback({ targets }), retry()];
+    const client = new Client({ providers: { one }, middleware });
+    expect((await toFailure(call(client, requestFor("m")))).message).toBe("down");
+    expect(one.requests).toHaveLength(101);
+  });
+
+  it("keeps the bug behind an internal error as its cause", async () => {
+    const bug = new TypeError("a bug");
+    const failures = [new ServerError("down", { provider: "one" }), new InternalError("x", { cause: bug })];
+    const one = new ScriptedAdapter("one", { failures });
+    const client = new Client({ providers: { one }, middleware: [createRetry(quick)] });
+    const error = await toFailure(call(client, requestFor("m")));
+    expect(error).toMatchObject({ kindName: "INTERNAL", cause: bug });
+    expect(attemptsOf(error)).toHaveLength(2);
+  });
+
+  it("throws the error of a call that was not repeated as it is", async () => {
+    const wrong = new InvalidRequestError("wrong", { cause: new ServerError("deeper") });
+    const one = new ScriptedAdapter("one", { failures: [wrong] });
+    const client = new Client({ providers: { one }, middleware: [createRetry(quick)] });
+    expect(await toFailure(call(client, requestFor("m")))).toBe(wrong);
+  });
+
+  it("throws the failure of a call whose caller left meanwhile, without a retry", async () => {
+    const controller = new AbortController();
+    const fail = vi.fn(() => {
+      controller.abort();
+      throw new ServerError("down", { provider: "one" });
+    });
+    const onRetry = vi.fn();
+    const middleware = [createRetry({ ...quick, onRetry }), { complete: fail, stream: fail }];
+    const client = getClient(simulator(), middleware);
+    const error = await toFailure(call(client, requestFor("sim-text"), { signal: controller.signal }));
+    expect(error.message).toBe("down");
+    expect(onRetry).not.toHaveBeenCalled();
+    await client.close();
+  });
+
   it("does not repeat a call that this process refused", async () => {
     const refuse = vi.fn(() => {
       throw refusal(new ServerError("the circuit breaker is open", { retryAfter: 0 }));
@@ -130,6 +174,13 @@ describe("createRetry() around a stream", () => {
 });
 
 describe("the options of createRetry()", () => {
+  it.each([{ maxRetries: 0 }, { maxRetries: 10, baseDelay: 0, maxDelay: 0 }])(
+    "are accepted at the ends of their range: %o",
+    (options) => {
+      expect(() => createRetry(options)).not.toThrow();
+    },
+  );
+
   it.each([
     { maxRetries: -1 },
     { maxRetries: 11 },

@@ -60,6 +60,8 @@ describe("WaitQueue", () => {
     const first = queue.take([3], Infinity, undefined);
     expect(await queue.take([3], Infinity, undefined)).toEqual({ bucket: 0, waitMs: 6000 });
     expect(await queue.take([1], 3000, undefined)).toEqual({ bucket: 0, waitMs: 4000 });
+    // A call whose turn comes when its time is over has no time left.
+    expect(await queue.take([1], 4000, undefined)).toEqual({ bucket: 0, waitMs: 4000 });
     await vi.advanceTimersByTimeAsync(3000);
     expect(await first).toBeUndefined();
   });
@@ -111,6 +113,15 @@ describe("WaitQueue", () => {
     await vi.advanceTimersByTimeAsync(1000);
     expect(await next).toBeUndefined();
     await expect(queue.take([100], Infinity, AbortSignal.abort())).resolves.toBeDefined();
+  });
+
+  it("does not let a call wait whose caller has left already", async () => {
+    const { queue } = createQueue();
+    await queue.take([60], Infinity, undefined);
+    await expect(queue.take([5], Infinity, AbortSignal.abort())).rejects.toBeInstanceOf(AbortError);
+    const next = queue.take([1], Infinity, undefined);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await next).toBeUndefined();
   });
 
   it("leaves no listener on the signal of a call that went on", async () => {

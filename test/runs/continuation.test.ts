@@ -329,6 +329,8 @@ describe("a background run whose process dies", () => {
       order: "oldest first",
     });
     expect(elements.map(({ message }) => message?.role)).toEqual([2, 3, 4, 4, 3]);
+    const answered = elements.flatMap(({ message }) => message?.toolCallId || []);
+    expect(answered).toEqual(over.steps[0]?.toolResults.map(({ toolCallId }) => toolCallId));
   });
 
   it.each(["readOnlyHint", "idempotentHint"])("calls a tool again that has the %s", async (hint) => {
@@ -384,6 +386,28 @@ describe("a background run whose process dies", () => {
       cancelRequested: true,
     });
     expect(survivor.model.requests).toEqual([]);
+  });
+
+  it("calls an approved tool again that may be repeated, and does not ask for the approval again", async () => {
+    const store = await openMemory();
+    const tools: FakeServerTools = new FakeServerTools(
+      ["risky"],
+      () => (tools.executed.length === 1 ? new Promise(() => {}) : Promise.resolve("fine")),
+      { idempotentHint: true },
+    );
+    const { serverTools } = tools;
+    const dying = await mortalProcess(store, [[{ name: "risky" }], "never"], { serverTools });
+    const waiting = await run(dying.engine, background(withTools));
+    const approvals = waiting.requiredApprovals.map(({ id }) => ({ toolCallId: id, approve: true }));
+    const submission = create(SubmitToolResultsRequestSchema, { runId: waiting.id, approvals });
+    await dying.engine.submitToolResults(submission, { owner: "", signal: NEVER });
+    await waitUntil(() => tools.executed.length === 1);
+    dying.die();
+    const survivor = await processOn(store, ["done"], { serverTools });
+    const over = await waitForStatus(survivor, waiting.id, RunStatus.COMPLETED);
+    expect(tools.executed).toEqual(["risky", "risky"]);
+    expect(over.steps[0]?.toolResults).toMatchObject([{ failed: false }]);
+    expectNoGaps(await replay(survivor.engine, over.id));
   });
 
   it("does not execute an approved call of an earlier run again", async () => {

@@ -1,6 +1,7 @@
 /** Runs whose store is unavailable or full for a while, and runs that a process had to give up. */
 import { InternalError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
+import { Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type Run, type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { StoreFullError, StoreUnreachableError } from "../../src/runs/errors.ts";
 import { createRunEngine } from "../../src/runs/run-engine.ts";
@@ -9,6 +10,7 @@ import type { RunStore, RunWrite } from "../../src/runs/store.ts";
 import type { Turn } from "../generation/support/scripted-model.ts";
 import { waitUntil } from "../kit/http/servers.ts";
 import { getDriver, openMemory } from "./store/sqlite/open-store.ts";
+import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
 import {
   createTestEngine,
   getEvents,
@@ -18,6 +20,7 @@ import {
   runRequest,
   start,
   type TestEngine,
+  untilAborted,
 } from "./support/test-engine.ts";
 import { WordyClient } from "./support/wordy-client.ts";
 import { mortalStore, sharedStore, wrapStore } from "./support/wrapped-store.ts";
@@ -142,6 +145,41 @@ describe("a store that is away", () => {
       status: RunStatus.COMPLETED,
     });
   }, 20_000);
+
+  it("keeps a step whose write failed, with the results of tools that came meanwhile", async () => {
+    const store = await openMemory();
+    const tools = new FakeServerTools(["a"]);
+    let failures = 0;
+    const flaky = wrapStore(store, {
+      write: async (write) => {
+        if (failures > 0 || (write.steps ?? []).length === 0) return store.write(write);
+        failures += 1;
+        await waitUntil(() => tools.executed.length > 0);
+        // The result is noted in a turn after that in which the tool returns.
+        for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        throw away();
+      },
+    });
+    const { engine, model } = await processOn(flaky, [[{ name: "a" }], "never"], {
+      serverTools: tools.serverTools,
+    });
+    model.beforeAnswer = (signal) => (model.requests.length === 2 ? untilAborted(signal) : Promise.resolve());
+    const started = await start(engine, runRequest("hi", { mcpServers: [toolServer] }));
+    const over = await started.result();
+    expect(over).toMatchObject({
+      status: RunStatus.FAILED,
+      error: { message: "the store cannot be reached" },
+      steps: [{ toolResults: [{ failed: false }] }],
+    });
+    expect(await engine.getRun("", over.id)).toEqual(over);
+    const { elements } = await engine.threads.listMessages("", {
+      threadId: over.threadId,
+      after: "",
+      limit: 10,
+      order: "oldest first",
+    });
+    expect(elements.map(({ message }) => message?.role)).toEqual([Role.USER, Role.ASSISTANT, Role.TOOL]);
+  });
 
   it("fails no queued run that it takes just before", async () => {
     const store = await openMemory();
@@ -337,6 +375,43 @@ describe("readers of a run that another process executes", () => {
     // Separate readers would each read every write. Some page separately until they join.
     expect(reads - before).toBeLessThan(all.length);
     expect(subscriptions).toBe(1);
+  });
+
+  it("go on when another one leaves", async () => {
+    const store = await openMemory();
+    const there = await processOn(store, ["hello"]);
+    const blocked = Promise.withResolvers<void>();
+    there.model.beforeAnswer = () => blocked.promise;
+    const started = await start(there.engine, background());
+    await waitUntil(() => there.model.requests.length === 1);
+    let subscriptions = 0;
+    const counting = wrapStore(store, {
+      subscribe: (...parameters) => {
+        subscriptions += 1;
+        return store.subscribe(...parameters);
+      },
+    });
+    const here = await processOn(counting, ["never"], { limits: { ...limits, maxBackgroundRuns: 0 } });
+    const openReader = () => here.engine.streamRun("", started.run.id, -1, NEVER)[Symbol.asyncIterator]();
+    const [leaving, staying] = [openReader(), openReader()];
+    const read: RunEvent[] = [];
+    // The run has two events before the model answers: queued and in progress.
+    for (const iterator of [leaving, staying]) {
+      for (let events = 0; events < 2; ) {
+        const { value = [] } = await iterator.next();
+        events += value.length;
+        if (iterator === staying) read.push(...value);
+      }
+    }
+    const next = leaving.next();
+    const rest = getEvents({ [Symbol.asyncIterator]: () => staying });
+    await waitUntil(() => subscriptions > 0);
+    await leaving.return?.();
+    await next;
+    blocked.resolve();
+    read.push(...(await rest));
+    expect(read.at(-1)?.event).toMatchObject({ value: { status: RunStatus.COMPLETED } });
+    expect(read).toEqual(await replay(there.engine, started.run.id));
   });
 
   it.each([

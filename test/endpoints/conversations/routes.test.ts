@@ -122,6 +122,86 @@ describe("the items of a conversation", () => {
     }
   });
 
+  it.each([1, 2, 3])("are all listed in pages of %i if several belong to one turn", async (limit) => {
+    const routes = await open();
+    const id = await createWith(routes, [
+      { role: "assistant", content: "Let me see." },
+      { type: "function_call", call_id: "a", name: "f", arguments: "{}" },
+      { type: "function_call", call_id: "b", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "a", output: "1" },
+      { type: "function_call_output", call_id: "b", output: "2" },
+    ]);
+    for (const order of ["asc", "desc"]) {
+      const all = await listed(routes, id, `order=${order}`);
+      expect(all.data).toHaveLength(5);
+      const found: object[] = [];
+      for (let after = ""; ; ) {
+        const page = await listed(routes, id, `order=${order}&limit=${limit}${after}`);
+        found.push(...page.data);
+        expect(page.has_more).toBe(found.length < 5);
+        if (!page.has_more) break;
+        after = `&after=${page.last_id}`;
+      }
+      expect(found).toEqual(all.data);
+    }
+  });
+
+  it("are listed in several pages if they are large, and none is left out", async () => {
+    const routes = await open();
+    const large = Array.from({ length: 4 }, (_, index) => ({
+      role: "user",
+      content: [{ type: "input_text", text: String(index).repeat(1_500_000) }],
+    }));
+    const id = await createWith(routes, large);
+    const sizes: number[] = [];
+    const starts: string[] = [];
+    for (let after = ""; ; ) {
+      const page = await listed(routes, id, `order=asc&limit=100${after}`);
+      sizes.push(page.data.length);
+      for (const item of page.data as { content?: { text: string }[] }[])
+        starts.push(item.content?.[0]?.text.slice(0, 1) ?? "");
+      if (!page.has_more) break;
+      after = `&after=${page.last_id}`;
+    }
+    expect(starts).toEqual(["0", "1", "2", "3"]);
+    expect(sizes.length).toBeGreaterThan(1);
+    expect(Math.max(...sizes)).toBeLessThan(4);
+  });
+
+  it("are listed twenty at a time by default, the latest first", async () => {
+    const routes = await open();
+    const texts = Array.from({ length: 20 }, (_, index) => ({ role: "user", content: `text ${index}` }));
+    const id = await createWith(routes, texts);
+    const extra = { items: [{ role: "user", content: "text 20" }] };
+    await call(routes, `POST /v1/conversations/${id}/items`, { body: extra });
+    const page = await listed(routes, id, "");
+    expect(page.data).toHaveLength(20);
+    expect(page.has_more).toBe(true);
+    expect(page.data[0]).toMatchObject({ content: [{ text: "text 20" }] });
+    expect(await listed(routes, id, "limit=21")).toMatchObject({ has_more: false });
+    expect(await listed(routes, id, `limit=20&after=${page.last_id}`)).toMatchObject({
+      data: [{ content: [{ text: "text 0" }] }],
+      has_more: false,
+    });
+    expect((await listed(routes, id, "limit=100")).data).toHaveLength(21);
+  });
+
+  it.each([
+    ["limit=0", "limit"],
+    ["limit=101", "limit"],
+    ["limit=999", "limit"],
+    ["limit=1000", "limit"],
+    ["limit=1.5", "limit"],
+    ["limit=", "limit"],
+    ["order=up", "order"],
+    ["after=item_1", "after"],
+  ])("cannot be listed with %s", async (query, param) => {
+    const routes = await open();
+    const id = await createWith(routes);
+    const answer = await call(routes, `GET /v1/conversations/${id}/items?${query}`);
+    expect(answer).toMatchObject({ status: 400, body: { error: { param } } });
+  });
+
   it("are added, read and deleted one by one", async () => {
     const routes = await open();
     const id = await createWith(routes, []);
@@ -171,6 +251,16 @@ describe("the items of a conversation", () => {
     const id = await createWith(routes, []);
     const answer = await call(routes, `POST /v1/conversations/${id}/items`, { body: { items: given } });
     expect(answer).toMatchObject({ status: 400, body: { error: { param } } });
+  });
+
+  it("are refused with their number if they are too many", async () => {
+    const routes = await open();
+    const id = await createWith(routes, []);
+    const given = { items: Array.from({ length: 21 }, () => items[0]) };
+    const answer = await call(routes, `POST /v1/conversations/${id}/items`, { body: given });
+    expect(answer.body.error).toMatchObject({
+      message: expect.stringContaining("expected at most 20 elements, found 21"),
+    });
   });
 
   it.each([

@@ -148,6 +148,32 @@ describe("the settings of a request", () => {
     ).toEqual([]);
   });
 
+  it("tell data that the provider does not return from data that nobody knows", async () => {
+    const known = [
+      "file_search_call.results",
+      "web_search_call.results",
+      "web_search_call.action.sources",
+      "code_interpreter_call.outputs",
+      "message.output_text.logprobs",
+    ];
+    const provided = [
+      "reasoning.encrypted_content",
+      "message.input_image.image_url",
+      "computer_call_output.output.image_url",
+    ];
+    const include = [...known, "something.else", ...provided];
+    const { settings } = await read({ model: CLAUDE, input: "hi", include } as never);
+    expect(settings.warnings.map(({ param, message }) => [param, message])).toEqual([
+      ...known.map((_, index) => [
+        `include[${index}]`,
+        expect.stringContaining("the provider of the model does not return this"),
+      ]),
+      ["include[5]", expect.stringContaining("is not a value that this API knows")],
+    ]);
+    const options = await readNativeOptions({ include });
+    expect(options).toEqual({ include: [...known, "something.else"] });
+  });
+
   it("become Anthropic's if it has a counterpart", async () => {
     const body = { safety_identifier: "u1", user: "u2", service_tier: "default" };
     const request = await toRequest({ model: CLAUDE, ...body } as never);
@@ -482,6 +508,37 @@ describe("a body that is wrong", () => {
     ],
     ["a long label", { model: "m", input: "a", metadata: { a: "x".repeat(513) } }, "metadata.a", /512/],
     ["a tool without a type", { model: "m", input: "a", tools: [{}] }, "tools[0].type", /is missing/],
+    [
+      "a tool without a name",
+      { model: "m", input: "a", tools: [{ type: "function", name: "" }] },
+      "tools[0].name",
+      /at least 1/,
+    ],
+    [
+      "a server without a label",
+      { model: "m", input: "a", tools: [{ type: "mcp", server_label: "", server_url: "https://d.test" }] },
+      "tools[0].server_label",
+      /at least 1/,
+    ],
+    [
+      "an empty grammar",
+      {
+        model: "m",
+        input: "a",
+        tools: [{ type: "custom", name: "c", format: { type: "grammar", syntax: "lark", definition: "" } }],
+      },
+      "tools[0].format.definition",
+      /at least 1/,
+    ],
+    [
+      "a block of another provider without its data",
+      { model: "m", input: [{ type: "anthropic:server_tool_use", id: "x" }] },
+      "input[0].data",
+      /is missing/,
+    ],
+    ["no room for an answer", { model: "m", input: "a", max_output_tokens: 0 }, "max_output_tokens", /1/],
+    ["too high a temperature", { model: "m", input: "a", temperature: 2.1 }, "temperature", /2/],
+    ["too high a top_p", { model: "m", input: "a", top_p: 1.1 }, "top_p", /1/],
     [
       "a group in a group",
       { model: "m", input: "a", tools: [{ type: "namespace", name: "a", tools: [{ type: "namespace" }] }] },

@@ -227,7 +227,15 @@ describe("The paths of responses", () => {
   it("refuse a cursor without a stream, and one that is no number", async () => {
     const api = await startApi(servers);
     const { body } = await post(api, { model: "sim-text", input: "a" });
-    for (const query of ["starting_after=1", "stream=true&starting_after=x", "stream=maybe"])
-      expect((await api.fetch(`/v1/responses/${body.id}?${query}`)).status).toBe(400);
+    for (const [query, param] of [
+      ["starting_after=1", "starting_after"],
+      ["stream=true&starting_after=x", "starting_after"],
+      ["stream=maybe", "stream"],
+      ["include_obfuscation=maybe", "include_obfuscation"],
+    ]) {
+      const answer = await api.fetch(`/v1/responses/${body.id}?${query}`);
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({ error: { param } });
+    }
   });
 });

@@ -94,11 +94,14 @@ const failed: readonly (readonly [Provider, string])[] = [
   ["compatible", "insufficient_system_resource"],
 ];
 
-const unfinished: readonly (readonly [Provider, string])[] = [
-  ["gemini", "OTHER"],
-  ["gemini", "LANGUAGE"],
-  ["gemini", "NO_IMAGE"],
-  ["anthropic", "compaction"],
+const unfinished: readonly (readonly [Provider, string, string])[] = [
+  ["gemini", "OTHER", "max_output_tokens"],
+  ["gemini", "LANGUAGE", "max_output_tokens"],
+  ["gemini", "NO_IMAGE", "max_output_tokens"],
+  ["gemini", "MAX_TOKENS", "max_output_tokens"],
+  ["anthropic", "compaction", "max_output_tokens"],
+  ["compatible", "length", "max_output_tokens"],
+  ["compatible", "content_filter", "content_filter"],
 ];
 
 describe("An answer", () => {
@@ -127,12 +130,12 @@ describe("An answer", () => {
     expect(stored).toEqual(last);
   });
 
-  it.each(unfinished)("of %s that ends with %s is incomplete", async (provider, reason) => {
+  it.each(unfinished)("of %s that ends with %s is incomplete for %s", async (provider, reason, told) => {
     const { create, retrieve } = await startWith(provider, reason);
     const whole = await create();
     const incomplete = {
       status: "incomplete",
-      incomplete_details: { reason: "max_output_tokens" },
+      incomplete_details: { reason: told },
       output: [{ status: "incomplete", content: [{ text: "Half" }] }],
     };
     expect(await whole.json()).toMatchObject(incomplete);

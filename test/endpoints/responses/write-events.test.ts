@@ -142,6 +142,66 @@ describe("The events of a response", () => {
     expect(toOutput(events)).toEqual([{ ...data, id: `ws_${DIGITS}0001000` }]);
   });
 
+  it.each([
+    [
+      { id: "fs_1", type: "file_search_call", status: "completed", queries: ["q"], results: null },
+      ["file_search_call.in_progress", "file_search_call.searching", "file_search_call.completed"],
+    ],
+    [
+      {
+        id: "ci_1",
+        type: "code_interpreter_call",
+        status: "completed",
+        code: "1 + 1",
+        container_id: "c",
+        outputs: null,
+      },
+      [
+        "code_interpreter_call.in_progress",
+        "code_interpreter_call_code.delta",
+        "code_interpreter_call_code.done",
+        "code_interpreter_call.interpreting",
+        "code_interpreter_call.completed",
+      ],
+    ],
+    [
+      { id: "ig_1", type: "image_generation_call", status: "completed", result: "aGk=" },
+      [
+        "image_generation_call.in_progress",
+        "image_generation_call.generating",
+        "image_generation_call.completed",
+      ],
+    ],
+  ])("show the progress of %o", (data, progress) => {
+    const native = { provider: "openai", kind: data.type, dataJson: JSON.stringify(data) };
+    const events = getEvents([callEvents([whole(0, { part: { case: "native", value: native } })])]);
+    expect(getTypes(events)).toEqual(["output_item.added", ...progress, "output_item.done"]);
+    expectWholeStream(events);
+    expect(toOutput(events)).toMatchObject([{ type: data.type, status: "completed" }]);
+    const [added] = events.filter(({ type }) => type === "response.output_item.added");
+    expect(added).toMatchObject({ item: { type: data.type, status: "in_progress" } });
+    const early = JSON.stringify(added);
+    for (const late of ["aGk=", "1 + 1", '["q"]']) expect(early).not.toContain(late);
+  });
+
+  it.each([
+    ["web_search_call", "ws"],
+    ["file_search_call", "fs"],
+    ["code_interpreter_call", "ci"],
+    ["image_generation_call", "ig"],
+    ["computer_call", "cu"],
+    ["local_shell_call", "lsh"],
+    ["shell_call", "sh"],
+    ["apply_patch_call", "apc"],
+    ["compaction", "cmp"],
+    ["tool_search_call", "tsc"],
+    ["tool_search_output", "tso"],
+  ])("name items of the type %s by ids that begin with %s", (type, prefix) => {
+    const native = { provider: "openai", kind: type, dataJson: JSON.stringify({ id: "x_1", type }) };
+    const events = getEvents([callEvents([whole(0, { part: { case: "native", value: native } })])]);
+    expect(toOutput(events)).toEqual([{ id: `${prefix}_${DIGITS}0001000`, type }]);
+  });
+
   it("name blocks of other providers by the provider, with the unchanged block", () => {
     const dataJson = '{"type":"server_tool_use","input":{"b":1,"a":12345678901234567890}}';
     const native = { provider: "anthropic", kind: "server_tool_use", dataJson };

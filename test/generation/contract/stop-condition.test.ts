@@ -55,6 +55,12 @@ describe("a stop condition", () => {
     expect(String(failure)).not.toContain("hi'");
   });
 
+  it("may do as much in each evaluation as in the first", async () => {
+    const condition = await compileStopCondition("steps.all(a, steps.all(b, true))", "stop_when");
+    const many = Array.from({ length: 100 }, (_step, index) => createStep(index, "x"));
+    for (let evaluation = 0; evaluation < 30; evaluation += 1) expect(condition?.(many)).toBe(true);
+  });
+
   it("sees the steps of each evaluation", async () => {
     const condition = await compileStopCondition("steps.size() == 2", "stop_when");
     expect([condition?.(STEPS.slice(0, 1)), condition?.(STEPS)]).toEqual([false, true]);
@@ -65,6 +71,7 @@ describe("a stop condition", () => {
     "steps.exists(a, steps.exists(b, steps.exists(c, c.response.id == 'x')))",
     "steps.map(a, steps.map(b, steps.map(c, 1))).size() > 0",
     "steps.all(a, steps.all(b, !a.response.message.content[0].text.contains(b.response.id + 'y')))",
+    "steps.all(a, steps.all(b, a.response.created_at.getHours('Europe/Oslo') >= 0))",
   ])("that takes too long (%s) is ended", async (text) => {
     const many = Array.from({ length: 100 }, (_step, index) => createStep(index, "x".repeat(2000)));
     await expect(evaluate(text, many)).rejects.toThrow("the evaluation takes too long");

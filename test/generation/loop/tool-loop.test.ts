@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import {
   AuthenticationError,
@@ -156,6 +157,20 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
     expect(finished.result.stopReason).toBe(StopReason.COMPLETED);
   });
 
+  it.each([
+    [{ name: "a" }, "done", StopReason.COMPLETED, 2],
+    [{ name: "ask_person" }, "never", StopReason.TOOL_CALLS, 1],
+  ])("concludes a step that was answered before: %o", async (call, next, stopReason, steps) => {
+    const first = await runLoop([[call]], { isStreamed, maxToolRounds: 0 });
+    const [answeredStep] = first.result.steps;
+    const { result, items, model } = await runLoop([next], { isStreamed, answeredStep });
+    expect(result.stopReason).toBe(stopReason);
+    expect(result.steps).toHaveLength(steps);
+    expect(items[0]).toMatchObject({ case: "stepFinish", step: 1 });
+    expect(model.requests).toHaveLength(steps - 1);
+    expect(result.totalUsage?.totalTokens).toBe(15 * steps);
+  });
+
   it("asks stopWhen about the steps of an earlier result first", async () => {
     const first = await runLoop([[{ name: "a" }]], { isStreamed, maxToolRounds: 1 });
     const previousSteps = first.result.steps.slice(0, 1);
@@ -252,17 +267,22 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
 
   it("passes the failed attempts of a middleware on, before the one that answered", async () => {
     const model = new ScriptedModel(["hello"]);
+    const earlier = {
+      startedAt: { seconds: 1000n },
+      elapsed: { seconds: 2n },
+      retryDelay: { seconds: 4n, nanos: 500_000_000 },
+    };
     const client = new Client({
       providers: { scripted: model },
       middleware: [
         async (request, next) =>
-          withAttempts(await next(request), [create(AttemptSchema, { provider: "other" })]),
+          withAttempts(await next(request), [create(AttemptSchema, { provider: "other", ...earlier })]),
       ],
     });
     const { result } = await runLoop([], { isStreamed, client });
     expect(result.attempts).toMatchObject([
       { provider: "other", step: 1 },
-      { provider: "scripted", step: 1 },
+      { provider: "scripted", step: 1, startedAt: { seconds: 1006n, nanos: 500_000_000 } },
     ]);
   });
 });
@@ -293,6 +313,44 @@ describe("runToolLoop()", () => {
       [],
     );
     expect(result.attempts.map(({ error }) => error?.kind)).toEqual([ErrorKind.SERVER, undefined]);
+  });
+
+  it.each(["totalMs", "perStepMs"])("accepts a limit of %s that no timer can wait for", async (name) => {
+    const model = new ScriptedModel(["hello"]);
+    model.beforeAnswer = (signal) => sleep(20, undefined, { signal });
+    const client = new Client({ providers: { scripted: model } });
+    const { result } = await runLoop([], { client, timeouts: { [name]: 2 ** 31 } });
+    expect(textOf(result.response)).toBe("hello");
+  });
+
+  it.each(["totalMs", "perStepMs"])("ends a call at a limit of %s of one millisecond", async (name) => {
+    const model = new ScriptedModel(["hello"]);
+    model.beforeAnswer = (signal) => sleep(60_000, undefined, { signal });
+    const client = new Client({ providers: { scripted: model } });
+    const running = runLoop([], { client, timeouts: { [name]: 1 } });
+    await expect(running).rejects.toThrow("exceeded its time limit of 1 ms");
+  });
+
+  it("aborts the signal of tools that still run when another tool fails the generation", async () => {
+    const executor = new NotingExecutor();
+    const aborted = Promise.withResolvers<unknown>();
+    const failure = new ConfigurationError("no such worker");
+    executor.run = async ({ name }, { signal }) => {
+      if (name === "b") throw failure;
+      signal.addEventListener("abort", () => aborted.resolve(signal.reason), { once: true });
+      return new Promise(() => {});
+    };
+    const running = runLoop([[{ name: "a" }, { name: "b" }]], { executor });
+    await expect(running).rejects.toThrow("no such worker");
+    expect(await aborted.promise).toMatchObject({ message: "no such worker" });
+  });
+
+  it("notes the wait for a retry with the attempt before it", async () => {
+    const turns = [new ServerError("down"), new ServerError("down"), "hello"];
+    const retry = { baseDelay: 0.01, backoffMultiplier: 3, jitter: false };
+    const { result } = await runLoop(turns, { retry });
+    const waits = result.attempts.map(({ retryDelay }) => retryDelay?.nanos);
+    expect(waits).toEqual([10_000_000, 30_000_000, undefined]);
   });
 
   it("aborts nothing if it is returned after its end", async () => {

@@ -149,6 +149,12 @@ describe("a value that is no object", () => {
 });
 
 describe("createObjectReader()", () => {
+  it.each(["[1]", "null", "{", '"text"'])("refuses the schema %s, which is no JSON object", (schemaJson) => {
+    const request = create(RequestSchema, { model: "m-1", messages: [userMessage("Who?")] });
+    const run = () => createObjectReader({ schemaJson, name: "person" }, request, {}, FIELDS);
+    expect(run).toThrow("object.schema_json: expected the text of a JSON object");
+  });
+
   const request = create(RequestSchema, { model: "m-1", messages: [userMessage("Who?")] });
   const functionTool = { tool: { case: "function", value: { name: "f" } } } as const;
   const cases: [string, Partial<WantedObject>, object, string][] = [

@@ -107,10 +107,29 @@ describe("chooseStrategies()", () => {
 });
 
 describe("wrapSchema()", () => {
+  it("keeps the dialect and the older definitions at the root", () => {
+    const $schema = "http://json-schema.org/draft-07/schema#";
+    const definitions = { item: { type: "string" } };
+    const wrapped = wrapSchema({
+      $schema,
+      type: "array",
+      items: { $ref: "#/definitions/item" },
+      definitions,
+    });
+    expect(wrapped).toStrictEqual({
+      $schema,
+      type: "object",
+      properties: { value: { type: "array", items: { $ref: "#/definitions/item" } } },
+      required: ["value"],
+      additionalProperties: false,
+      definitions,
+    });
+  });
+
   it("wraps the schema as a member, and keeps definitions at the root", () => {
     const $defs = { item: { type: "string" } };
     const wrapped = wrapSchema({ type: "array", items: { $ref: "#/$defs/item" }, $defs });
-    expect(wrapped).toEqual({
+    expect(wrapped).toStrictEqual({
       type: "object",
       properties: { value: { type: "array", items: { $ref: "#/$defs/item" } } },
       required: ["value"],

@@ -37,6 +37,7 @@ export const STEPS: readonly StepResult[] = [createStep(3, "hi"), createStep(20_
 export const STOP_CONDITIONS: readonly (readonly [condition: string, result: boolean])[] = [
   ["steps.size() >= 2", true],
   ["size(steps) >= 3", false],
+  ["uint(steps.size()) == 2u", true],
   ["steps[steps.size() - 1].response.usage.total_tokens > 10000", true],
   ["steps.exists(s, s.response.message.content.exists(p, p.text.contains('FINAL')))", true],
   ["steps.exists(s, s.response.message.content.exists(p, p.text.contains('final')))", false],

@@ -22,6 +22,12 @@ it("finds tests that reach a file by the library's entry point", () => {
   );
 });
 
+it("puts the tests of other folders of the same layer behind those of its own", () => {
+  const tests = findNearestTests("src/generation/objects/object-answer.ts", graph);
+  expect(tests[0]).toBe("test/generation/objects/object-answer.test.ts");
+  expect(tests).toContain("test/generation/generate-object.test.ts");
+});
+
 it("finds none for a file that no test loads", () => {
   expect(findNearestTests("src/missing.ts", graph)).toEqual([]);
 });

@@ -26,11 +26,12 @@ const FILES: Readonly<Record<string, string>> = {
   "src/sizes/unused.ts": "export const isUnused = true;\n",
   "test/sizes/size.test.ts": `
     import { expect, it } from "vitest";
-    import { isLarge } from "../../src/sizes/size.ts";
+    import { clamp, isLarge } from "../../src/sizes/size.ts";
     it("knows large sizes", () => {
       expect(isLarge(99)).toBe(false);
       expect(isLarge(101)).toBe(true);
     });
+    it("does not look at what it calls", () => void clamp(5));
   `,
   "test/spin.test.ts": `
     import { it } from "vitest";
@@ -138,7 +139,8 @@ describe("runMutants", { timeout: 120_000 }, () => {
   it("ends tests that hang", async () => {
     const workspace = createWorkspace(root, listFiles(root));
     try {
-      expect(await workspace.runTests(["test/spin.test.ts"], 5000)).toMatchObject({ outcome: "timed out" });
+      expect(await workspace.runTest("test/spin.test.ts", 5000)).toMatchObject({ outcome: "timed out" });
+      expect(await workspace.runTest("test/sizes/size.test.ts", 60_000)).toMatchObject({ outcome: "passed" });
     } finally {
       workspace.remove();
     }

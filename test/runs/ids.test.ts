@@ -1,0 +1,44 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
+import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
+import {
+  answerMessageId,
+  createMessageId,
+  createRunId,
+  createThreadId,
+  isRepeated,
+} from "../../src/runs/ids.ts";
+
+const DIGITS = "0123456789abcdef".repeat(2);
+
+describe("ids", () => {
+  it.each([
+    [createRunId, /^run_[0-9a-f]{32}$/],
+    [createThreadId, /^thread_[0-9a-f]{32}$/],
+    [createMessageId, /^msg_[0-9a-f]{36}$/],
+  ])("are random, with a prefix for their kind", (create, form) => {
+    const ids = Array.from({ length: 100 }, create);
+    expect(new Set(ids).size).toBe(100);
+    for (const id of ids) expect(id).toMatch(form);
+  });
+
+  it.each([
+    [1, false, "0001"],
+    [255, false, "00ff"],
+    [1, true, "8001"],
+    [0x7fff, true, "ffff"],
+  ])("of the answer of step %i (repeated: %s) end with %s", (step, repeated, end) => {
+    expect(answerMessageId(`run_${DIGITS}`, step, repeated)).toBe(`msg_${DIGITS}${end}`);
+  });
+});
+
+it("takes a step for repeated if a call of this step had no answer", () => {
+  const attempt = (step: number, kind: ErrorKind) => create(AttemptSchema, { step, error: { kind } });
+  const attempts = [
+    create(AttemptSchema, { step: 1 }),
+    attempt(2, ErrorKind.ABORT),
+    attempt(3, ErrorKind.SERVER),
+  ];
+  expect([1, 2, 3, 4].map((step) => isRepeated(attempts, step))).toEqual([false, true, false, false]);
+});
