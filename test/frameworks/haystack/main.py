@@ -38,7 +38,7 @@ def generator(model: str, **settings: object) -> OpenAIResponsesChatGenerator:
 
 def agent(target: Target, weather: Weather, **settings: object) -> Agent:
     tool = Tool("get_weather", "Returns the weather of a city.", PARAMETERS, function=weather.get_weather)
-    return Agent(chat_generator=generator(target.model), tools=[tool], system_prompt="Be brief.", **settings)
+    return Agent(chat_generator=generator(target.bound), tools=[tool], system_prompt="Be brief.", **settings)
 
 
 def tools(target: Target) -> None:

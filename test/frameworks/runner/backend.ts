@@ -13,10 +13,13 @@ export type WireApi = "openai" | "anthropic" | "gemini" | "compatible";
  */
 const MODELS: Readonly<Record<WireApi, string>> = {
   openai: "gpt-5.6-sol",
-  anthropic: "claude-opus-5-5",
+  anthropic: "claude-opus-5",
   gemini: "gemini-3.1-pro-preview",
   compatible: "deepseek-v4-pro",
 };
+
+/** Models whose reasoning is bound to the conversation before it, at wire APIs whose other model has free reasoning. */
+const BOUND_MODELS: Readonly<Partial<Record<WireApi, string>>> = { anthropic: "claude-opus-5-5" };
 
 /** The wire APIs, in the order of the table. */
 export const wireApis: readonly WireApi[] = ["openai", "anthropic", "gemini", "compatible"];
@@ -35,6 +38,8 @@ export interface Target {
   readonly api: WireApi;
   /** A model that reasons, calls tools, and answers with what they returned. */
   readonly model: string;
+  /** The same, with reasoning that is bound to the conversation before it, if the API has such models. */
+  readonly bound: string;
   /** A model whose answers and streams report a failure in the middle. */
   readonly failing: string;
   /** A model that writes a sentence, and reports a failure in the middle of it, before its tool call. */
@@ -51,6 +56,7 @@ export interface Target {
 export const targets: readonly Target[] = wireApis.map((api) => ({
   api,
   model: `${api}/${MODELS[api]}`,
+  bound: `${api}/${BOUND_MODELS[api] ?? MODELS[api]}`,
   failing: `${api}/failing`,
   failing_call: `${api}/failing_call`,
   echo: `${api}/echo`,

@@ -34,6 +34,8 @@ class Target:
     api: str
     model: str
     """Reasons, calls tools, and answers with what they returned."""
+    bound: str
+    """The same, with reasoning that is bound to the conversation before it, if the API has such models."""
     failing: str
     """Reports a failure in the middle of an answer."""
     failing_call: str
