@@ -6,7 +6,7 @@ import type {
   PriceTier,
   ProviderNaming,
 } from "../src/catalog/catalog-data.ts";
-import { fitsPattern } from "../src/catalog/id-pattern.ts";
+import { fitsPattern } from "../src/catalog/model-names.ts";
 import { microUsd, type Prices, readPrices } from "./catalog-prices.ts";
 
 /** A price tier as the overlay writes it: US dollars per million tokens. */

@@ -13,7 +13,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { defaultCatalog } from "../../src/catalog/catalog.ts";
 import { Client } from "../../src/client/client.ts";
 import { getRequestId } from "../../src/server/base/id-headers.ts";
-import { registerServices } from "../../src/server/rpc/connect/register-services.ts";
+import { registerServices } from "../../src/server/rpc/connect/connect-api.ts";
 import {
   createHealthService,
   createReflectionServices,

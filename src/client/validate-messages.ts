@@ -1,15 +1,16 @@
 import {
+  type Audio,
   type ContentPart,
+  type Document,
+  type Image,
   type Message,
   Role,
   RoleSchema,
   type ToolCall,
   type ToolResult,
 } from "../gen/outrigger/v1/message_pb.ts";
-import { CallResults } from "./call-results.ts";
 import { listNames } from "./check-enum.ts";
 import { checkJson } from "./check-json.ts";
-import { checkPart, type PartKind, type PartLimits } from "./validate-parts.ts";
 import { quote, type Violations } from "./violations.ts";
 
 /** The parts that a message of each role accepts (see `Role` in the contract). */
@@ -154,4 +155,135 @@ export function checkToolResult(
 
 function createLimits(role: Role, ...kinds: PartKind[]): PartLimits {
   return { allowed: new Set(kinds), place: `a message of ${RoleSchema.value[role]?.name}` };
+}
+
+/**
+ * Checks that every tool call of a conversation has exactly one result after it. Providers disagree on how to handle
+ * others: some refuse the request, some ignore a result, and some answer as if the tool had returned nothing.
+ */
+class CallResults {
+  readonly #open: boolean;
+  readonly #violations: Violations;
+  /** Ids of all calls so far, and of the results that answer calls of an earlier part of the conversation. */
+  readonly #known = new Set<string>();
+  /** Paths of the calls that have no result yet, by id. Ids may repeat in later turns. */
+  readonly #waiting = new Map<string, string[]>();
+
+  /**
+   * @param open Whether the results may also answer calls of an earlier part of the conversation, which the provider
+   *   stores.
+   */
+  constructor(open: boolean, violations: Violations) {
+    this.#open = open;
+    this.#violations = violations;
+  }
+
+  /** Records a call. @param field Its path. */
+  call(id: string, field: string): void {
+    this.#known.add(id);
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) this.#waiting.set(id, [field]);
+    else waiting.push(field);
+  }
+
+  /** Records a result, which belongs to the latest call with its id that waits for one. @param field Path of the id. */
+  result(id: string, field: string): void {
+    if (id === "") {
+      this.#violations.add(field, "is empty, expected the id of the tool call that is answered");
+    } else if (this.#waiting.get(id)?.pop() === undefined) {
+      this.#checkUnexpected(id, field);
+    }
+  }
+
+  /** Called after the last message: reports the calls without a result. */
+  end(): void {
+    for (const [id, fields] of this.#waiting)
+      for (const field of fields)
+        this.#violations.add(
+          field,
+          `${quote(id)} has no result, expected one in a later message of ROLE_TOOL`,
+        );
+  }
+
+  #checkUnexpected(id: string, field: string): void {
+    if (this.#known.has(id)) {
+      this.#violations.add(field, `${quote(id)} has a result already, expected one for each tool call`);
+    } else if (!this.#open) {
+      this.#violations.add(field, `${quote(id)} is not the id of an earlier tool call`);
+    }
+    if (this.#open) this.#known.add(id);
+  }
+}
+
+/** The kinds of part that the contract knows. */
+type PartKind = NonNullable<ContentPart["part"]["case"]>;
+
+/** The kinds of part that one position accepts. */
+interface PartLimits {
+  readonly allowed: ReadonlySet<PartKind>;
+  /** The position, for the error: `a message of ROLE_USER`. */
+  readonly place: string;
+}
+
+/** Proto names of the parts. */
+const PART_NAMES: Readonly<Record<PartKind, string>> = {
+  text: "text",
+  image: "image",
+  audio: "audio",
+  document: "document",
+  toolCall: "tool_call",
+  toolResult: "tool_result",
+  reasoning: "reasoning",
+  native: "native",
+};
+
+/** Checks whether a part is allowed at its position, and its content. Tool calls and results are checked elsewhere. */
+function checkPart(whole: ContentPart, field: string, limits: PartLimits, violations: Violations): void {
+  const { part, providerState } = whole;
+  if (part.case === undefined) {
+    violations.add(field, `is empty, expected one of ${listKinds(limits)}`);
+  } else if (!limits.allowed.has(part.case)) {
+    violations.add(
+      `${field}.${PART_NAMES[part.case]}`,
+      `does not belong in ${limits.place}, which takes ${listKinds(limits)}`,
+    );
+  } else {
+    checkContent(part, field, violations);
+  }
+  if (providerState !== undefined) {
+    checkJson(providerState.dataJson, `${field}.provider_state.data_json`, violations);
+  }
+}
+
+function listKinds({ allowed }: PartLimits): string {
+  return [...allowed].map((kind) => PART_NAMES[kind]).join(", ");
+}
+
+function checkContent(part: ContentPart["part"], field: string, violations: Violations): void {
+  switch (part.case) {
+    case "text":
+      if (!part.value.isWellFormed()) violations.add(`${field}.text`, "contains an unpaired surrogate");
+      break;
+    case "image":
+    case "audio":
+    case "document":
+      checkMedia(part.value, `${field}.${part.case}`, violations);
+      break;
+    case "native":
+      checkJson(part.value.dataJson, `${field}.native.data_json`, violations);
+      break;
+    default:
+      break;
+  }
+}
+
+function checkMedia(media: Image | Audio | Document, field: string, violations: Violations): void {
+  const { source } = media;
+  if (source.case === undefined) {
+    violations.add(field, "has no source, expected url, data or file_id");
+  } else if (source.value.length === 0) {
+    violations.add(`${field}.${source.case === "fileId" ? "file_id" : source.case}`, "is empty");
+  } else if (source.case === "data" && media.$typeName === "outrigger.v1.Audio" && media.mediaType === "") {
+    violations.add(`${field}.media_type`, "is empty, expected a media type such as audio/wav beside data");
+  }
 }

@@ -6,11 +6,10 @@ import { conversationRoutes } from "./conversations/routes.ts";
 import type { ModelDirectory } from "./models/model-directory.ts";
 import { modelRoutes } from "./models/routes.ts";
 import { failedResponse } from "./responses/errors.ts";
-import { inputRoutes } from "./responses/input-routes.ts";
 import { KeptResponses } from "./responses/latest-response.ts";
 import type { ResponsesParts } from "./responses/parts.ts";
 import { ReplayMarks } from "./responses/replay-marks.ts";
-import { responsesRoutes } from "./responses/routes.ts";
+import { inputRoutes, responsesRoutes } from "./responses/routes.ts";
 
 /** The parts of the API. */
 export interface V1Parts extends Omit<ResponsesParts, "keptResponses" | "marks"> {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import { replayedEvents } from "../client/replayed-events.ts";
@@ -6,13 +7,12 @@ import { type Batches, lazyBatches } from "../core/batches.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { getInferenceId } from "../core/inference-id.ts";
-import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import { FinalResponse, type Request, RequestSchema } from "../gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, type Response, ResponseSchema } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { warning } from "../kit/call/loss-report.ts";
 import { AnswerStore, type StoredAnswer } from "./answer-store.ts";
 import type { MiddlewareObserver } from "./observer.ts";
-import { requestKey } from "./request-key.ts";
 import { watchStream } from "./watch-stream.ts";
 
 /** Options of `createCache`. */
@@ -130,4 +130,23 @@ function answerFrom({ bytes, storedAt }: StoredAnswer, options: CallOptions): Re
     warnings: [...response.warnings, hit],
     ...(response.usage === undefined ? {} : { usage: { ...response.usage, costNanoUsd: 0n } }),
   };
+}
+
+/**
+ * Returns a hash over all fields of a request that may change its answer: everything except its time limits and the
+ * setting for the end of a stream. Requests with the same fields have the same key, whatever the order of their maps.
+ */
+export function requestKey(request: Request): string {
+  const { timeouts: _, ...rest } = request;
+  const canonical: Request = {
+    ...rest,
+    finalResponse: FinalResponse.UNSPECIFIED,
+    metadata: sorted(request.metadata),
+    providerOptionsJson: sorted(request.providerOptionsJson),
+  };
+  return createHash("sha256").update(toBinary(RequestSchema, canonical)).digest("base64");
+}
+
+function sorted(map: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).sort(([left], [right]) => (left < right ? -1 : 1)));
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import catalogFile from "../../src/catalog/catalog.json" with { type: "json" };
 import { traitsOf } from "../../src/catalog/catalog.ts";
 import type { CatalogData, CatalogEntry, PriceTier } from "../../src/catalog/catalog-data.ts";
-import { fitsPattern } from "../../src/catalog/id-pattern.ts";
+import { fitsPattern } from "../../src/catalog/model-names.ts";
 import { defaultTraits } from "../../src/catalog/model-traits.ts";
 
 const catalog = catalogFile as CatalogData;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fitsPattern } from "../../src/catalog/id-pattern.ts";
+import { fitsPattern } from "../../src/catalog/model-names.ts";
 
 describe("fitsPattern()", () => {
   const cases = [

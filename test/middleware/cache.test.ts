@@ -18,7 +18,7 @@ import {
 } from "outrigger";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
-import { requestKey } from "../../src/middleware/request-key.ts";
+import { requestKey } from "../../src/middleware/cache.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { calls, getClient, getEvents, listAsked, requestFor, toFailure } from "./support/providers.ts";

@@ -1,5 +1,10 @@
 /** The routes of `/v1/responses` that create responses and serve stored ones. */
+
 import type { RouteDefinition } from "../../http/route-table.ts";
+import type { RunEngine } from "../../runs/engine.ts";
+import type { ModelDirectory } from "../models/model-directory.ts";
+import { compact } from "./compact.ts";
+import { countTokens } from "./count-tokens.ts";
 import { createResponse } from "./create-response.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { cancelResponse, deleteResponse, getResponse, listInputItems } from "./stored-responses.ts";
@@ -35,6 +40,29 @@ export function responsesRoutes(parts: ResponsesParts): readonly RouteDefinition
       method: "GET",
       path: `${RESPONSES}/{id}/input_items`,
       serve: (request, id = "") => listInputItems(request, parts, id),
+    },
+  ];
+}
+
+/** The parts that the routes about an input need. */
+interface InputRouteParts {
+  readonly models: Pick<ModelDirectory, "resolve">;
+  readonly engine: Pick<RunEngine, "getRun" | "threads">;
+}
+
+/** The routes that process the input of a response without creating one: counting tokens and compaction. */
+export function inputRoutes(parts: InputRouteParts): RouteDefinition[] {
+  return [
+    {
+      method: "POST",
+      path: "/v1/responses/input_tokens",
+      serve: async ({ readBody, caller }) => countTokens(await readBody(), { ...parts, owner: caller.name }),
+    },
+    {
+      method: "POST",
+      path: "/v1/responses/compact",
+      serve: async ({ readBody, caller, client, signal }) =>
+        compact(await readBody(), { ...parts, owner: caller.name, client, signal }),
     },
   ];
 }

@@ -1,4 +1,7 @@
 /** Starts the run of a request. */
+
+import { create } from "@bufbuild/protobuf";
+import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { withFieldPaths } from "../../client/field-paths.ts";
 import {
   AccessDeniedError,
@@ -8,12 +11,19 @@ import {
   toSdkError,
 } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
+import {
+  type Run,
+  type RunEvent,
+  RunEventSchema,
+  RunSchema,
+  RunStatus,
+} from "../../gen/outrigger/v1/run_pb.ts";
 import type { EndpointRequest } from "../../http/endpoint.ts";
 import type { RunEngine, StartedRun } from "../../runs/engine.ts";
+import { createRunId } from "../../runs/ids.ts";
 import { toConversationId, toResponseId } from "./ids.ts";
 import { conversationNotFound, previousNotFound } from "./not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
-import { prepareRun } from "./prepare-run.ts";
 import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
 
 /** A run, and the request that started it. */
@@ -83,4 +93,30 @@ function ofRequest(engine: RunEngine): RequestReading["engine"] {
         throw thrown instanceof NotFoundError ? previousNotFound(toResponseId(id)) : thrown;
       }),
   };
+}
+
+/**
+ * Creates a run without a model call, for a request that a later request of the same connection continues. It is not
+ * stored.
+ */
+function prepareRun({ input, target }: ReadRequest): Pick<StartedRun, "run" | "events"> {
+  const now = timestampNow();
+  const run = create(RunSchema, {
+    id: createRunId(),
+    status: RunStatus.IN_PROGRESS,
+    createdAt: now,
+    startedAt: now,
+    model: target.model,
+    provider: target.provider,
+    metadata: input.request.metadata,
+  });
+  const ended: Run = { ...run, status: RunStatus.COMPLETED, endedAt: now };
+  const events = [run, ended].map((value, sequence) =>
+    create(RunEventSchema, { sequence, event: { case: "run", value } }),
+  );
+  return { run, events: once(events) };
+}
+
+async function* once(events: readonly RunEvent[]): AsyncGenerator<readonly RunEvent[]> {
+  yield events;
 }

@@ -2,6 +2,7 @@
  * Runs -> response objects. One function writes every object: responses to requests, responses in the first and last
  * events of a stream, and stored responses.
  */
+
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { InferenceError } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
@@ -18,7 +19,6 @@ import { toResponseError } from "./errors.ts";
 import { toResponseId } from "./ids.ts";
 import { getToolPaths, toBodyPath } from "./request-paths.ts";
 import type { RequestWarning, ResponseSettings } from "./settings.ts";
-import { toWarning } from "./warnings.ts";
 
 /** The output of a run so far. */
 export interface RunOutput {
@@ -136,4 +136,12 @@ function toMembers(object: object): string {
 
 function toSeconds(time: Timestamp | undefined): number | undefined {
   return time === undefined ? undefined : Number(time.seconds);
+}
+
+/**
+ * Converts a warning of the contract, with the path of the field in the request of this API.
+ * @param tools Paths of the tools. Paths of messages are no longer known: the warning names `input`.
+ */
+function toWarning({ code, field, message }: Warning, tools: readonly string[]): RequestWarning {
+  return { code, param: toBodyPath(field, { messages: [], tools, servers: [] }), message };
 }

@@ -2,9 +2,13 @@
  * The treatment of failures that all adapters share: kinds of HTTP status, and the part of a provider's message that
  * may be repeated.
  */
+
+import { toolInputOf } from "../../core/tools.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
+import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { textsIn } from "./request-texts.ts";
+import type { Tool } from "../../gen/outrigger/v1/tool_pb.ts";
+import { isObject, tryReadJson } from "../json/json.ts";
 
 /**
  * Returns the kind of a failed HTTP answer by its status alone. 409 and unknown statuses stay PROVIDER, which is
@@ -98,4 +102,67 @@ function echoes(text: string, texts: readonly string[]): boolean {
 function isEchoed(said: string, text: string, windows: readonly string[]): boolean {
   if (said.length < SHORTEST_ECHO_CHARS) return false;
   return text.includes(said) || windows.some((window) => said.includes(window));
+}
+
+/**
+ * Returns the caller's texts: messages, descriptions of tools, metadata, stop sequences, and the texts inside schemas
+ * and provider options. Names of models, tools and fields are excluded: an error may name those.
+ */
+function textsIn(request: Request): string[] {
+  const { messages, tools, metadata, stopSequences, responseFormat, providerOptionsJson } = request;
+  return [
+    ...messages.flatMap(({ content }) => content.flatMap(textsInPart)),
+    ...tools.flatMap(textsInTool),
+    ...Object.values(metadata),
+    ...stopSequences,
+    ...proseIn(responseFormat?.schemaJson ?? ""),
+    ...Object.values(providerOptionsJson).flatMap(proseIn),
+  ];
+}
+
+function textsInPart({ part }: ContentPart): string[] {
+  switch (part.case) {
+    case "text":
+      return [part.value];
+    case "reasoning":
+      return [part.value.text];
+    case "toolCall":
+      return [toolInputOf(part.value)];
+    case "toolResult":
+      return part.value.content.flatMap(textsInPart);
+    case "document":
+      return [part.value.fileName];
+    case "native":
+      return proseIn(part.value.dataJson);
+    default:
+      return [];
+  }
+}
+
+function textsInTool({ tool }: Tool): string[] {
+  switch (tool.case) {
+    case "function":
+      return [tool.value.description, ...proseIn(tool.value.parametersJson)];
+    case "custom":
+      return [tool.value.description, tool.value.grammar?.definition ?? ""];
+    case "hosted":
+      return proseIn(tool.value.configJson);
+    default:
+      return [];
+  }
+}
+
+/** Matches prose. A single word in JSON is more likely a setting, which an error may name. */
+const PROSE = /\s|^.{24}/;
+
+/** Returns the prose among the values of a JSON text. */
+function proseIn(json: string): string[] {
+  const texts: string[] = [];
+  const open: unknown[] = [tryReadJson(json)];
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value === "string" && PROSE.test(value)) texts.push(value);
+    if (Array.isArray(value)) for (const item of value) open.push(item);
+    if (isObject(value)) for (const key in value) open.push(value[key]);
+  }
+  return texts;
 }

@@ -2,20 +2,19 @@
  * HTTP to a provider, over undici's dispatcher: bytes go from the socket's callback to the reader through a bounded
  * queue and nothing else.
  */
-import type { Dispatcher } from "undici";
+
+import { type buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici";
 import { ConfigurationError } from "../../core/errors.ts";
-import { createDispatcher } from "./dispatcher.ts";
-import { notLocal } from "./error.ts";
+import { Connector } from "./connector.ts";
+import { MAX_RESPONSE_HEADER_BYTES, notLocal } from "./error.ts";
 import { Exchange, type HttpAnswer } from "./exchange.ts";
-import { addressInHost, isPrivateAddress } from "./private-address.ts";
-import { type Environment, getProxySettings } from "./proxy.ts";
+import { addressInHost, isPrivateAddress, lookupPrivate } from "./private-address.ts";
+import { type Environment, getProxySettings, type ProxySettings } from "./proxy.ts";
 import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "./timeouts.ts";
-import { getPeer, joinUrl, parseBaseUrl } from "./url.ts";
 
 export type { HttpAnswer } from "./exchange.ts";
 export { createHeaders, type HttpHeaders } from "./headers.ts";
 export { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts } from "./timeouts.ts";
-export { joinUrl, parseBaseUrl } from "./url.ts";
 
 /** Options of a transport. */
 export interface HttpTransportOptions {
@@ -136,4 +135,161 @@ function mergeHeaders(
   const merged: Record<string, string> = { ...defaults };
   for (const [name, value] of Object.entries(overrides)) merged[name.toLowerCase()] = value;
   return merged;
+}
+
+const EXPECTED = "expected an http: or https: URL, for instance https://api.example.com/v1";
+
+/**
+ * Reads the base URL of a provider: http or https, with or without a path, a query or a
+ * trailing slash. Throws ConfigurationError naming what was found, never a user name, a
+ * password or a query, since people put keys there.
+ */
+export function parseBaseUrl(baseUrl: string): URL {
+  const url = URL.parse(baseUrl);
+  if (url === null) throw wrongBaseUrl(`is ${nameText(baseUrl)}`);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw wrongBaseUrl(`has the scheme ${nameText(url.protocol)}`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw wrongBaseUrl("holds a user name or password, which belong into a header");
+  }
+  if (url.hash !== "") throw wrongBaseUrl("holds a fragment (#...)");
+  return url;
+}
+
+/**
+ * Returns the target of a request: path and query below the base URL. A slash at the end of the base or at the start of
+ * `path` makes no difference. A query of the base comes before the query of `path`.
+ */
+export function joinUrl(base: URL, path: string): string {
+  const [pathname, search] = splitOnce(path, "?");
+  const joined = `${withoutEndingSlashes(base.pathname)}/${pathname.replace(/^\/+/, "")}`;
+  const query = [base.search.slice(1), search].filter((part) => part !== "").join("&");
+  return query === "" ? joined : `${joined}?${query}`;
+}
+
+/** Returns host and port, also if the port is the scheme's default, for instance `api.example.com:443`. */
+export function getPeer(url: URL): string {
+  return `${url.hostname}:${url.port || (url.protocol === "https:" ? "443" : "80")}`;
+}
+
+function wrongBaseUrl(found: string): ConfigurationError {
+  return new ConfigurationError(`the base URL ${found}; ${EXPECTED}`);
+}
+
+/** Shows a text only if it reads like a host or a scheme: the pasted text may be a key. */
+function nameText(text: string): string {
+  if (text === "") return "empty";
+  const hostLike = /^[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{0,5})?(\/[\w./-]*)?$/i;
+  const shown = text.length <= 80 && hostLike.test(text) && /[.:/]/.test(text);
+  return shown ? `"${text}"` : `a text of ${text.length} characters that is no URL`;
+}
+
+function withoutEndingSlashes(text: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === "/") end -= 1;
+  return text.slice(0, end);
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const index = text.indexOf(separator);
+  return index < 0 ? [text, ""] : [text.slice(0, index), text.slice(index + separator.length)];
+}
+
+/** Options of the connections to one provider. */
+interface DispatcherOptions {
+  /** Scheme, host and port of the provider. */
+  readonly origin: string;
+  /** Maximum number of connections; undefined for no limit. Further exchanges wait. */
+  readonly maxConnections: number | undefined;
+  /** How long a connection waits for its next request, in milliseconds. */
+  readonly keepAliveMs: number;
+  /** Time limit for reaching a target through a proxy, in milliseconds; 0 for none. */
+  readonly connectMs: number;
+  /** Whether names may resolve only to private addresses. Only without proxies. */
+  readonly localOnly: boolean;
+  readonly proxies: ProxySettings | undefined;
+}
+
+/**
+ * Bytes that Node buffers for a socket that is not read: a quarter of undici's default, which halves the memory of a
+ * stalled stream and slows no stream down.
+ */
+const SOCKET = { highWaterMark: 16 * 1024, keepAlive: true };
+
+/**
+ * Opens a pool for one provider: HTTP/1.1, one exchange at a time on each connection. If proxies are given, https:
+ * targets go through a tunnel (CONNECT) and http: targets are forwarded in absolute form, as in undici's
+ * EnvHttpProxyAgent.
+ */
+function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { origin, maxConnections, keepAliveMs, connectMs, localOnly, proxies } = options;
+  const common: Pool.Options = {
+    allowH2: false,
+    pipelining: 1,
+    connections: maxConnections ?? null,
+    keepAliveTimeout: keepAliveMs,
+    maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
+    // The exchange enforces the time limits.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    factory: createConnection,
+  };
+  if (proxies === undefined) {
+    const connect = localOnly ? { ...SOCKET, lookup: lookupPrivate } : SOCKET;
+    return new Pool(origin, { ...common, connectTimeout: 0, connect });
+  }
+  return new EnvHttpProxyAgent({
+    ...common,
+    ...proxies,
+    connectTimeout: connectMs,
+    factory: (target, settings) => new Pool(target, { ...settings, ...common }),
+    clientFactory: (proxy, settings) => new ProxyPool(proxy, { ...settings, allowH2: false }),
+  });
+}
+
+type TunnelOptions = Parameters<Pool["connect"]>[0];
+type TunnelCallback = Parameters<Pool["connect"]>[1];
+
+/**
+ * Opens the tunnels. A tunnel closes when its attempt is cancelled: the TLS handshake through it may be under way, and
+ * undici gives no access to that.
+ */
+class ProxyPool extends Pool {
+  override connect(options: TunnelOptions): Promise<Dispatcher.ConnectData>;
+  override connect(options: TunnelOptions, callback: TunnelCallback): void;
+  override connect(options: TunnelOptions, callback?: TunnelCallback): unknown {
+    if (callback !== undefined) return super.connect(options, callback);
+    return super.connect(options).then((tunnel) => {
+      const { signal } = options;
+      if (signal instanceof AbortSignal) signal.addEventListener("abort", () => tunnel.socket.destroy());
+      return tunnel;
+    });
+  }
+}
+
+/** undici's client, extended so that an exchange can cancel the connection attempt that it waits for. */
+class Connection extends Client {
+  readonly #connector: Connector;
+
+  constructor(origin: URL, options: Client.Options, connector: Connector) {
+    super(origin, { ...options, connect: connector.connect });
+    this.#connector = connector;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    if (handler instanceof Exchange) {
+      // The exchange ended while it waited for a free connection, so opening one would be useless.
+      if (handler.ended) return true;
+      this.#connector.limitMs = handler.connectMs;
+      handler.connectWith(this.#connector);
+    }
+    return super.dispatch(options, handler);
+  }
+}
+
+/** Creates a connection for the pool. undici's types do not say that the connector exists by then. */
+function createConnection(origin: URL, settings: object): Connection {
+  const { connect, ...options } = settings as Client.Options & { connect: buildConnector.connector };
+  return new Connection(origin, options, new Connector(connect));
 }

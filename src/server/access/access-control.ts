@@ -1,10 +1,9 @@
+import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { AccessKey, AccessRateLimit } from "../../config/access-key.ts";
 import { anyCaller, type Caller } from "../../core/caller.ts";
 import { AuthenticationError, RateLimitError, type SDKError } from "../../core/errors.ts";
 import { TokenBucket } from "../../middleware/token-bucket.ts";
-import { getBearerToken } from "./bearer-token.ts";
-import { KeyRing } from "./key-ring.ts";
 
 /** The caller of a request, and whether the request is admitted. */
 export interface Admission {
@@ -113,3 +112,53 @@ const WRONG_KEY: Admission = refusedFor('the header "authorization" holds no val
 function refusedFor(message: string): Admission {
   return { caller: nobody(""), refusal: new AuthenticationError(message) };
 }
+
+/** Longer tokens cannot be access keys. */
+const MAX_TOKEN_CHARS = 512;
+
+/**
+ * Reads the token of `authorization: Bearer <token>` (RFC 6750). Returns an empty string if there is no header, and
+ * undefined if the value cannot be an access key.
+ */
+function getBearerToken({ authorization = "" }: IncomingHttpHeaders): string | undefined {
+  if (authorization === "") return "";
+  if (authorization.length > SCHEME.length + MAX_TOKEN_CHARS) return undefined;
+  if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined;
+  return authorization.slice(SCHEME.length).trim();
+}
+
+const SCHEME = "bearer ";
+
+/** The access keys that are valid at one time. */
+class KeyRing {
+  readonly #digests: readonly Buffer[];
+  readonly #owners: readonly AccessKey[];
+  readonly #byName: ReadonlyMap<string, AccessKey>;
+
+  constructor(keys: readonly AccessKey[]) {
+    this.#digests = keys.flatMap(({ digests }) => digests);
+    this.#owners = keys.flatMap((key) => key.digests.map(() => key));
+    this.#byName = new Map(keys.map((key) => [key.name, key]));
+  }
+
+  /**
+   * Returns the key with this token; undefined if there is none. Takes the same steps in every case: the token is
+   * hashed, and its digest is compared with the digest of every key in constant time.
+   */
+  find(token: string): AccessKey | undefined {
+    const digest = hash("sha256", token, "buffer");
+    let position = 0;
+    for (let index = 0; index < this.#digests.length; index += 1) {
+      const isSame = Number(timingSafeEqual(this.#digests[index] ?? NONE, digest));
+      position |= -isSame & (index + 1);
+    }
+    return this.#owners[position - 1];
+  }
+
+  /** Returns the key with a name; undefined if there is none. */
+  named(name: string): AccessKey | undefined {
+    return this.#byName.get(name);
+  }
+}
+
+const NONE = Buffer.alloc(32);

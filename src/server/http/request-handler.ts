@@ -6,11 +6,17 @@ import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
 import { readTraceContext } from "../telemetry/trace-context.ts";
-import { fallbackApi } from "./fallback-api.ts";
 import type { HostCheck } from "./host.ts";
 import { getPath, type HttpApi, type HttpRoute } from "./http-api.ts";
 import type { OriginCheck } from "./origin.ts";
-import { FORBIDDEN_ORIGIN, forbiddenHost, type Rejection, rejectionOfError } from "./rejection.ts";
+import {
+  FORBIDDEN_ORIGIN,
+  forbiddenHost,
+  type Rejection,
+  rejectionOfError,
+  sendRejection,
+  unknownPath,
+} from "./rejection.ts";
 
 /** The parts of a request handler. */
 export interface RequestHandlerOptions {
@@ -135,3 +141,12 @@ function createProtocol({ headers, url = "" }: HttpRequest): string {
   if (type === undefined) return /[?&]connect=v1(?:&|$)/.test(url) ? "connect" : "";
   return PROTOCOLS.find(([pattern]) => pattern.test(type))?.[1] ?? "";
 }
+
+const UNKNOWN: HttpRoute = {
+  name: "unknown",
+  isObserved: true,
+  serve: async (request, response) => sendRejection(request, response, unknownPath(getPath(request))),
+};
+
+/** Takes every request that no other API takes, and answers that there is nothing at its path. */
+const fallbackApi = { find: () => UNKNOWN, reject: sendRejection } satisfies HttpApi;

@@ -1,7 +1,7 @@
-import type { Server } from "node:net";
+import { chmod, lstat, unlink } from "node:fs/promises";
+import { connect, type Server } from "node:net";
 import type { ConfigurationError } from "../../core/errors.ts";
 import { addressError, formatAddress, type ListenAddress } from "./address.ts";
-import { removeStaleSocket, setSocketMode } from "./unix-socket.ts";
 
 /** Options for binding an address. */
 export interface BindOptions {
@@ -82,4 +82,40 @@ function adviceFor(code: string, { kind }: ListenAddress): string {
     default:
       return "choose another address";
   }
+}
+
+/**
+ * Removes a socket file that no process answers, which a killed process leaves behind. Other files are left alone.
+ * @param field Name of the setting, for the error.
+ * @throws ConfigurationError if the path holds another kind of file, or a socket that is in use.
+ */
+async function removeStaleSocket(path: string, field: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined) return;
+  const address = formatAddress({ kind: "unix", path });
+  if (!found.isSocket()) {
+    throw addressError(field, address, "exists and is not a socket; remove it or choose another path");
+  }
+  if (await isAnswered(path)) {
+    throw addressError(field, address, "is in use by another process; stop it or choose another path");
+  }
+  await unlink(path);
+}
+
+/** Sets who may connect: on Linux, everyone who may write to the socket. */
+async function setSocketMode(path: string, mode: number): Promise<void> {
+  await chmod(path, mode);
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const settle = (answered: boolean) => {
+      socket.destroy();
+      resolve(answered);
+    };
+    socket.once("connect", () => settle(true));
+    // Refused: no process listens. After other failures (no permission, a full queue) a process may be listening.
+    socket.once("error", (error: NodeJS.ErrnoException) => settle(error.code !== "ECONNREFUSED"));
+  });
 }

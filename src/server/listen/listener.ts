@@ -1,4 +1,5 @@
 /** One port for all protocols: HTTP/1.1 and HTTP/2 on the same addresses, distinguished by their first bytes. */
+
 import type { Server as Http1Server } from "node:http";
 import type { Http2Server, ServerHttp2Session } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
@@ -18,7 +19,6 @@ import { limitConnection } from "./connection-limits.ts";
 import { readFairly } from "./fair-streams.ts";
 import { closeGracefully } from "./goaway.ts";
 import { createHttp1, createHttp2 } from "./http-servers.ts";
-import { startKeepalive } from "./keepalive.ts";
 import { serveOneByOne } from "./one-by-one.ts";
 import { sniff } from "./sniff.ts";
 
@@ -198,5 +198,29 @@ class ConnectionHandler {
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
+  });
+}
+
+/**
+ * Detects peers that vanished: pings every session, and destroys one that has not answered when the next ping is due.
+ * One timer for all sessions.
+ * @returns A function that stops the checks.
+ */
+function startKeepalive(sessions: ReadonlySet<ServerHttp2Session>, intervalMs: number): () => void {
+  const waiting = new WeakSet<ServerHttp2Session>();
+  const timer = setInterval(() => {
+    for (const session of sessions) {
+      if (waiting.has(session)) session.destroy();
+      else ping(session, waiting);
+    }
+  }, intervalMs);
+  return () => clearInterval(timer);
+}
+
+function ping(session: ServerHttp2Session, waiting: WeakSet<ServerHttp2Session>): void {
+  if (session.destroyed) return;
+  waiting.add(session);
+  session.ping((error) => {
+    if (error === null) waiting.delete(session);
   });
 }

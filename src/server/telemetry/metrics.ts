@@ -1,10 +1,19 @@
+import type { CallTarget } from "../../core/adapter.ts";
+import { type Run, type RunStatus, RunStatusSchema } from "../../gen/outrigger/v1/run_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import type { CircuitState } from "../../middleware/breaker.ts";
 import type { MiddlewareObserver } from "../../middleware/observer.ts";
+import { boundedText } from "../status/bounded-text.ts";
 import { codeName } from "../status/status-code.ts";
 import type { CallObserver } from "./call-observer.ts";
-import { createCallerMetrics } from "./caller-metrics.ts";
-import { createMiddlewareMetrics } from "./middleware-metrics.ts";
-import { createCounter, createGauge, createHistogram, createReadCounter, type Metric } from "./prometheus.ts";
-import { createRunMetrics, type RunMetrics } from "./run-metrics.ts";
+import {
+  createCounter,
+  createGauge,
+  createGaugeSet,
+  createHistogram,
+  createReadCounter,
+  type Metric,
+} from "./prometheus.ts";
 
 /** The metrics of the server. */
 export interface Metrics extends Required<Omit<CallObserver, "attemptEnd">>, Required<MiddlewareObserver> {
@@ -148,4 +157,140 @@ function processMetrics(version: string): Metric[] {
     ),
     createGauge({ name: "outrigger_build_info", help: "Version of the program." }, () => 1, { version }),
   ];
+}
+
+/** The decisions of middleware, as metrics. */
+interface MiddlewareMetrics {
+  readonly observer: Required<MiddlewareObserver>;
+  readonly all: readonly Metric[];
+}
+
+const TARGET = ["provider", "model"];
+
+/** Callers choose the names, which may have any length. */
+const MAX_NAME_BYTES = 128;
+
+const CIRCUIT_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0, half_open: 1, open: 2 };
+
+/** @param getLabel Returns the labels of a provider and a model. There are finitely many. */
+function createMiddlewareMetrics(
+  getLabel: (provider: string, model: string) => readonly [string, string],
+): MiddlewareMetrics {
+  const retries = createCounter({
+    name: "outrigger_retries_total",
+    help: "Calls that were made again after a failure, by what they were sent to.",
+    labels: TARGET,
+  });
+  const fallbacks = createCounter({
+    name: "outrigger_fallbacks_total",
+    help: "Calls that went to the next target of a chain, by where they had failed.",
+    labels: TARGET,
+  });
+  const circuits = createGaugeSet({
+    name: "outrigger_circuit_breaker_state",
+    help: "Whether calls pass: 0 closed, 1 half open, 2 open. None where a model has not failed.",
+    labels: TARGET,
+  });
+  const refusals = createCounter({
+    name: "outrigger_refused_calls_total",
+    help: "Calls that a circuit breaker, a rate limit or a budget refused before anything was sent.",
+    labels: [...TARGET, "by"],
+  });
+  const lookups = createCounter({
+    name: "outrigger_cache_lookups_total",
+    help: "Calls whose answers were looked for in a cache.",
+    labels: [...TARGET, "result"],
+  });
+  const getLabels = ({ provider, model }: CallTarget) =>
+    getLabel(boundedText(provider, MAX_NAME_BYTES), boundedText(model, MAX_NAME_BYTES));
+  return {
+    all: [retries, fallbacks, circuits, refusals, lookups],
+    observer: {
+      retry: (target) => retries.add(getLabels(target)),
+      fallback: (from) => fallbacks.add(getLabels(from)),
+      circuit: (target, state) => circuits.set(getLabels(target), CIRCUIT_VALUES[state]),
+      refused: (target, by) => refusals.add([...getLabels(target), by]),
+      cache: (target, result) => lookups.add([...getLabels(target), result]),
+    },
+  };
+}
+
+/** Events of runs, as metrics. */
+interface RunMetrics {
+  /** Counts a run that this process executed and that has ended or waits for its caller. */
+  runEnded(run: Run): void;
+  /** Records the number of queued runs. */
+  queueMeasured(queued: number): void;
+  readonly all: readonly Metric[];
+}
+
+/** Creates the metrics of runs. */
+function createRunMetrics(): RunMetrics {
+  const ended = createCounter({
+    name: "outrigger_runs_total",
+    help: "Runs that ended or came to wait for their caller, by status and by whether they were in the background.",
+    labels: ["status", "background"],
+  });
+  let queued = 0;
+  const queue = createGauge(
+    { name: "outrigger_runs_queued", help: "Runs that wait for their turn, of all sidecars on one store." },
+    () => queued,
+  );
+  return {
+    runEnded: ({ status, background }) => ended.add([statusName(status), String(background)]),
+    queueMeasured(measured) {
+      queued = measured;
+    },
+    all: [ended, queue],
+  };
+}
+
+/** Returns the status without the prefix of its enum: `COMPLETED`. */
+function statusName(status: RunStatus): string {
+  return RunStatusSchema.value[status]?.localName ?? String(status);
+}
+
+/** The usage of callers with access keys, as metrics. */
+interface CallerMetrics {
+  /** Counts a call that has ended. Has no effect if its caller has no name. */
+  end(caller: string, code: string, usage: Usage | undefined): void;
+  readonly all: readonly Metric[];
+}
+
+/**
+ * Maximum number of callers with a separate label. The operator chooses their names, but may change them while the
+ * process runs.
+ */
+const MAX_CALLER_LABELS = 1000;
+
+/** Creates the metrics by caller. Without access keys they have no samples. */
+function createCallerMetrics(): CallerMetrics {
+  const requests = createCounter({
+    name: "outrigger_caller_requests_total",
+    help: "Calls that ended, by the name of the access key and status.",
+    labels: ["caller", "code"],
+  });
+  const tokens = createCounter({
+    name: "outrigger_caller_tokens_total",
+    help: "Tokens as providers report them, by the name of the access key.",
+    labels: ["caller", "direction"],
+  });
+  const known = new Set<string>();
+  const getLabel = (caller: string): string => {
+    if (known.has(caller)) return caller;
+    if (known.size >= MAX_CALLER_LABELS) return "other";
+    known.add(caller);
+    return caller;
+  };
+  return {
+    end(caller, code, usage) {
+      if (caller === "") return;
+      const label = getLabel(caller);
+      requests.add([label, code]);
+      if (usage === undefined) return;
+      tokens.add([label, "input"], usage.inputTokens);
+      tokens.add([label, "output"], usage.outputTokens);
+    },
+    all: [requests, tokens],
+  };
 }

@@ -1,8 +1,8 @@
-/** Checks the behaviour of Node on which src/kit/http/socket-reads.ts relies. Written for Node 24. */
+/** Checks the behaviour of Node on which src/kit/http/connector.ts relies. Written for Node 24. */
 import { type AddressInfo, connect, createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { interceptReads } from "../../../src/kit/http/socket-reads.ts";
+import { interceptReads } from "../../../src/kit/http/connector.ts";
 
 it("is written for the major version of Node that runs these tests", () => {
   expect(process.versions.node).toMatch(/^24\./);

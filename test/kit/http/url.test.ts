@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
-import { getPeer, joinUrl, parseBaseUrl } from "../../../src/kit/http/url.ts";
+import { getPeer, joinUrl, parseBaseUrl } from "../../../src/kit/http/transport.ts";
 
 describe("joinUrl()", () => {
   it.each([

@@ -54,7 +54,10 @@ describe("AccessControl", () => {
   });
 
   it("compares with every key in constant time, without leaving the loop early", async () => {
-    const source = await readFile(new URL("../../../src/server/access/key-ring.ts", import.meta.url), "utf8");
+    const source = await readFile(
+      new URL("../../../src/server/access/access-control.ts", import.meta.url),
+      "utf8",
+    );
     const find = source
       .slice(source.indexOf("  find("), source.indexOf("  named("))
       .replace(/\/\*\*.*\*\//s, "");

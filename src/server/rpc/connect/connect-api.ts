@@ -1,5 +1,5 @@
 import { createRegistry, type Registry } from "@bufbuild/protobuf";
-import { Code, createConnectRouter } from "@connectrpc/connect";
+import { Code, type ConnectRouter, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { Compression as ConnectCompression, UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { withImports } from "../../../core/descriptor-files.ts";
@@ -14,13 +14,12 @@ import type { UnsentResponses } from "../../http/unsent-responses.ts";
 import { BINARY_OPTIONS } from "../../requests/codec.ts";
 import type { Compression } from "../../requests/decompress.ts";
 import type { Intake } from "../../requests/intake.ts";
+import { requestShareKey } from "../../requests/request-memory.ts";
 import type { CallRecorder } from "../../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../../telemetry/outcome.ts";
 import { createStreamServers, type ServeStream } from "../streaming/stream-servers.ts";
-import { watchContext } from "./context.ts";
-import { ConnectExchange } from "./exchange.ts";
+import { ConnectExchange, exchangeKey } from "./exchange.ts";
 import { toTextResponse } from "./grpc-web-text.ts";
-import { registerServices } from "./register-services.ts";
 import { toUniversalRequest } from "./request.ts";
 import type { BodyOptions } from "./request-body.ts";
 import { sendResponse } from "./response.ts";
@@ -159,4 +158,52 @@ function outcomeOfBreak(exchange: ConnectExchange, error: unknown, response: Htt
   if (exchange.disconnected || error instanceof PeerClosedError) return disconnectedOutcome();
   response.destroy();
   return { code: Code.Internal, disconnected: false, fault: error };
+}
+
+/**
+ * Follows a call through Connect's pipeline. Connect runs this as its request gate, before it reads the body. Connect
+ * also aborts the context exactly once, with the error if the call failed, before it writes that error. So every
+ * failure of every protocol passes here while its details can still be added.
+ */
+function watchContext({ method, values, signal }: HandlerContext): void {
+  const exchange = values.get(exchangeKey);
+  if (exchange === undefined) return;
+  exchange.signal = signal;
+  const onEnd = () => {
+    if (!isPlainEnd(signal.reason)) exchange.fail(signal.reason, method);
+  };
+  if (signal.aborted) onEnd();
+  else signal.addEventListener("abort", onEnd, { once: true });
+  exchange.begin();
+  values.set(requestShareKey, exchange.share);
+}
+
+/** Connect ends a successful call by an abort without a reason, which creates an AbortError. */
+function isPlainEnd(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "AbortError";
+}
+
+/** Registers all methods of services with one of Connect's routers. */
+export function registerServices(router: ConnectRouter, services: readonly Service[]): void {
+  for (const { methods } of services) {
+    for (const spec of methods) {
+      switch (spec.kind) {
+        case "unary":
+          router.rpc(spec.method, (request, context) => {
+            context.values.get(exchangeKey)?.dropJson();
+            return spec.impl(request, context);
+          });
+          break;
+        case "client_streaming":
+          router.rpc(spec.method, spec.impl);
+          break;
+        case "server_streaming":
+          router.rpc(spec.method, spec.impl);
+          break;
+        case "bidi_streaming":
+          router.rpc(spec.method, spec.impl);
+          break;
+      }
+    }
+  }
 }

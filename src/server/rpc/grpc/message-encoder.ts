@@ -8,10 +8,21 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
+import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import type { ByteSink } from "./byte-sink.ts";
-import { scalarFormats, UnusualValue, type ValueWriter, writeRaw } from "./scalar-formats.ts";
-import { delimited, group, makeTag, tagged, writeTag } from "./tagged-writers.ts";
+import {
+  MAX_VARINT_BYTES,
+  putVarint,
+  type ScalarFormat,
+  scalarFormats,
+  UnusualValue,
+  type ValueWriter,
+  varintBytes,
+  writeInt32,
+  writeRaw,
+  writeString,
+} from "./scalar-formats.ts";
 
 /**
  * Writes a message of one type into a sink: the same bytes as `toBinary`. Throws the same errors as `toBinary`, and
@@ -214,4 +225,82 @@ function isHeldAsJson({ message, parent }: DescField): boolean {
 
 function rejectValue(): never {
   throw new UnusualValue();
+}
+
+/** Returns the tag before the values of a field. */
+function makeTag(fieldNumber: number, wireType: WireType): number {
+  return ((fieldNumber << 3) | wireType) >>> 0;
+}
+
+/** Writes a tag. */
+function writeTag(tag: number, sink: ByteSink): void {
+  sink.reserve(MAX_VARINT_BYTES);
+  putVarint(tag, sink);
+}
+
+/**
+ * Creates a writer of scalars with their tag. Strings and integers, the most common ones, have separate code, into
+ * which V8 can inline their writers.
+ */
+function tagged(fieldNumber: number, { wireType, write }: ScalarFormat): ValueWriter {
+  const tag = makeTag(fieldNumber, wireType);
+  switch (write) {
+    case writeString:
+      return (value, sink) => {
+        writeTag(tag, sink);
+        writeString(value, sink);
+      };
+    case writeInt32:
+      return (value, sink) => {
+        writeTag(tag, sink);
+        writeInt32(value, sink);
+      };
+    default:
+      return (value, sink) => {
+        writeTag(tag, sink);
+        write(value, sink);
+      };
+  }
+}
+
+/** Creates a writer of content between the tags of a group. */
+function group(fieldNumber: number, write: ValueWriter): ValueWriter {
+  const start = makeTag(fieldNumber, WireType.StartGroup);
+  const end = makeTag(fieldNumber, WireType.EndGroup);
+  return (value, sink) => {
+    writeTag(start, sink);
+    write(value, sink);
+    writeTag(end, sink);
+  };
+}
+
+/**
+ * Creates a writer of content after its tag and its length in bytes. It reserves as many bytes for the length as the
+ * previous value of the field needed, since the values of a field mostly have similar sizes. If that is wrong, the
+ * content is moved.
+ */
+function delimited(fieldNumber: number, write: ValueWriter): ValueWriter {
+  const tag = makeTag(fieldNumber, WireType.LengthDelimited);
+  let usual = 1;
+  return (value, sink) => {
+    const reserved = usual;
+    sink.reserve(2 * MAX_VARINT_BYTES);
+    putVarint(tag, sink);
+    sink.position += reserved;
+    const before = sink.length;
+    write(value, sink);
+    const bytes = sink.length - before;
+    usual = varintBytes(bytes);
+    if (usual !== reserved) moveContent(bytes, usual - reserved, sink);
+    sink.position -= usual + bytes;
+    putVarint(bytes, sink);
+    sink.position += bytes;
+  };
+}
+
+function moveContent(bytes: number, distance: number, sink: ByteSink): void {
+  sink.reserve(MAX_VARINT_BYTES);
+  const start = sink.position - bytes;
+  sink.buffer.copyWithin(start + distance, start, sink.position);
+  sink.position += distance;
 }

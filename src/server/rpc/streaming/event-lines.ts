@@ -4,6 +4,7 @@
  * that fails before its first message gets an HTTP status and Connect's JSON for errors. A call that fails later ends
  * with that JSON as a message named `status`.
  */
+
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
@@ -11,13 +12,16 @@ import { compressionNegotiate, mergeNonProtocolHeaders } from "@connectrpc/conne
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { EVENT_STREAM, NDJSON } from "../../base/line-types.ts";
 import { knownCompression } from "../../requests/decompress.ts";
+import { GrowingBuffer } from "../../requests/growing-buffer.ts";
+import { tooLarge } from "../../requests/refusals.ts";
 import { Metadata } from "../../status/metadata.ts";
 import { ByteSink } from "../grpc/byte-sink.ts";
+import { COMPRESSED, type Frame } from "../grpc/frames.ts";
+import type { FrameSource } from "../grpc/request.ts";
 import { writeRaw } from "../grpc/scalar-formats.ts";
 import { parseConnectTimeout } from "./connect-protocol.ts";
 import { headerIn } from "./enveloped.ts";
 import type { FailedResponse, StreamMethod, StreamProtocol, StreamSettings } from "./protocol.ts";
-import { WholeBody } from "./whole-body.ts";
 
 /** The text around the JSON of a message. */
 interface LineFormat {
@@ -131,4 +135,36 @@ function toFailure(error: ConnectError, { jsonOptions }: StreamSettings): Failed
   metadata.writeTo(headers);
   headers["content-type"] = "application/json";
   return { status: codeToHttpStatus(error.code), headers, body: errorToJsonBytes(error, jsonOptions) };
+}
+
+/** A body with a single message. */
+class WholeBody implements FrameSource {
+  readonly #maxBytes: number;
+  readonly #compressed: boolean;
+  readonly #body = new GrowingBuffer();
+
+  constructor(maxBytes: number, compressed: boolean) {
+    this.#maxBytes = maxBytes;
+    this.#compressed = compressed;
+  }
+
+  get isEmpty(): boolean {
+    return this.#body.length === 0;
+  }
+
+  /** @throws ConnectError RESOURCE_EXHAUSTED as soon as the body is over the limit. */
+  push(chunk: Buffer): void {
+    if (this.#body.length + chunk.byteLength > this.#maxBytes) throw tooLarge("more", this.#maxBytes);
+    this.#body.append(chunk);
+  }
+
+  next(): undefined {}
+
+  end(): Frame {
+    return { flags: this.#compressed ? COMPRESSED : 0, bytes: this.#body.take() };
+  }
+
+  discard(): void {
+    this.#body.take();
+  }
 }

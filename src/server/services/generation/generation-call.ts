@@ -12,7 +12,6 @@ import { createRecordedClient } from "../../calls/recorded-calls.ts";
 import { answerMemory, getRequestShare } from "../../requests/request-memory.ts";
 import { toFailure } from "../../status/status.ts";
 import { createRecorder } from "../../telemetry/call-recorder.ts";
-import { retainedBytes } from "./retained-bytes.ts";
 
 /** The parts that all calls of GenerationService share. */
 export interface GenerationParts {
@@ -119,4 +118,17 @@ export class GenerationCall {
     const onFailure = (thrown: unknown) => fields.rename(toSdkError(thrown));
     return createRecordedClient(this.#record, this.#parts.inference, onFailure);
   }
+}
+
+/** Memory of an object or a list with its place in another one. */
+const OBJECT_BYTES = 256;
+
+/** Estimates the memory of a stored message: its texts, its bytes, and the objects around them. */
+function retainedBytes(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
+  if (value instanceof Uint8Array) return OBJECT_BYTES + value.byteLength;
+  let bytes = OBJECT_BYTES;
+  for (const member of Object.values(value)) bytes += retainedBytes(member);
+  return bytes;
 }
