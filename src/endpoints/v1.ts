@@ -5,7 +5,7 @@ import { createEndpoint } from "../http/route-table.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
 import type { ModelDirectory } from "./models/model-directory.ts";
 import { modelRoutes } from "./models/routes.ts";
-import { failedResponse } from "./responses/errors.ts";
+import { failedResponse } from "./openai/errors.ts";
 import { KeptResponses } from "./responses/latest-response.ts";
 import type { ResponsesParts } from "./responses/parts.ts";
 import { ReplayMarks } from "./responses/replay-marks.ts";

@@ -10,10 +10,10 @@ import { type ThreadMessage, ThreadMessageSchema } from "../../gen/outrigger/v1/
 import type { ModelClient } from "../../generation/loop/model-calls.ts";
 import type { EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
+import { mistake } from "../openai/fields.ts";
+import { toItemId } from "../openai/ids.ts";
 import { encodeCompaction } from "./compaction.ts";
 import type { TokenCounting } from "./count-tokens.ts";
-import { mistake } from "./fields.ts";
-import { toItemId } from "./ids.ts";
 import { readHistory } from "./read-history.ts";
 import { readRequest } from "./read-request.ts";
 import { defaultSettings } from "./settings.ts";

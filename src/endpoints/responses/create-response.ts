@@ -2,7 +2,7 @@
 import { InternalError, toSdkError } from "../../core/errors.ts";
 import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
-import { mistake } from "./fields.ts";
+import { mistake } from "../openai/fields.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { readToEnd } from "./read-events.ts";
 import { failureOfRequest, type RequestedRun, startRun } from "./start-run.ts";

@@ -4,7 +4,7 @@ import type { EndpointRequest, EndpointResponse } from "../../http/endpoint.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import type { ThreadEngine } from "../../runs/engine.ts";
 import type { MessageQuery, StoredMessage } from "../../runs/store.ts";
-import { placeOfItem } from "./ids.ts";
+import { placeOfItem } from "../openai/ids.ts";
 import { itemsOfMessage } from "./write-input-items.ts";
 import type { ItemWriter, WrittenItem } from "./write-items.ts";
 

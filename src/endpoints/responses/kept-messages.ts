@@ -2,8 +2,8 @@ import { NotFoundError } from "../../core/errors.ts";
 import { measureMemory } from "../../core/measure-memory.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { StoredMessage } from "../../runs/store.ts";
-import { mistake, quote } from "./fields.ts";
-import type { ItemPlace } from "./ids.ts";
+import { mistake, quote } from "../openai/fields.ts";
+import type { ItemPlace } from "../openai/ids.ts";
 
 /** Maximum number of messages that the items of one request may look up. */
 const MAX_MESSAGES = 256;

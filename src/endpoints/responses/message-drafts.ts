@@ -7,8 +7,8 @@ import {
   type ToolResult,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { NewMessage } from "../../runs/engine.ts";
-import type { Fields } from "./fields.ts";
-import { type ItemPlace, placeOfItem } from "./ids.ts";
+import type { Fields } from "../openai/fields.ts";
+import { type ItemPlace, placeOfItem } from "../openai/ids.ts";
 import { createPart, type ReadPart } from "./read-content.ts";
 
 /** The paths of a message in the body. */

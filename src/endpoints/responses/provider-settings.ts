@@ -5,8 +5,8 @@
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { CreateRequest } from "../../wire/openai-responses/request.ts";
 import type { ServedModel } from "../models/model-directory.ts";
-import { type Fields, mistake } from "./fields.ts";
-import type { RequestNotes } from "./request-notes.ts";
+import { type Fields, mistake } from "../openai/fields.ts";
+import type { RequestNotes } from "../openai/request-notes.ts";
 
 /** Settings for the provider besides the fields of the contract. */
 export interface ProviderSettings {

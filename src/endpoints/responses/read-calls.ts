@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, type ToolResult, ToolResultSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { isJson } from "../../kit/json/json.ts";
-import type { Fields } from "./fields.ts";
+import type { Fields } from "../openai/fields.ts";
 import { createPart, createTextPart, readContent, readInputPart } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";
 

@@ -14,7 +14,7 @@ import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
 import type { Annotation } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { type Element, Fields, joinWords, mistake, quote } from "./fields.ts";
+import { type Element, Fields, joinWords, mistake, quote } from "../openai/fields.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
 /** A part and its path in the body. */

@@ -2,8 +2,8 @@
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { objectsIn, textIn } from "../../kit/json/json.ts";
 import type { ReasoningPart } from "../../wire/openai-responses/items.ts";
-import { type Fields, mistake } from "./fields.ts";
-import { placeOfItem } from "./ids.ts";
+import { type Fields, mistake } from "../openai/fields.ts";
+import { placeOfItem } from "../openai/ids.ts";
 import { type CarriedState, decodeStates, isCarried, valuesIn } from "./provider-state.ts";
 import { createPart } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";

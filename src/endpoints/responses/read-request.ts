@@ -19,17 +19,17 @@ import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts
 import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
 import type { RunEngine, RunInput, ThreadEngine } from "../../runs/engine.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
-import { type Fields, mistake, parseBody } from "./fields.ts";
-import { toRunId, toThreadId } from "./ids.ts";
-import { conversationNotFound, previousNotFound } from "./not-found.ts";
+import { type Fields, mistake, parseBody } from "../openai/fields.ts";
+import { toRunId, toThreadId } from "../openai/ids.ts";
+import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
+import { readMetadata } from "../openai/read-metadata.ts";
+import { RequestNotes } from "../openai/request-notes.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { type ContinuedConversation, readEnd } from "./read-history.ts";
 import { type ReadInput, readInput } from "./read-input.ts";
-import { readMetadata } from "./read-metadata.ts";
 import { type ReadToolChoice, readToolChoice } from "./read-tool-choice.ts";
 import { echoedTools, readTools } from "./read-tools.ts";
 import { ReadingContext } from "./reading-context.ts";
-import { RequestNotes } from "./request-notes.ts";
 import { toBodyPath } from "./request-paths.ts";
 import {
   defaultSettings,

@@ -5,7 +5,7 @@ import {
   type ToolChoice,
   ToolChoiceSchema,
 } from "../../gen/outrigger/v1/request_pb.ts";
-import { Fields, mistake } from "./fields.ts";
+import { Fields, mistake } from "../openai/fields.ts";
 import type { ReadTools } from "./read-tools.ts";
 import type { ToolNames } from "./tool-names.ts";
 

@@ -16,8 +16,8 @@ import {
 import { asObject, type JsonObject, without } from "../../kit/json/json.ts";
 import type { Tool } from "../../wire/openai-responses/request.ts";
 import type { ServedModel } from "../models/model-directory.ts";
-import { type Element, Fields, mistake } from "./fields.ts";
-import type { RequestNotes } from "./request-notes.ts";
+import { type Element, Fields, mistake } from "../openai/fields.ts";
+import type { RequestNotes } from "../openai/request-notes.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 /** The tools of a request. */

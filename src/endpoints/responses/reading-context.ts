@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { ServedModel } from "../models/model-directory.ts";
+import type { RequestNotes } from "../openai/request-notes.ts";
 import type { MessageSource } from "./kept-messages.ts";
 import type { ContinuedConversation } from "./read-history.ts";
-import type { RequestNotes } from "./request-notes.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 /** The inputs for reading the input of a request. */

@@ -2,12 +2,14 @@
  * Settings that a response repeats from its request. They are stored with the run, so that later responses about the
  * run repeat the same settings.
  */
+
 import { create } from "@bufbuild/protobuf";
 import { type RunOrigin, RunOriginSchema } from "../../gen/outrigger/storage/v1/bodies_pb.ts";
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { RunWithOrigin } from "../../runs/engine.ts";
-import { toResponseId } from "./ids.ts";
+import { toResponseId } from "../openai/ids.ts";
+import type { RequestWarning } from "../openai/request-notes.ts";
 
 /** The settings of a response. */
 export interface ResponseSettings {
@@ -51,15 +53,6 @@ export interface EchoedSettings {
   readonly top_p: number;
   readonly truncation: string;
   readonly user: string | null;
-}
-
-/** A setting or content without effect. */
-export interface RequestWarning {
-  /** The same codes as in the contract's warnings. */
-  readonly code: string;
-  /** Path in the body of the request: `input[2].content[0]`. */
-  readonly param: string;
-  readonly message: string;
 }
 
 /** The settings of a request without any: OpenAI's defaults. */

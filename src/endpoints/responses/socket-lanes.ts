@@ -3,7 +3,7 @@
  * request of any lane that continues it (OpenAI's guide "WebSocket mode").
  */
 import type { JsonObject } from "../../kit/json/json.ts";
-import { type Fields, mistake, quote } from "./fields.ts";
+import { type Fields, mistake, quote } from "../openai/fields.ts";
 import { type KeptResponses, LatestResponse, MAX_KEPT_BYTES } from "./latest-response.ts";
 
 /** Maximum number of names that the requests of one socket may use. */

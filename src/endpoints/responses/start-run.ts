@@ -21,8 +21,8 @@ import {
 import type { EndpointRequest } from "../../http/endpoint.ts";
 import type { RunEngine, StartedRun } from "../../runs/engine.ts";
 import { createRunId } from "../../runs/ids.ts";
-import { toConversationId, toResponseId } from "./ids.ts";
-import { conversationNotFound, previousNotFound } from "./not-found.ts";
+import { toConversationId, toResponseId } from "../openai/ids.ts";
+import { conversationNotFound, previousNotFound } from "../openai/not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
 

@@ -17,9 +17,9 @@ import {
   ToolCallEndSchema,
   type ToolCallStart,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import { toItemId } from "../openai/ids.ts";
 import type { EventOutput } from "./event-output.ts";
 import { addedItem, emitProgress } from "./hosted-events.ts";
-import { toItemId } from "./ids.ts";
 import type { McpToolEvents } from "./mcp-tool-events.ts";
 import {
   type OpenContent,

@@ -9,9 +9,9 @@ import type { JsonObject } from "../../kit/json/json.ts";
 import { composeConversation } from "../../runs/conversation.ts";
 import type { RunWithOrigin } from "../../runs/engine.ts";
 import { isUnderWay } from "../../runs/status.ts";
-import { Fields, mistake } from "./fields.ts";
-import { toConversationId } from "./ids.ts";
-import { conversationNotFound } from "./not-found.ts";
+import { Fields, mistake } from "../openai/fields.ts";
+import { toConversationId } from "../openai/ids.ts";
+import { conversationNotFound } from "../openai/not-found.ts";
 import { type HistorySource, readHistory } from "./read-history.ts";
 import type { ReadInput } from "./read-input.ts";
 

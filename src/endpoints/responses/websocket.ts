@@ -5,12 +5,12 @@
 import { SDKError, toSdkError } from "../../core/errors.ts";
 import type { EndpointRequest, EndpointSocket, SocketMessage } from "../../http/endpoint.ts";
 import { type JsonObject, without } from "../../kit/json/json.ts";
-import { getStatus, toErrorObject } from "./errors.ts";
+import { getStatus, toErrorObject } from "../openai/errors.ts";
+import { mistake, parseBody, quote } from "../openai/fields.ts";
+import { previousNotFound } from "../openai/not-found.ts";
 import { MessageSink } from "./event-output.ts";
-import { mistake, parseBody, quote } from "./fields.ts";
 import { LaneQueue } from "./lane-queue.ts";
 import type { LatestResponse } from "./latest-response.ts";
-import { previousNotFound } from "./not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { SocketLanes } from "./socket-lanes.ts";
 import { startRun } from "./start-run.ts";

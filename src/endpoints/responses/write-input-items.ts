@@ -2,7 +2,7 @@
 import { type ContentPart, Role, type ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import type { StoredMessage } from "../../runs/store.ts";
-import { toItemId } from "./ids.ts";
+import { toItemId } from "../openai/ids.ts";
 import type { ItemWriter, WrittenItem } from "./write-items.ts";
 
 /** Returns the items of a message, in the order of its parts. */

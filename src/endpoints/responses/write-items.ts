@@ -25,7 +25,7 @@ import type {
 } from "../../wire/openai-responses/items.ts";
 import type { ImageGenerationCall } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { type ItemPlace, toItemId } from "./ids.ts";
+import { type ItemPlace, toItemId } from "../openai/ids.ts";
 import { isOpenAiItem } from "./item-types.ts";
 import { encodeOtherParts, encodeReasoning } from "./provider-state.ts";
 import { carriesState, type ResponseSettings } from "./settings.ts";

@@ -15,10 +15,11 @@ import type {
   ResponseStatus,
   Usage as WrittenUsage,
 } from "../../wire/openai-responses/response.ts";
-import { toResponseError } from "./errors.ts";
-import { toResponseId } from "./ids.ts";
+import { toResponseError } from "../openai/errors.ts";
+import { toResponseId } from "../openai/ids.ts";
+import type { RequestWarning } from "../openai/request-notes.ts";
 import { getToolPaths, toBodyPath } from "./request-paths.ts";
-import type { RequestWarning, ResponseSettings } from "./settings.ts";
+import type { ResponseSettings } from "./settings.ts";
 
 /** The output of a run so far. */
 export interface RunOutput {

@@ -1,6 +1,6 @@
 import { Client } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
-import { toResponseId } from "../../../src/endpoints/responses/ids.ts";
+import { toResponseId } from "../../../src/endpoints/openai/ids.ts";
 import { inputRoutes } from "../../../src/endpoints/responses/routes.ts";
 import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { ScriptedModel, type Turn } from "../../generation/support/scripted-model.ts";

@@ -1,8 +1,8 @@
 import { create, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
+import { toItemId } from "../../../src/endpoints/openai/ids.ts";
 import { encodeCompaction } from "../../../src/endpoints/responses/compaction.ts";
-import { toItemId } from "../../../src/endpoints/responses/ids.ts";
 import { encodeOtherParts, encodeReasoning } from "../../../src/endpoints/responses/provider-state.ts";
 import { type Message, MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { type ThreadMessage, ThreadMessageSchema } from "../../../src/gen/outrigger/v1/thread_pb.ts";

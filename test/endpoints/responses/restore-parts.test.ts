@@ -1,6 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { toItemId } from "../../../src/endpoints/responses/ids.ts";
+import { toItemId } from "../../../src/endpoints/openai/ids.ts";
 import { type ContentPartSchema, MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ThreadMessageSchema } from "../../../src/gen/outrigger/v1/thread_pb.ts";
 import { read, toInput } from "./support/reading.ts";

@@ -7,7 +7,7 @@ import {
   toResponseId,
   toRunId,
   toThreadId,
-} from "../../../src/endpoints/responses/ids.ts";
+} from "../../../src/endpoints/openai/ids.ts";
 import { defaultSettings, getOrigin, getSettings } from "../../../src/endpoints/responses/settings.ts";
 import { RunOriginSchema } from "../../../src/gen/outrigger/storage/v1/bodies_pb.ts";
 import { RunSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";

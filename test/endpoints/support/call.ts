@@ -1,5 +1,5 @@
 import { anyCaller, type Caller } from "../../../src/core/caller.ts";
-import { failedResponse } from "../../../src/endpoints/responses/errors.ts";
+import { failedResponse } from "../../../src/endpoints/openai/errors.ts";
 import type { ModelClient } from "../../../src/generation/loop/model-calls.ts";
 import type { EndpointResponse } from "../../../src/http/endpoint.ts";
 import { createEndpoint, type RouteDefinition } from "../../../src/http/route-table.ts";

@@ -1,5 +1,13 @@
 import type { WarningCode } from "../../kit/call/loss-report.ts";
-import type { RequestWarning } from "./settings.ts";
+
+/** A setting or content without effect. */
+export interface RequestWarning {
+  /** The same codes as in the contract's warnings. */
+  readonly code: string;
+  /** Path in the body of the request: `input[2].content[0]`. */
+  readonly param: string;
+  readonly message: string;
+}
 
 /** Maximum number of warnings about one request. The last one says that there are more. */
 const MAX_WARNINGS = 64;

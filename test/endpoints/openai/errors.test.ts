@@ -18,7 +18,7 @@ import {
   StreamError,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
-import { failedResponse, toResponseError } from "../../../src/endpoints/responses/errors.ts";
+import { failedResponse, toResponseError } from "../../../src/endpoints/openai/errors.ts";
 import {
   ErrorKind,
   InferenceErrorSchema,
