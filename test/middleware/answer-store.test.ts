@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AnswerStore, type StoreLimits } from "../../src/middleware/answer-store.ts";
+import { AnswerStore, type StoreLimits } from "../../src/middleware/cache.ts";
 
 function storeAt(limits: Partial<StoreLimits> = {}) {
   const clock = { now: 0 };

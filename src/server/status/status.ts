@@ -1,11 +1,22 @@
 /** Converts failures to RPC statuses: our errors, and errors that a transport found. No other module does that. */
-import type { DescMessage } from "@bufbuild/protobuf";
+
+import { createRegistry, type DescMessage, type Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { withImports } from "../../core/descriptor-files.ts";
 import { InvalidRequestError, invalidFields, RequestTimeoutError, type SDKError } from "../../core/errors.ts";
+import { CatalogService } from "../../gen/outrigger/v1/catalog_service_pb.ts";
+import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import { RunStateError } from "../../runs/errors.ts";
-import { isJsonFault, isParseFault, isWriteFault } from "../internals/error-texts.ts";
+import {
+  enumTypeIn,
+  isJsonFault,
+  isParseFault,
+  isWriteFault,
+  tooLargeSizes,
+  withoutQuotes,
+} from "../internals/error-texts.ts";
+import { boundedText } from "./bounded-text.ts";
 import { findJsonViolations } from "./json-violations.ts";
-import { protocolMessage } from "./protocol-message.ts";
 import { getCode } from "./status-code.ts";
 import { type ErrorFacts, getRetryDelay, publicMessage, toDetails } from "./status-details.ts";
 
@@ -129,4 +140,42 @@ function toRetryTrailers(error: SDKError): Record<string, string> {
     [RETRY_PUSHBACK_TRAILER]: String(Math.ceil(delay * 1000)),
     [RETRY_AFTER_HEADER]: String(Math.ceil(delay)),
   };
+}
+
+/**
+ * Returns the message for a request that Connect or protobuf-es could not read: their text, at most 384 bytes, without
+ * the parts of the request that it quotes, since a text in place of a list of parts usually is the prompt. An unknown
+ * enum value is kept, and the known values are added.
+ */
+export function protocolMessage(message: string): string {
+  const sizes = tooLargeSizes(message);
+  if (sizes !== undefined) return describeSizes(sizes);
+  return boundedText(withoutQuotes(message), MAX_BYTES) + enumHint(message);
+}
+
+const MAX_BYTES = 384;
+
+function describeSizes({ size, limit }: { size: string | undefined; limit: string }): string {
+  const found = size === undefined ? "more" : `${size} bytes`;
+  return `the message is too large: expected at most ${limit} bytes (limits.max_message_bytes), found ${found}`;
+}
+
+/**
+ * Lists the known values for a message about an enum value that does not parse: `; expected one of ROLE_SYSTEM,
+ * ROLE_USER`. Empty for any other message. Hand-written JSON often has `"role": "user"`.
+ */
+function enumHint(message: string): string {
+  const typeName = enumTypeIn(message) ?? "";
+  const values =
+    enums()
+      .getEnum(typeName)
+      ?.values.filter(({ number }) => number !== 0) ?? [];
+  return values.length === 0 ? "" : `; expected one of ${values.map(({ name }) => name).join(", ")}`;
+}
+
+let registry: Registry | undefined;
+
+function enums(): Registry {
+  registry ??= createRegistry(...withImports([InferenceService.file, CatalogService.file]).values());
+  return registry;
 }

@@ -6,8 +6,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
-import { createMediaReader, isLocalPath } from "../../../src/kit/media/media-reader.ts";
-import { findOpenedPath } from "../../../src/kit/media/opened-path.ts";
+import { createMediaReader, findOpenedPath, isLocalPath } from "../../../src/kit/media/media-reader.ts";
 
 const FIELD = "messages[0].content[0].image.url";
 

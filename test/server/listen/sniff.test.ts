@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readVersion } from "../../../src/server/listen/sniff.ts";
+import { readVersion } from "../../../src/server/listen/listener.ts";
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 

@@ -1,7 +1,7 @@
 import { fromJsonString } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { protocolMessage } from "../../../src/server/status/protocol-message.ts";
+import { protocolMessage } from "../../../src/server/status/status.ts";
 
 const SECRET = 'tell "no" one';
 const QUOTED = JSON.stringify(SECRET);

@@ -14,7 +14,6 @@ import type {
 import { type LoopItem, runToolLoop } from "../../../generation/loop/tool-loop.ts";
 import { CallerTools } from "./caller-tools.ts";
 import { type CallFailure, GenerationCall, type GenerationParts } from "./generation-call.ts";
-import { Outbox } from "./outbox.ts";
 import { StreamMessages } from "./stream-messages.ts";
 import { checkOutput } from "./tool-outputs.ts";
 import { readStart } from "./tools-start.ts";
@@ -176,4 +175,56 @@ function toOutput({ message }: RunToolsRequest): ToolOutput {
 
 function rejected({ toolCallId }: ToolOutput, reason: RejectedOutput_Reason) {
   return { toolCallId: toolCallId.slice(0, MAX_ID_LENGTH).toWellFormed(), reason };
+}
+
+/** Messages that wait for the transport, which takes all waiting messages at once. For one reader and one writer. */
+class Outbox<Message> {
+  readonly #max: number;
+  #messages: Message[] = [];
+  #wakeReader: (() => void) | undefined;
+  #wakeWriter: (() => void) | undefined;
+
+  /** @param max A writer that asks for room waits while this many messages wait. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Adds messages. */
+  push(messages: readonly Message[]): void {
+    for (const message of messages) this.#messages.push(message);
+    this.wake();
+  }
+
+  /** Takes all messages. Undefined if there are none. */
+  take(): readonly Message[] | undefined {
+    if (this.#messages.length === 0) return undefined;
+    const messages = this.#messages;
+    this.#messages = [];
+    const wake = this.#wakeWriter;
+    this.#wakeWriter = undefined;
+    wake?.();
+    return messages;
+  }
+
+  /** Resolves when there is work for the reader. */
+  changed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeReader = resolve;
+    });
+  }
+
+  /** Wakes the reader. */
+  wake(): void {
+    const wake = this.#wakeReader;
+    this.#wakeReader = undefined;
+    wake?.();
+  }
+
+  /** Resolves when fewer messages than the maximum wait. */
+  async room(): Promise<void> {
+    while (this.#messages.length >= this.#max)
+      await new Promise<void>((resolve) => {
+        this.#wakeWriter = resolve;
+      });
+  }
 }
