@@ -26,7 +26,8 @@ export function runInTurn(work: () => void): void {
   else waiting.push(work);
 }
 
-function hasShare(): boolean {
+/** Whether work can begin in this turn. If not, give it to `runInTurn`. */
+export function hasShare(): boolean {
   if (startedAt === undefined) {
     startedAt = performance.now();
     setImmediate(endTurn);

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { hasShare, runInTurn } from "../../core/loop-turns.ts";
 import { getParserState, interceptReading } from "../internals/node-http.ts";
 
 /**
@@ -30,6 +31,8 @@ class OneByOne {
   readonly #headers = new HeadersEnd();
   #progress: Progress | undefined;
   #isHolding = false;
+  /** Whether the next request may begin in this turn of the event loop. */
+  #hasTurn = false;
 
   constructor(socket: Socket, interception: Interception) {
     this.#socket = socket;
@@ -38,6 +41,8 @@ class OneByOne {
 
   /** Parses bytes up to the end of the next request. Keeps the bytes after it. */
   read(bytes: Buffer): void {
+    if (this.#progress === undefined && !this.#hasTurn && !hasShare()) return this.#wait(bytes);
+    this.#hasTurn = false;
     let rest = bytes;
     while (rest.length > 0) {
       const { isPaused } = getParserState(this.#socket);
@@ -71,6 +76,15 @@ class OneByOne {
   /** Ends a request when its body has been read and its response written, in either order. */
   #endProgress(): void {
     if (this.#progress?.isAnswered && this.#progress.request.complete) this.#progress = undefined;
+  }
+
+  /** Begins the request in a later turn: many connections can have one at the same time. */
+  #wait(bytes: Buffer): void {
+    this.#hold(bytes);
+    runInTurn(() => {
+      this.#hasTurn = true;
+      this.#readOn();
+    });
   }
 
   #hold(rest: Buffer): void {

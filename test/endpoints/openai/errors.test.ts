@@ -58,7 +58,8 @@ describe("failedResponse()", () => {
     [new InternalError("x"), 500, "server_error", "server_error"],
   ])("answers %o with %i, %s and %s", (error, status, type, code) => {
     expect(failedResponse(error).status).toBe(status);
-    expect(getBody(error)).toEqual({ error: { message: "x", type, param: null, code } });
+    const param = code === "model_not_found" ? "model" : null;
+    expect(getBody(error)).toEqual({ error: { message: "x", type, param, code } });
   });
 
   it("answers 409 while another response of the conversation is written", () => {

@@ -173,3 +173,30 @@ it("notices that a client that waits for its answer has disconnected", async () 
   await gone;
   expect(seen.requests).toBe(1);
 });
+
+describe("requests of many connections", () => {
+  it("begin in several turns of the event loop", async () => {
+    let turn = 0;
+    let begun: number[] = [];
+    const { seen, socket } = await open((_request, response) => {
+      begun.push(turn);
+      for (const end = performance.now() + 3; performance.now() < end; );
+      response.end("<done>");
+    });
+    if (socket.connecting) await once(socket, "connect");
+    const { remotePort = 0 } = socket;
+    const sockets = Array.from({ length: 40 }, () => net.connect(remotePort, "127.0.0.1"));
+    servers.onEnd(() => sockets.forEach((each) => void each.destroy()));
+    // The first requests arrive one after the other, with their connections.
+    for (const each of sockets) each.write(get("/"));
+    await Promise.all(sockets.map((each) => once(each, "data")));
+    begun = [];
+    for (const each of sockets) each.write(get("/"));
+    while (seen.requests < 2 * sockets.length) {
+      turn += 1;
+      await nextTurn();
+    }
+    const most = Math.max(...begun.map((each) => begun.filter((other) => other === each).length));
+    expect(most).toBeLessThanOrEqual(8);
+  });
+});
