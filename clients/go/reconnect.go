@@ -21,6 +21,9 @@ const (
 	reconnectTimeout = 500 * time.Millisecond
 )
 
+// errClosed becomes an ErrConfiguration.
+var errClosed = status.Error(codes.FailedPrecondition, "the client is closed")
+
 // retryUnsent makes a call once more if it was never sent and a connection comes up in time.
 func retryUnsent(
 	ctx context.Context, method string, request, reply any,
@@ -30,6 +33,9 @@ func retryUnsent(
 		var sidecar peer.Peer
 		err = invoke(ctx, method, request, reply, conn, append(slices.Clip(options), grpc.Peer(&sidecar))...)
 		return sidecar.Addr == nil && status.Code(err) == codes.Unavailable, err
+	}
+	if conn.GetState() == connectivity.Shutdown {
+		return errClosed
 	}
 	isUnsent, err := attempt()
 	if isUnsent && reconnect(ctx, conn) {
@@ -46,6 +52,9 @@ func retryUnopened(
 	ctx context.Context, description *grpc.StreamDesc,
 	conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
+	if conn.GetState() == connectivity.Shutdown {
+		return nil, errClosed
+	}
 	stream, err := open(ctx, description, conn, method, options...)
 	if status.Code(err) == codes.Unavailable && reconnect(ctx, conn) {
 		stream, err = open(ctx, description, conn, method, options...)

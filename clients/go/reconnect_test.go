@@ -50,6 +50,19 @@ func TestCallIsMadeAgainIfTheSidecarStartsMeanwhile(t *testing.T) {
 	}
 }
 
+func TestClosedClientSaysSo(t *testing.T) {
+	client := newClient(t, outrigger.WithAddress(listen(t, "tcp", "127.0.0.1:0", completing("here"))))
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := client.Complete(t.Context(), &outrigger.Request{})
+	for _, failure := range []error{err, firstError(client)} {
+		if !errors.Is(failure, outrigger.ErrConfiguration) || !strings.HasSuffix(failure.Error(), "the client is closed") {
+			t.Errorf("got %v, want an error that says that the client is closed", failure)
+		}
+	}
+}
+
 // TestClientReachesARealSidecarThatReturns starts a sidecar with the command in OUTRIGGER_COMMAND, an argument a line.
 func TestClientReachesARealSidecarThatReturns(t *testing.T) {
 	if os.Getenv("OUTRIGGER_COMMAND") == "" {

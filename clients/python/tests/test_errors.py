@@ -63,6 +63,13 @@ class ErrorTest(unittest.TestCase):
         self.assertIs(type(error), OutriggerError)
         self.assertEqual(error.kind, "KIND_299")
 
+    def test_a_message_that_could_not_be_sent_is_a_failure_of_the_network(self) -> None:
+        lost = failed_call(grpc.StatusCode.INTERNAL, text="Internal error from Core")
+        error = error_of_call(lost)
+        self.assertIs(type(error), errors.NetworkError)
+        self.assertTrue(error.retryable)
+        self.assertIs(type(error_of_call(lost, output_started=True)), errors.StreamError)
+
     def test_the_details_of_a_status_are_decoded(self) -> None:
         failure = InferenceError(
             kind=error_pb2.ERROR_KIND_RATE_LIMIT,

@@ -1,6 +1,8 @@
 import type { SecureContextOptions, ConnectionOptions as TlsOptions } from "node:tls";
 import {
+  Code,
   type CallOptions as ConnectCallOptions,
+  ConnectError,
   createClient,
   type Interceptor,
   type Client as ServiceClient,
@@ -77,7 +79,7 @@ export class Client {
   readonly runs: Runs;
   /** The stored conversations, which runs read and append to. */
   readonly threads: Threads;
-  readonly #sessions: Http2SessionManager;
+  readonly #sessions: Sessions;
   readonly #options: ClientOptions;
   readonly #service: ServiceClient<typeof InferenceService>;
   readonly #generation: ServiceClient<typeof GenerationService>;
@@ -98,6 +100,7 @@ export class Client {
       sessionManager: sessions,
       interceptors: [
         observeCalls(options),
+        refuseClosed(sessions),
         retryUnsent(address),
         nameProgram,
         ...(accessKey === undefined ? [] : [sendKey(accessKey)]),
@@ -189,9 +192,9 @@ export class Client {
     return findAnswer({}, () => this.#catalog.getLatestModel(request));
   }
 
-  /** Closes the connection. Calls under way fail. */
+  /** Closes the connection. Calls under way fail, and later ones with a ConfigurationError. */
   async close(): Promise<void> {
-    this.#sessions.abort();
+    this.#sessions.close();
   }
 
   /** For `await using client = new Client()`. */
@@ -208,9 +211,23 @@ function defaultAddress(): string {
   return process.env.OUTRIGGER_ADDRESS || DEFAULT_ADDRESS;
 }
 
-function openSessions({ address = defaultAddress(), ca, tls }: ClientOptions): Http2SessionManager {
+/** A connection that is not opened again once it was closed. */
+class Sessions extends Http2SessionManager {
+  #closed = false;
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.abort();
+  }
+}
+
+function openSessions({ address = defaultAddress(), ca, tls }: ClientOptions): Sessions {
   const { origin, connect } = toTarget(address);
-  return new Http2SessionManager(origin, KEEPALIVE, {
+  return new Sessions(origin, KEEPALIVE, {
     ...tls,
     ...(connect === undefined ? {} : { createConnection: connect }),
     ...(ca === undefined ? {} : { ca }),
@@ -219,6 +236,13 @@ function openSessions({ address = defaultAddress(), ca, tls }: ClientOptions): H
 
 function callOptionsOf({ signal }: CallOptions): ConnectCallOptions {
   return signal === undefined ? {} : { signal };
+}
+
+function refuseClosed(sessions: Sessions): Interceptor {
+  return (next) => (request) => {
+    if (sessions.closed) throw new ConnectError("the client is closed", Code.FailedPrecondition);
+    return next(request);
+  };
 }
 
 function sendKey(accessKey: string): Interceptor {

@@ -49,12 +49,21 @@ function errorOfCode(thrown: ConnectError): SDKError {
   const { code, rawMessage } = thrown;
   if (code === Code.Unimplemented)
     return new ConfigurationError(`the server does not have this method: ${rawMessage}`, { cause: thrown });
-  return createError(KINDS.get(code) ?? ErrorKind.NETWORK, `the sidecar: ${rawMessage}`, { cause: thrown });
+  const kind = isLost(thrown) ? ErrorKind.NETWORK : (KINDS.get(code) ?? ErrorKind.NETWORK);
+  return createError(kind, `the sidecar: ${rawMessage}`, { cause: thrown });
+}
+
+/**
+ * Whether the connection was lost. Node resets the streams of a lost connection with CANCEL, which is neither the
+ * caller, whose signal would be aborted, nor the sidecar, whose CANCELLED has details. Or the cause is an error of Node.
+ */
+function isLost({ code, cause }: ConnectError): boolean {
+  return code === Code.Canceled || (cause instanceof Error && "code" in cause);
 }
 
 const KINDS: ReadonlyMap<Code, ErrorKind> = new Map([
-  [Code.Canceled, ErrorKind.ABORT],
   [Code.DeadlineExceeded, ErrorKind.REQUEST_TIMEOUT],
+  [Code.FailedPrecondition, ErrorKind.CONFIGURATION],
   [Code.Internal, ErrorKind.INTERNAL],
   [Code.InvalidArgument, ErrorKind.INVALID_REQUEST],
   [Code.PermissionDenied, ErrorKind.ACCESS_DENIED],

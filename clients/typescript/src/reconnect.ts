@@ -4,15 +4,8 @@ import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 /** How long a call that found no sidecar waits before it is made once more, in milliseconds. */
 const RETRY_DELAY_MS = 250;
 
-/** System errors of a connection that was not made, so that nothing was sent. */
-const NO_CONNECTION: ReadonlySet<unknown> = new Set([
-  "ECONNREFUSED",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOENT",
-  "ENOTFOUND",
-]);
+/** System calls that fail if no connection was made, so that nothing was sent. */
+const CONNECTING: ReadonlySet<unknown> = new Set(["connect", "getaddrinfo"]);
 
 /**
  * Makes a call once more if there was no sidecar to send it to. A second failure asks for the sidecar by its address.
@@ -35,9 +28,12 @@ export function retryUnsent(address: string): Interceptor {
 }
 
 function isUnsent(thrown: unknown): thrown is ConnectError {
-  if (!(thrown instanceof ConnectError) || thrown.code !== Code.Unavailable) return false;
-  const { cause } = thrown;
-  return typeof cause === "object" && cause !== null && "code" in cause && NO_CONNECTION.has(cause.code);
+  if (!(thrown instanceof ConnectError)) return false;
+  // Node tries all addresses of a name.
+  const causes: unknown[] = thrown.cause instanceof AggregateError ? thrown.cause.errors : [thrown.cause];
+  return causes.every(
+    (cause) => cause instanceof Error && "syscall" in cause && CONNECTING.has(cause.syscall),
+  );
 }
 
 function toUnreachable({ rawMessage, cause }: ConnectError, address: string): ConnectError {

@@ -51,6 +51,7 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ...runChecks,
   ...threadChecks,
   ["wrong_address", wrongAddress],
+  ["closed_client", closedClient],
   ["access_key", accessKey],
   ["cut_stream", cutStream],
   ["leaving_a_stream", leavingAStream],
@@ -122,6 +123,28 @@ async function fieldViolations(): Promise<void> {
     assert.match(error.message, /^model: /);
     return true;
   });
+}
+
+/** A client that was closed opens no connection again, whatever is called. */
+async function closedClient(): Promise<void> {
+  const client = new Client();
+  const derived = client.with({ headers: { "x-team": "a" } });
+  await client.complete({ model: "sim-echo", messages });
+  await client.close();
+  const calls = [
+    () => client.complete({ model: "sim-echo", messages }),
+    () => client.stream({ model: "sim-echo", messages }).final(),
+    () => client.getModelInfo("sim-echo"),
+    () => derived.complete({ model: "sim-echo", messages }),
+  ];
+  for (const call of calls)
+    await assert.rejects(call, (error) => {
+      assert(
+        error instanceof ConfigurationError && /the client is closed/.test(error.message),
+        String(error),
+      );
+      return true;
+    });
 }
 
 async function noSidecar(): Promise<void> {

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer as createHttp2Server } from "node:http2";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, functionTool, generate, NetworkError, textOf, userMessage } from "outrigger-client";
 import * as z from "zod";
+import { createBrokenServer, MOMENTS } from "./broken-server.ts";
 
 const OUTAGE_MS = 3_000;
 /** Bounds the time until a client reaches a sidecar that returned. Twice the promise, for busy machines. */
@@ -17,6 +18,7 @@ const request = { model: "sim-echo", messages: [userMessage("hello")] };
 export const reconnectChecks: readonly (readonly [name: string, check: () => Promise<void>])[] = [
   ["late_sidecar", lateSidecar],
   ["sidecar_that_returns", sidecarThatReturns],
+  ["lost_connection", lostConnection],
 ];
 
 /** A call, a stream and a tool loop that find no sidecar are made again and find it. */
@@ -43,6 +45,28 @@ async function lateSidecar(): Promise<void> {
   }
   assert.deepEqual(called.sort(), ["Complete", "RunTools", "Stream"]);
   server.close();
+}
+
+/** Whenever a connection is lost, and however, its calls fail as failures of the network do. */
+async function lostConnection(): Promise<void> {
+  const tool = functionTool({ name: "act", parameters: z.object({}), execute: () => "done" });
+  for (const moment of MOMENTS)
+    for (const resets of [false, true]) {
+      const server = createBrokenServer(moment, resets).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      await using client = new Client({ address: addressOf(server) });
+      const calls = [
+        () => client.complete(request),
+        () => client.stream(request).final(),
+        () => generate({ client, ...request, tools: [tool], retry: { maxRetries: 0 } }),
+      ];
+      for (const call of calls)
+        await assert.rejects(call, (error) => {
+          assert(error instanceof NetworkError && error.retryable, `${moment}: ${error}`);
+          return true;
+        });
+      server.close();
+    }
 }
 
 async function sidecarThatReturns(): Promise<void> {
@@ -102,9 +126,14 @@ async function isReady(url: string): Promise<boolean> {
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  const address = server.address();
+  const { port } = new URL(`http://${addressOf(server)}`);
   server.close();
   await once(server, "close");
+  return Number(port);
+}
+
+function addressOf(server: Server): string {
+  const address = server.address();
   assert(address !== null && typeof address === "object");
-  return address.port;
+  return `127.0.0.1:${address.port}`;
 }

@@ -260,6 +260,9 @@ _KINDS: Mapping[grpc.StatusCode, ErrorKind.ValueType] = {
     grpc.StatusCode.INTERNAL: ErrorKind.ERROR_KIND_INTERNAL,
 }
 
+# How the asynchronous gRPC tells a message that could not be sent because the connection was lost meanwhile.
+_LOST_WHILE_SENDING = (grpc.StatusCode.INTERNAL, "Internal error from Core")
+
 _RETRYABLE = frozenset(
     {
         ErrorKind.ERROR_KIND_REQUEST_TIMEOUT,
@@ -341,6 +344,8 @@ def _from_details(status: Status) -> OutriggerError | None:
 
 def _from_code(code: grpc.StatusCode, details: str, output_started: bool) -> OutriggerError:
     kind = _KINDS.get(code, ErrorKind.ERROR_KIND_PROVIDER)
-    if output_started and code is grpc.StatusCode.UNAVAILABLE:
+    if (code, details) == _LOST_WHILE_SENDING:
+        kind = ErrorKind.ERROR_KIND_NETWORK
+    if output_started and kind == ErrorKind.ERROR_KIND_NETWORK:
         kind = ErrorKind.ERROR_KIND_STREAM
     return local_error(kind, f"{code.name}: {details}", output_started=output_started)

@@ -31,7 +31,7 @@ record Calls(Connection connection, Channel channel, CallOptions options) {
     try {
       return ClientCalls.blockingUnaryCall(channel, method, bounded, request);
     } catch (StatusRuntimeException status) {
-      if (!Connection.isUnsent(status) || !connection.reconnect(bounded.getDeadline()).join()) {
+      if (!UnsentCalls.isUnsent(status) || !connection.reconnect(bounded.getDeadline()).join()) {
         throw OutriggerException.from(connection.explain(status));
       }
     }
@@ -131,7 +131,7 @@ record Calls(Connection connection, Channel channel, CallOptions options) {
 
     @Override
     public void onError(Throwable status) {
-      if (retry == null || !Connection.isUnsent(status)) {
+      if (retry == null || !UnsentCalls.isUnsent(status)) {
         fail(status);
         return;
       }

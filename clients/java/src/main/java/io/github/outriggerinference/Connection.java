@@ -4,11 +4,6 @@ import io.grpc.ConnectivityState;
 import io.grpc.Deadline;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
-import java.io.FileNotFoundException;
-import java.net.ConnectException;
-import java.net.NoRouteToHostException;
-import java.net.UnknownHostException;
-import java.nio.file.NoSuchFileException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
@@ -67,27 +62,9 @@ final class Connection {
     return new ToolRunner(tools, timer, concurrency);
   }
 
-  /** Whether a call failed before anything was sent, because there was no connection. */
-  static boolean isUnsent(Throwable thrown) {
-    Status status = Status.fromThrowable(thrown);
-    if (status.getCode() != Status.Code.UNAVAILABLE) {
-      return false;
-    }
-    for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {
-      if (cause instanceof ConnectException
-          || cause instanceof NoRouteToHostException
-          || cause instanceof UnknownHostException
-          || cause instanceof FileNotFoundException
-          || cause instanceof NoSuchFileException) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /** The failure of a call, with the sidecar's address if there was no connection to it. */
   Throwable explain(Throwable thrown) {
-    if (!isUnsent(thrown)) {
+    if (!UnsentCalls.isUnsent(thrown) || channel.isShutdown()) {
       return thrown;
     }
     Status status = Status.fromThrowable(thrown);

@@ -102,7 +102,7 @@ final class EventReceiver<Q, M, E> implements ClientResponseObserver<Q, M> {
   public void onError(Throwable status) {
     Runnable again = retry;
     retry = null;
-    if (again == null || !Connection.isUnsent(status)) {
+    if (again == null || !UnsentCalls.isUnsent(status)) {
       end(decoder.failureOf(connection.explain(status)));
       return;
     }

@@ -60,7 +60,8 @@ public final class OutriggerClient implements AutoCloseable {
   private OutriggerClient(Connection connection, CallOptions options, CallObserver observer) {
     this.connection = connection;
     this.observer = observer;
-    Channel channel = ClientInterceptors.intercept(connection.channel(), observer);
+    ClosedClient closed = new ClosedClient(connection.channel());
+    Channel channel = ClientInterceptors.intercept(connection.channel(), closed, observer);
     calls = new Calls(connection, channel, options);
   }
 

@@ -132,7 +132,9 @@ public final class OutriggerClientBuilder {
             .keepAliveTime(Durations.toNanos(keepAlive), TimeUnit.NANOSECONDS)
             .keepAliveTimeout(KEEP_ALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
             // The names of service configurations are looked up with every name otherwise.
-            .disableServiceConfigLookUp();
+            .disableServiceConfigLookUp()
+            // The first one is next to the connection, so that it sees what others do.
+            .intercept(new UnsentCalls());
     if (target.startsWith("unix:")) {
       // Otherwise it is the socket's path, percent-encoded, which HTTP/2 servers reject.
       builder.overrideAuthority("localhost");

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.outriggerinference.errors.AbortException;
+import io.github.outriggerinference.errors.ConfigurationException;
 import io.github.outriggerinference.errors.InvalidRequestException;
 import io.github.outriggerinference.errors.NetworkException;
 import io.github.outriggerinference.errors.RequestTimeoutException;
@@ -25,6 +26,7 @@ import java.security.Key;
 import java.security.KeyStore;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -33,6 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
@@ -258,7 +261,26 @@ class ConnectionTest {
     ExecutionException thrown = assertThrows(ExecutionException.class, answer::get);
     assertInstanceOf(NetworkException.class, thrown.getCause());
     call.awaitCancel();
-    assertThrows(NetworkException.class, () -> client.complete(REQUEST));
+  }
+
+  @Test
+  void saysThatItIsClosed() {
+    client.close();
+    GenerateOptions loop =
+        GenerateOptions.builder()
+            .model("m")
+            .prompt("Hi")
+            .tools(Tool.ofText("act", "Acts.", text -> text))
+            .build();
+    List<Executable> calls =
+        List.of(
+            () -> client.complete(REQUEST),
+            () -> client.stream(REQUEST).hasNext(),
+            () -> client.generate(loop));
+    for (Executable call : calls) {
+      ConfigurationException closed = assertThrows(ConfigurationException.class, call);
+      assertTrue(closed.getMessage().endsWith("the client is closed"), closed.getMessage());
+    }
   }
 
   private static int freePort() throws IOException {

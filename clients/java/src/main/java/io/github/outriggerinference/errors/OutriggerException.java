@@ -15,8 +15,11 @@ import io.github.outriggerinference.v1.StepResult;
 import io.github.outriggerinference.v1.Usage;
 import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
+import java.io.IOException;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.NullMarked;
 import org.jspecify.annotations.Nullable;
 
@@ -172,7 +175,8 @@ public class OutriggerException extends RuntimeException {
 
   private static InferenceError ofStatus(Status status, boolean outputStarted) {
     String text = status.getDescription() == null ? "" : ": " + status.getDescription();
-    ErrorKind kind = kindOf(status.getCode());
+    ErrorKind kind =
+        isLostConnection(status) ? ErrorKind.ERROR_KIND_NETWORK : kindOf(status.getCode());
     String message =
         status.getCode() == Status.Code.UNIMPLEMENTED
             ? "the sidecar does not have this method, it may be older than this package" + text
@@ -207,6 +211,16 @@ public class OutriggerException extends RuntimeException {
       case FAILED_PRECONDITION, UNIMPLEMENTED -> ErrorKind.ERROR_KIND_CONFIGURATION;
       default -> ErrorKind.ERROR_KIND_INTERNAL;
     };
+  }
+
+  /**
+   * Whether gRPC found the connection closed but no longer knows why, for which it has no other
+   * code than UNKNOWN. A status that was received has no cause.
+   */
+  private static boolean isLostConnection(Status status) {
+    return status.getCode() == Status.Code.UNKNOWN
+        && Stream.iterate(status.getCause(), Objects::nonNull, Throwable::getCause)
+            .anyMatch(IOException.class::isInstance);
   }
 
   private static boolean isRetryable(ErrorKind kind) {
